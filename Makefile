@@ -1,0 +1,52 @@
+# Each target works as the only command on a fresh machine with Python 3.11+ and make.
+PYTHON ?= python3
+VENV   ?= .venv
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: help demo test test-slow check bench docs warmup clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(VENV)/made: 
+	@$(PYTHON) -c 'import sys; sys.exit("corollary needs Python 3.11 or newer; set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/core: $(VENV)/made pyproject.toml
+	$(PIP) install -e .
+	@touch $@
+
+# one stamp per extra, so that a target installs what it needs and no more
+$(VENV)/extra-%: $(VENV)/core pyproject.toml
+	$(PIP) install -e '.[$*]'
+	@touch $@
+
+demo: $(VENV)/core ## compare models on an embedded data set; writes a report and a model file
+	$(BIN)/corollary demo
+
+test: $(VENV)/extra-test ## all tests but the slow ones
+	$(BIN)/python -m pytest -m "not slow" -n $${COROLLARY_TEST_WORKERS:-2} --dist worksteal
+
+test-slow: $(VENV)/extra-test ## the long proofs
+	$(BIN)/python -m pytest -m slow
+
+check: $(VENV)/extra-dev ## lint, types, import layers
+	$(BIN)/ruff check src tests benchmarks examples
+	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/extra-bench ## side by side with the peers; rewrites docs/benchmarks.md
+	$(BIN)/python -m benchmarks --write docs/benchmarks.md
+
+docs: $(VENV)/extra-docs ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+warmup: $(VENV)/core ## compile every kernel into the on-disk cache
+	$(BIN)/corollary warmup
+
+clean:
+	rm -rf $(VENV) site build dist src/*.egg-info
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

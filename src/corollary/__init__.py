@@ -1,0 +1,34 @@
+"""corollary: the classical machine-learning canon, where every fit carries its evidence.
+
+Nothing is imported until it is used: ``import corollary`` costs a millisecond.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from corollary.registry import ESTIMATORS, FUNCTIONS
+
+__version__ = "0.1.0"
+
+_MODULES = ("callbacks", "core", "evaluate", "io", "linear", "registry", "report", "solvers")
+
+__all__ = sorted([*ESTIMATORS, *FUNCTIONS, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    if name in ESTIMATORS:
+        value: Any = ESTIMATORS[name].load()
+    elif name in FUNCTIONS:
+        value = getattr(importlib.import_module(f"corollary.{FUNCTIONS[name]}"), name)
+    elif name in _MODULES:
+        return importlib.import_module(f"corollary.{name}")
+    else:
+        raise AttributeError(f"module 'corollary' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_MODULES])

@@ -1,0 +1,57 @@
+"""The one door to Numba: ``@kernel`` for exact arithmetic, ``@fast_kernel`` where sums may be reordered.
+
+Kernels release the GIL and take a range; ``corollary.core.parallel`` runs ranges on threads. There is no
+``parallel=True`` anywhere, so no threading layer exists that could abort a process or break after a fork.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# Reassociation lets sums use vector registers. "nnan" and "ninf" are left out, so NaN and inf keep their meaning.
+_FAST = {"reassoc", "nsz", "arcp", "contract"}
+
+try:
+    import numba
+
+    HAVE_NUMBA = True
+except ImportError as error:  # pragma: no cover - only on platforms without Numba
+    HAVE_NUMBA = False
+    warnings.warn(
+        f"Numba cannot be imported ({error}); corollary runs its kernels as plain Python, which is right but slow. "
+        "Install a Numba that supports this Python and NumPy.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+_registered: list[Any] = []
+
+
+def _compile(function: F, **options: Any) -> F:
+    if not HAVE_NUMBA:  # pragma: no cover
+        return function
+    try:
+        dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
+    except RuntimeError:  # no writable place for the cache: compile in every process instead of failing
+        dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    _registered.append(dispatcher)
+    return cast(F, dispatcher)
+
+
+def kernel(function: F) -> F:
+    """Compile ``function`` with strict IEEE arithmetic."""
+    return _compile(function)
+
+
+def fast_kernel(function: F) -> F:
+    """Compile ``function`` letting the compiler reorder sums (NaN and inf keep their meaning)."""
+    return _compile(function, fastmath=_FAST)
+
+
+def compiled_kernels() -> list[Any]:
+    """The kernels registered so far, in order of definition."""
+    return list(_registered)

@@ -1,0 +1,6 @@
+"""The integer codes by which losses and penalties reach the kernels. Plain numbers, so reading them imports nothing."""
+
+SQUARED, ABSOLUTE, HUBER, QUANTILE, EPSILON_INSENSITIVE = 0, 1, 2, 3, 4
+LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL, POISSON = 5, 6, 7, 8, 9
+
+ELASTIC, COUNT = 0, 1  # penalties: l1‖w‖₁ + ½ l2‖w‖², and l1‖w‖₀

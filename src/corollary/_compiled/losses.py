@@ -1,0 +1,182 @@
+"""Losses point by point: value, first and second derivative, conjugate. A loss is an integer code and one parameter.
+
+The codes are those of ``codes.py``; each branch has a plain NumPy twin in ``corollary.core.loss``, and the tests compare them.
+Margin losses take y in {−1, +1}; softmax takes class numbers and a row of raw predictions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+from corollary._compiled.codes import (
+    ABSOLUTE,
+    EPSILON_INSENSITIVE,
+    EXPONENTIAL,
+    HINGE,
+    HUBER,
+    LOGISTIC,
+    QUANTILE,
+    SQUARED,
+    SQUARED_HINGE,
+)
+
+
+@kernel
+def _sign(x):
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+
+
+@kernel
+def _xlogx(x):
+    return x * math.log(x) if x > 0.0 else 0.0
+
+
+@kernel
+def _point(code, parameter, y, f):
+    """(value, first derivative, second derivative) of one loss with respect to the raw prediction f."""
+    if code == SQUARED:
+        r = f - y
+        return 0.5 * r * r, r, 1.0
+    if code == LOGISTIC:
+        m = y * f
+        e = math.exp(-abs(m))
+        s = 1.0 / (1.0 + e)
+        value = math.log1p(e) + (0.0 if m > 0.0 else -m)
+        away = e * s if m > 0.0 else s  # σ(−m)
+        return value, -y * away, e * s * s
+    if code == HUBER:
+        r = f - y
+        if abs(r) <= parameter:
+            return 0.5 * r * r, r, 1.0
+        return parameter * (abs(r) - 0.5 * parameter), parameter * _sign(r), 0.0
+    if code == ABSOLUTE:
+        r = f - y
+        return abs(r), _sign(r), 0.0
+    if code == QUANTILE:
+        r = y - f
+        slope = -parameter if r > 0.0 else (1.0 - parameter if r < 0.0 else 0.0)
+        return -slope * r, slope, 0.0
+    if code == EPSILON_INSENSITIVE:
+        r = f - y
+        if abs(r) <= parameter:
+            return 0.0, 0.0, 0.0
+        return abs(r) - parameter, _sign(r), 0.0
+    if code == HINGE:
+        m = 1.0 - y * f
+        return (m, -y, 0.0) if m > 0.0 else (0.0, 0.0 * y, 0.0)
+    if code == SQUARED_HINGE:
+        m = 1.0 - y * f
+        return (m * m, -2.0 * y * m, 2.0) if m > 0.0 else (0.0, 0.0 * y, 0.0)
+    if code == EXPONENTIAL:
+        e = math.exp(-y * f)
+        return e, -y * e, e
+    e = math.exp(f)  # Poisson
+    return e - y * f, e - y, e
+
+
+@kernel
+def _conjugate(code, parameter, y, u):
+    """sup over f of u f − loss(y, f); inf outside its domain (a relative slack of 1e-12 is forgiven)."""
+    slack = 1e-12
+    if code == SQUARED:
+        return u * (0.5 * u + y)
+    if code == LOGISTIC:
+        v = -u * y
+        if v < -slack or v > 1.0 + slack:
+            return np.inf
+        v = min(max(v, 0.0), 1.0)
+        return _xlogx(v) + _xlogx(1.0 - v)
+    if code == HUBER:
+        return u * (0.5 * u + y) if abs(u) <= parameter * (1.0 + slack) else np.inf
+    if code == ABSOLUTE:
+        return u * y if abs(u) <= 1.0 + slack else np.inf
+    if code == QUANTILE:
+        return u * y if -parameter - slack <= u <= 1.0 - parameter + slack else np.inf
+    if code == EPSILON_INSENSITIVE:
+        return u * y + parameter * abs(u) if abs(u) <= 1.0 + slack else np.inf
+    v = -u * y
+    if code == HINGE:
+        return -v if -slack <= v <= 1.0 + slack else np.inf
+    if code == SQUARED_HINGE:
+        return v * (0.25 * v - 1.0) if v >= -slack else np.inf
+    if code == EXPONENTIAL:
+        return _xlogx(max(v, 0.0)) - v if v >= -slack else np.inf
+    v = u + y  # Poisson
+    return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
+
+
+@kernel
+def loss_block(code, parameter, y, f, weights, slope, curve):
+    """Fill slope and curve with the weighted derivatives and return Σ weight · loss over a block of rows."""
+    total = 0.0
+    for i in range(f.shape[0]):
+        value, first, second = _point(code, parameter, y[i], f[i])
+        w = weights[i]
+        total += w * value
+        slope[i] = w * first
+        curve[i] = w * second
+    return total
+
+
+@kernel
+def conjugate_block(code, parameter, y, dual, weights):
+    """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
+    total = 0.0
+    for i in range(dual.shape[0]):
+        w = weights[i]
+        if w > 0.0:
+            total += w * _conjugate(code, parameter, y[i], dual[i] / w)
+        elif dual[i] != 0.0:
+            return np.inf
+    return total
+
+
+@kernel
+def softmax_block(labels, f, weights, slope):
+    """Σ weight · (log Σ exp f − f[label]); slope receives weight · (probabilities − indicator)."""
+    total = 0.0
+    n_classes = f.shape[1]
+    for i in range(f.shape[0]):
+        top = f[i, 0]
+        for k in range(1, n_classes):
+            top = max(top, f[i, k])
+        norm = 0.0
+        for k in range(n_classes):
+            e = math.exp(f[i, k] - top)
+            slope[i, k] = e
+            norm += e
+        w = weights[i]
+        label = labels[i]
+        total += w * (math.log(norm) + top - f[i, label])
+        scale = w / norm
+        for k in range(n_classes):
+            slope[i, k] *= scale
+        slope[i, label] -= w
+    return total
+
+
+@kernel
+def softmax_conjugate_block(labels, dual, weights):
+    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex."""
+    total = 0.0
+    slack = 1e-12
+    for i in range(dual.shape[0]):
+        w = weights[i]
+        if w <= 0.0:
+            continue
+        mass = 0.0
+        entropy = 0.0
+        for k in range(dual.shape[1]):
+            p = dual[i, k] / w + (1.0 if k == labels[i] else 0.0)
+            if p < -slack:
+                return np.inf
+            p = max(p, 0.0)
+            mass += p
+            entropy += _xlogx(p)
+        if abs(mass - 1.0) > 1e-9:
+            return np.inf
+        total += w * entropy
+    return total

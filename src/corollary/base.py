@@ -1,0 +1,168 @@
+"""The estimator contract: one door for parameters, data and weights; a fit that succeeds whole or changes nothing.
+
+Every estimator of the library derives from :class:`Estimator` and wraps its ``fit`` in :func:`fitting`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin, with_callbacks
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+
+from corollary.core.evidence import Evidence
+from corollary.core.limits import Limit
+from corollary.core.parallel import threads
+from corollary.core.types import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def fitting(method: F) -> F:
+    """Wrap a ``fit``: parameters are checked first, callbacks set up and torn down, and an error leaves no trace."""
+    managed = with_callbacks(method)
+
+    @functools.wraps(method)
+    def fit(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            self._check_parameters()
+            with threads(getattr(self, "n_jobs", None)):
+                return managed(self, *args, **kwargs)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(F, fit)
+
+
+class Estimator(CallbackSupportMixin, BaseEstimator):
+    """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
+
+    limits: ClassVar[dict[str, Limit]] = {}
+    evidence_: Evidence
+
+    def _check_parameters(self) -> None:
+        for name, limit in self.limits.items():
+            value = getattr(self, name)
+            if not limit.accepts(value):
+                # scikit-learn's checks look for this class of message; the type is a ValueError as everywhere
+                raise ValueError(f"{type(self).__name__}: {name} must be {limit}, but it is {value!r}.")
+
+    def _validate_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, *, sparse: bool = True, **options: Any
+    ) -> tuple[Any, Array, Array]:
+        """X, y and float64 weights, checked. Float32 and float64 X pass through without a copy, in any order."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "It learns from examples with known answers."
+            )
+        options = {"y_numeric": True, "multi_output": False} | options
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
+        )
+        return X, y, check_weights(sample_weight, X)
+
+    def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
+        check_is_fitted(self)
+        return validate_data(
+            self,
+            X,
+            accept_sparse=("csr", "csc") if sparse else False,
+            dtype=(np.float64, np.float32),
+            reset=False,
+        )
+
+    def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any]]) -> Any:
+        """What the solver calls after each iteration, or None when nobody listens.
+
+        ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
+        """
+        context = self._init_callback_context(max_subtasks=None)
+        context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+        if not getattr(self, "_skl_callbacks", None):
+            return None
+
+        def observe(record: dict[str, float], snapshot: Callable[[], Any]) -> bool:
+            task = context.subcontext(task_name="iteration")
+            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
+            return bool(
+                task.call_on_fit_task_end(
+                    estimator=self,
+                    X=X,
+                    y=y,
+                    metadata=dict(record, max_iter=max_iter),
+                    reconstruction_attributes=lambda: attributes(snapshot()),
+                )
+            )
+
+        return observe
+
+    def _keep_evidence(self, evidence: Evidence) -> None:
+        """Store the evidence; a fit that is not proved says so aloud, with the number, the cause and one fix."""
+        self.evidence_ = evidence
+        context = getattr(self, "_callback_fit_ctx", None)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self)
+        if not evidence.holds:
+            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=4)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
+        from corollary.io import save
+
+        save(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a model of this class from ``path`` (see :func:`corollary.io.load`)."""
+        from corollary.io import load
+
+        model = load(path)
+        if not isinstance(model, cls):
+            raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
+        return model
+
+
+def check_weights(sample_weight: Any, X: Any) -> Array:
+    """Row weights as float64: finite, not negative, not all zero; None is one for each row."""
+    n = X.shape[0]
+    if sample_weight is None:
+        return np.ones(n)
+    if np.ndim(sample_weight) == 0:
+        sample_weight = np.full(n, float(sample_weight))
+    weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar, but sample_weight has shape {weights.shape}.")
+    check_consistent_length(X, weights)
+    if (weights < 0).any():
+        raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")
+    if not weights.sum() > 0:
+        raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
+    return weights
+
+
+def weights_by_class(class_weight: Any, classes: Array, y: Array, weights: Array) -> Array:
+    """Multiply row weights by their class's weight; 'balanced' counts rows by their weight, as repetition would."""
+    if class_weight is None:
+        return weights
+    if isinstance(class_weight, str):
+        codes = np.searchsorted(classes, y)
+        totals = np.bincount(codes, weights=weights, minlength=len(classes))
+        factors = weights.sum() / (len(classes) * np.where(totals > 0, totals, 1.0))
+        return weights * factors[codes]
+    unknown = [label for label in class_weight if label not in classes]
+    if unknown:
+        raise ValueError(f"class_weight names classes that are not in y: {unknown!r}; y has {list(classes)!r}.")
+    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    return weights * factors[np.searchsorted(classes, y)]

@@ -1,0 +1,140 @@
+"""Callbacks beyond scikit-learn's own: a time budget, early stopping on your validation set, a log of JSON lines.
+
+Attach any of them, or scikit-learn's ``ProgressBar``, to any iterative estimator::
+
+    model.set_callbacks(TimeBudget(seconds=10), JSONLog("fit.jsonl")).fit(X, y)
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import is_regressor
+from sklearn.metrics import check_scoring
+
+
+class TimeBudget:
+    """Stop a fit after ``seconds``; the best answer so far is kept and ``evidence_`` says how good it is.
+
+    Parameters
+    ----------
+    seconds : float > 0
+        Wall-clock seconds from the start of the outermost fit.
+    """
+
+    max_propagation_depth: Final = None
+
+    def __init__(self, seconds: float) -> None:
+        if not seconds > 0:
+            raise ValueError(f"TimeBudget: seconds must be > 0, but it is {seconds!r}.")
+        self.seconds = seconds
+        self._deadline = np.inf
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self._deadline = time.monotonic() + self.seconds
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        return time.monotonic() >= self._deadline
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self._deadline = np.inf
+
+
+class EarlyStopping:
+    """Stop when the score on a validation set has not improved for ``patience`` iterations.
+
+    Parameters
+    ----------
+    X_val, y_val : array-like
+        The validation set; never seen by the fit.
+    sample_weight_val : array-like, optional
+    scoring : str or callable, optional
+        Any scikit-learn scorer; default is the log-loss for classifiers that have probabilities, R² for regressors.
+    patience : int ≥ 1
+    min_delta : float ≥ 0
+        What counts as an improvement.
+
+    Attributes
+    ----------
+    scores_ : list of float
+        The validation score after each iteration.
+    """
+
+    def __init__(
+        self,
+        X_val: Any,
+        y_val: Any,
+        sample_weight_val: Any = None,
+        *,
+        scoring: Any = None,
+        patience: int = 5,
+        min_delta: float = 0.0,
+    ) -> None:
+        if patience < 1:
+            raise ValueError(f"EarlyStopping: patience must be ≥ 1, but it is {patience!r}.")
+        self.X_val, self.y_val, self.sample_weight_val = X_val, y_val, sample_weight_val
+        self.scoring, self.patience, self.min_delta = scoring, patience, min_delta
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self.scores_: list[float] = []
+        scoring = self.scoring
+        if scoring is None and not is_regressor(estimator) and hasattr(estimator, "predict_proba"):
+            scoring = "neg_log_loss"
+        self._scorer = check_scoring(estimator, scoring)
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> bool:
+        if fitted_estimator is None:
+            return False
+        extra = {} if self.sample_weight_val is None else {"sample_weight": self.sample_weight_val}
+        self.scores_.append(float(self._scorer(fitted_estimator, self.X_val, self.y_val, **extra)))
+        best = int(np.argmax(self.scores_))
+        recent = max(self.scores_[-self.patience :])
+        earlier = max(self.scores_[: -self.patience], default=-np.inf)
+        return len(self.scores_) - 1 - best >= self.patience or (
+            len(self.scores_) > self.patience and recent <= earlier + self.min_delta
+        )
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self._scorer = None
+
+
+class JSONLog:
+    """Append one JSON object per iteration to a file, so that a long fit can be followed from outside.
+
+    Each line has the estimator's name, the iteration, the objective, the certificate's value and the seconds.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fspath(path)
+        self._file: Any = None
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        self._file = open(self.path, "a", encoding="utf-8")  # noqa: SIM115 - closed in teardown, as the protocol has it
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        pass
+
+    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None) -> bool:
+        if metadata and self._file is not None:
+            line = {"estimator": type(estimator).__name__, **metadata}
+            finite = {
+                key: value if not isinstance(value, float) or np.isfinite(value) else None
+                for key, value in line.items()
+            }
+            self._file.write(json.dumps(finite) + "\n")
+            self._file.flush()
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        self._file.close()
+        self._file = None

@@ -1,0 +1,1 @@
+"""The nouns of the library: loss, link, penalty, design, summary, problem, evidence."""

@@ -1,0 +1,128 @@
+"""Evidence: what can be proved about a fit, measured and kept with it.
+
+A fitted model answers "is this the answer?" with ``model.evidence_``. Reports, the command line and plots read only
+this object, so a solver that fills it in is understood everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+
+class Status(Enum):
+    """How a fit ended. The value is advice to the person reading it."""
+
+    EXACT = "solved in closed form; nothing to tune"
+    CONVERGED = "converged; the certificate holds"
+    MAX_ITER = "stopped at max_iter before the certificate held; raise max_iter, loosen tol, or add regularisation"
+    STALLED = "no further progress is possible in this precision; rescale the data, loosen tol, or use float64"
+    BUDGET = "stopped by a callback; the best answer so far was kept"
+    INTERRUPTED = "interrupted from the keyboard; the best answer so far was kept"
+    SEPARABLE = "the classes are separable and nothing is penalised, so no finite optimum exists; add a penalty"
+
+    @property
+    def advice(self) -> str:
+        return self.value
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A number that proves (or fails to prove) that a fit is what it claims to be.
+
+    ``value`` is a non-negative measure of how far the fit can be from the truth; it ``holds`` when it is at most
+    ``tolerance``. For a relative duality gap of 1e-9, for instance, no coefficients whatever can have an objective
+    that is lower by more than one part in a billion.
+    """
+
+    name: str
+    value: float
+    tolerance: float
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.value <= self.tolerance)
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.value:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Status, certificate, history and cost of one fit.
+
+    Parameters
+    ----------
+    status : Status
+        How the fit ended; ``status.advice`` says what to do about it.
+    certificate : Certificate
+        The strongest statement that holds for this kind of model.
+    solver : str
+        The algorithm that produced the answer, for instance ``"coordinate descent"``.
+    n_iter : int
+        Iterations of that algorithm (0 for closed forms).
+    seconds : float
+        Wall-clock time of the solver.
+    history : mapping of str to sequence of float
+        One entry per iteration under each name; always has ``"iteration"`` when it is not empty, and commonly
+        ``"objective"``, ``"gap"`` and ``"seconds"``.
+    facts : mapping of str to float
+        Further measured numbers: ``"condition number"``, ``"rank"``, ``"objective"``, ``"effective dof"`` ...
+    notes : tuple of str
+        Sentences worth reading: rank deficiency, rescaled columns, ignored rows.
+    """
+
+    status: Status
+    certificate: Certificate
+    solver: str
+    n_iter: int = 0
+    seconds: float = 0.0
+    history: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    facts: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """Whether the certificate is met."""
+        return self.certificate.holds
+
+    def __str__(self) -> str:
+        took = f"{self.seconds:.3g} s"
+        if self.n_iter:
+            took = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}, {took}"
+        head = "Proved" if self.holds else "Not proved"
+        lines = [f"{head}: {self.certificate} by {self.solver} ({took})."]
+        if not self.holds or self.status not in (Status.EXACT, Status.CONVERGED):
+            lines.append(f"It {self.status.advice}.")
+        lines.extend(self.notes)
+        return " ".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        mark, colour = ("✓", "#2e7d32") if self.holds else ("✗", "#b00020")
+        return f'<span style="color:{colour};font-weight:600">{mark}</span> {html.escape(str(self))}'
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the convergence history (objective and certificate against iterations); returns the matplotlib axes."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        iterations = np.asarray(self.history.get("iteration", ()), dtype=float)
+        gap = np.asarray(self.history.get("gap", ()), dtype=float)
+        if iterations.size and gap.size == iterations.size:
+            positive = np.maximum(gap, np.finfo(float).tiny)
+            ax.semilogy(iterations, positive, marker="o", ms=3, label=self.certificate.name)
+            ax.axhline(self.certificate.tolerance, color="0.5", ls="--", lw=1, label="tolerance")
+            ax.legend(frameon=False)
+        else:
+            ax.text(0.5, 0.5, f"{self.solver}:\nno iterations to draw", ha="center", transform=ax.transAxes)
+        ax.set(xlabel="iteration", ylabel=self.certificate.name, title=str(self.certificate))
+        return ax

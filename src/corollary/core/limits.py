@@ -1,0 +1,131 @@
+"""Limits on parameters, declared beside the class that has them and checked at one door.
+
+>>> limit = Real(low=0) | Choice("auto")
+>>> limit.accepts(-1.0), limit.accepts("auto"), str(limit)
+(False, True, "a number ≥ 0 or 'auto'")
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+
+
+class Limit(ABC):
+    """A set of allowed values that can say what it is."""
+
+    @abstractmethod
+    def accepts(self, value: Any) -> bool: ...
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    def __or__(self, other: Limit) -> Limit:
+        return _Either(self, other)
+
+
+class _Either(Limit):
+    def __init__(self, *parts: Limit) -> None:
+        self.parts = parts
+
+    def accepts(self, value: Any) -> bool:
+        return any(part.accepts(value) for part in self.parts)
+
+    def __str__(self) -> str:
+        return " or ".join(str(part) for part in self.parts)
+
+
+class Real(Limit):
+    """A real number in [low, high]; ``above=True`` excludes low itself."""
+
+    def __init__(self, low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> None:
+        self.low, self.high, self.above = low, high, above
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+            return False
+        number = float(value)  # NaN fails every comparison below
+        return (number > self.low if self.above else number >= self.low) and number <= self.high
+
+    def __str__(self) -> str:
+        text = "a number"
+        if self.low > -math.inf:
+            text += f" {'>' if self.above else '≥'} {self.low:g}"
+        if self.high < math.inf:
+            text += f" and ≤ {self.high:g}" if self.low > -math.inf else f" ≤ {self.high:g}"
+        return text
+
+
+class Integer(Limit):
+    """A whole number ≥ low."""
+
+    def __init__(self, low: int | None = None) -> None:
+        self.low = low
+
+    def accepts(self, value: Any) -> bool:
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+            return False
+        return self.low is None or int(value) >= self.low
+
+    def __str__(self) -> str:
+        return "a whole number" if self.low is None else f"a whole number ≥ {self.low}"
+
+
+class Boolean(Limit):
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, (bool, np.bool_))
+
+    def __str__(self) -> str:
+        return "True or False"
+
+
+class Choice(Limit):
+    """One of the given values."""
+
+    def __init__(self, *values: Any) -> None:
+        self.values = values
+
+    def accepts(self, value: Any) -> bool:
+        return any(value is allowed or (type(value) is type(allowed) and value == allowed) for allowed in self.values)
+
+    def __str__(self) -> str:
+        return " or ".join(repr(value) for value in self.values)
+
+
+class ArrayLike(Limit):
+    """A sequence or array of numbers."""
+
+    def accepts(self, value: Any) -> bool:
+        return hasattr(value, "__array__") or (hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)))
+
+    def __str__(self) -> str:
+        return "an array of numbers"
+
+
+class Instance(Limit):
+    """An object with the given methods, or of the given type."""
+
+    def __init__(self, what: str, *types: type, methods: tuple[str, ...] = ()) -> None:
+        self.what, self.types, self.methods = what, types, methods
+
+    def accepts(self, value: Any) -> bool:
+        if self.types and isinstance(value, self.types):
+            return True
+        return bool(self.methods) and all(hasattr(value, method) for method in self.methods)
+
+    def __str__(self) -> str:
+        return self.what
+
+
+RANDOM_STATE = (
+    Choice(None)
+    | Integer(0)
+    | Instance("a RandomState or Generator", methods=("bit_generator",))
+    | Instance("a RandomState", np.random.RandomState)
+)
+N_JOBS = Choice(None) | Integer()
+CLASS_WEIGHT = Choice(None, "balanced") | Instance("a dict", dict)

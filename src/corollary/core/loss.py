@@ -1,0 +1,322 @@
+"""Losses ℓ(y, f): what it costs to predict the raw value f when the truth is y.
+
+A loss never sees X, so linear, kernel, tree and network models share it. Each class states its mathematics in plain
+NumPy; ``code`` and ``parameter`` name the same function to the compiled kernels, and tests hold the two together.
+Margin losses take y in {−1, +1}. Conjugates are ℓ*(y, u) = sup_f u·f − ℓ(y, f), +inf outside their domain.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import entr, expit, logsumexp, softmax, xlogy
+
+from corollary._compiled import codes
+from corollary.core.link import Identity, Link, Log, Logit, Softmax
+from corollary.core.types import Array
+
+
+class Loss(ABC):
+    """One loss. Capabilities are class attributes, so a solver asks for what it needs instead of testing types."""
+
+    name: ClassVar[str]
+    code: ClassVar[int] = -1
+    task: ClassVar[str]  # "regression" or "classification"
+    smooth: ClassVar[bool] = True  # has a continuous first derivative
+    curved: ClassVar[bool] = True  # has a useful second derivative (Newton steps make sense)
+    constant_curvature: ClassVar[bool] = False  # second derivative is 1 everywhere
+    multiclass: ClassVar[bool] = False  # raw predictions have one column per class
+    piecewise_linear: ClassVar[bool] = False
+
+    def __init__(self, parameter: float = 0.0) -> None:
+        self.parameter = float(parameter)
+
+    @property
+    def link(self) -> Link:
+        return Identity()
+
+    @abstractmethod
+    def value(self, y: Array, f: Array) -> Array:
+        """ℓ(y, f), element by element."""
+
+    @abstractmethod
+    def gradient(self, y: Array, f: Array) -> Array:
+        """∂ℓ/∂f (a subgradient at kinks)."""
+
+    @abstractmethod
+    def hessian(self, y: Array, f: Array) -> Array:
+        """∂²ℓ/∂f² (zero where it does not exist)."""
+
+    @abstractmethod
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """ℓ*(y, u)."""
+
+    def check_target(self, y: Array) -> None:
+        """Raise ValueError if y lies outside the loss's domain."""
+
+
+def _inside(condition: Array, value: Array) -> Array:
+    return np.where(condition, value, np.inf)
+
+
+class Squared(Loss):
+    """½ (f − y)²."""
+
+    name, code, task, constant_curvature = "squared", codes.SQUARED, "regression", True
+
+    def value(self, y: Array, f: Array) -> Array:
+        return 0.5 * (f - y) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return f - y
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.ones_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return u * (0.5 * u + y)
+
+
+class Absolute(Loss):
+    """|f − y|."""
+
+    name, code, task = "absolute", codes.ABSOLUTE, "regression"
+    smooth, curved, piecewise_linear = False, False, True
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.abs(f - y)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.sign(f - y)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _inside(np.abs(u) <= 1, u * y)
+
+
+class Huber(Loss):
+    """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
+
+    name, code, task = "huber", codes.HUBER, "regression"
+
+    def __init__(self, delta: float = 1.35) -> None:
+        super().__init__(delta)
+
+    def value(self, y: Array, f: Array) -> Array:
+        r, delta = np.abs(f - y), self.parameter
+        return np.where(r <= delta, 0.5 * r**2, delta * (r - 0.5 * delta))
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.clip(f - y, -self.parameter, self.parameter)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return (np.abs(f - y) <= self.parameter).astype(float)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _inside(np.abs(u) <= self.parameter, u * (0.5 * u + y))
+
+
+class Quantile(Loss):
+    """τ (y − f) above the prediction, (1 − τ)(f − y) below it."""
+
+    name, code, task = "quantile", codes.QUANTILE, "regression"
+    smooth, curved, piecewise_linear = False, False, True
+
+    def __init__(self, quantile: float = 0.5) -> None:
+        super().__init__(quantile)
+
+    def value(self, y: Array, f: Array) -> Array:
+        r = y - f
+        return np.maximum(self.parameter * r, (self.parameter - 1) * r)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(y > f, -self.parameter, np.where(y < f, 1 - self.parameter, 0.0))
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _inside((u >= -self.parameter) & (u <= 1 - self.parameter), u * y)
+
+
+class EpsilonInsensitive(Loss):
+    """max(0, |f − y| − ε)."""
+
+    name, code, task = "epsilon_insensitive", codes.EPSILON_INSENSITIVE, "regression"
+    smooth, curved, piecewise_linear = False, False, True
+
+    def __init__(self, epsilon: float = 0.1) -> None:
+        super().__init__(epsilon)
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, np.abs(f - y) - self.parameter)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(np.abs(f - y) <= self.parameter, 0.0, np.sign(f - y))
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _inside(np.abs(u) <= 1, u * y + self.parameter * np.abs(u))
+
+
+class Logistic(Loss):
+    """log(1 + exp(−y f)), y = ±1."""
+
+    name, code, task = "logistic", codes.LOGISTIC, "classification"
+
+    @property
+    def link(self) -> Link:
+        return Logit()
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.logaddexp(0.0, -y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -y * expit(-y * f)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return expit(f) * expit(-f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        v = -u * y
+        return -entr(v) - entr(1 - v)  # entr is −inf outside [0, 1], so this is +inf there
+
+
+class SoftmaxLoss(Loss):
+    """log Σ_k exp(f_k) − f_y, for class numbers y and one raw prediction per class."""
+
+    name, task, multiclass = "softmax", "classification", True
+
+    @property
+    def link(self) -> Link:
+        return Softmax()
+
+    def value(self, y: Array, f: Array) -> Array:
+        result: Array = logsumexp(f, axis=1) - np.take_along_axis(f, y[:, None], 1)[:, 0]
+        return result
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        p: Array = softmax(f, axis=1)
+        p[np.arange(len(y)), y] -= 1
+        return p
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        p: Array = softmax(f, axis=1)
+        return np.einsum("ik,kl->ikl", p, np.eye(p.shape[1])) - np.einsum("ik,il->ikl", p, p)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        p = u.copy()
+        p[np.arange(len(y)), y] += 1
+        return _inside(np.abs(p.sum(axis=1) - 1) < 1e-9, -entr(p).sum(axis=1))
+
+
+class Hinge(Loss):
+    """max(0, 1 − y f), y = ±1."""
+
+    name, code, task = "hinge", codes.HINGE, "classification"
+    smooth, curved, piecewise_linear = False, False, True
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, 1 - y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.where(y * f < 1, -y, 0.0)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.zeros_like(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        return _inside((u * y <= 0) & (u * y >= -1), u * y)
+
+
+class SquaredHinge(Loss):
+    """max(0, 1 − y f)², y = ±1."""
+
+    name, code, task = "squared_hinge", codes.SQUARED_HINGE, "classification"
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.maximum(0.0, 1 - y * f) ** 2
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -2 * y * np.maximum(0.0, 1 - y * f)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return 2.0 * (y * f < 1)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        v = -u * y
+        return _inside(v >= 0, v * (0.25 * v - 1))
+
+
+class Exponential(Loss):
+    """exp(−y f), y = ±1."""
+
+    name, code, task = "exponential", codes.EXPONENTIAL, "classification"
+
+    @property
+    def link(self) -> Link:
+        return Logit(scale=2.0)
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.exp(-y * f)
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return -y * np.exp(-y * f)
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.exp(-y * f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        v = -u * y
+        return _inside(v >= 0, xlogy(v, np.maximum(v, 0)) - v)
+
+
+class Poisson(Loss):
+    """exp(f) − y f, for counts y ≥ 0 with mean exp(f)."""
+
+    name, code, task = "poisson", codes.POISSON, "regression"
+
+    @property
+    def link(self) -> Link:
+        return Log()
+
+    def value(self, y: Array, f: Array) -> Array:
+        return np.exp(f) - y * f
+
+    def gradient(self, y: Array, f: Array) -> Array:
+        return np.exp(f) - y
+
+    def hessian(self, y: Array, f: Array) -> Array:
+        return np.exp(f)
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        v = u + y
+        return _inside(v >= 0, xlogy(v, np.maximum(v, 0)) - v)
+
+    def check_target(self, y: Array) -> None:
+        if (y < 0).any():
+            raise ValueError(f"the Poisson loss needs y ≥ 0, but y has {int((y < 0).sum())} negative values.")
+
+
+LOSSES: dict[str, type[Loss]] = {
+    cls.name: cls
+    for cls in (
+        Squared,
+        Absolute,
+        Huber,
+        Quantile,
+        EpsilonInsensitive,
+        Logistic,
+        SoftmaxLoss,
+        Hinge,
+        SquaredHinge,
+        Exponential,
+        Poisson,
+    )
+}

@@ -1,0 +1,170 @@
+"""Threads over ranges of rows: one shared pool, a fixed block partition, results merged in block order.
+
+The partition depends on the data's shape alone, never on the number of threads, so an answer does not change with
+the machine. Kernels and BLAS calls run single-threaded inside a block; the threads are ours.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+BLOCK_BYTES = 4 << 20  # a block of rows that stays in a shared cache while it is used twice
+
+_lock = threading.Lock()
+_pool: ThreadPoolExecutor | None = None
+_inside = threading.local()
+_requested: ContextVar[int | None] = ContextVar("corollary_threads", default=None)
+
+
+def _forget_pool() -> None:
+    """A forked child inherits no threads: start again, with fresh locks."""
+    global _pool, _lock
+    _pool, _lock = None, threading.Lock()
+    _blas.reset()
+
+
+def _in_worker() -> bool:
+    """True inside a joblib, multiprocessing or Dask worker, where the cores are already shared out."""
+    return (
+        multiprocessing.parent_process() is not None
+        or multiprocessing.current_process().name.startswith("Loky")
+        or threading.current_thread().name.startswith("Dask")
+        or getattr(_inside, "pool", False)
+    )
+
+
+def n_threads() -> int:
+    """How many threads a fit may use here: ``threads(n)`` if set, else the usable cores (cgroups, affinity)."""
+    requested = _requested.get()
+    if requested is not None:
+        return requested
+    if _in_worker():
+        return 1
+    import joblib
+
+    return int(joblib.cpu_count())
+
+
+@contextmanager
+def threads(n_jobs: int | None) -> Iterator[None]:
+    """Within this context use ``n_jobs`` threads; None leaves the default, negative counts from the number of cores."""
+    if n_jobs is None:
+        yield
+        return
+    import joblib
+
+    token = _requested.set(int(joblib.effective_n_jobs(n_jobs)))
+    try:
+        yield
+    finally:
+        _requested.reset(token)
+
+
+def _get_pool() -> ThreadPoolExecutor:
+    global _pool
+    with _lock:
+        if _pool is None:
+            import joblib
+
+            def mark() -> None:
+                _inside.pool = True
+
+            _pool = ThreadPoolExecutor(max(1, joblib.cpu_count()), thread_name_prefix="corollary", initializer=mark)
+        return _pool
+
+
+class _BlasLimit:
+    """One BLAS thread while at least one fit is inside; concurrent fits share the limit instead of racing to undo it."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self._lock = threading.Lock()
+        self._depth = 0
+        self._controller: Any = None
+        self._limiter: Any = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._depth == 0:
+                if self._controller is None:
+                    from threadpoolctl import ThreadpoolController
+
+                    self._controller = ThreadpoolController().select(user_api="blas")
+                self._limiter = self._controller.limit(limits=1)
+            self._depth += 1
+
+    def __exit__(self, *exc: object) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._limiter.restore_original_limits()
+
+
+_blas = _BlasLimit()
+os.register_at_fork(after_in_child=_forget_pool)
+
+
+def block_rows(n_rows: int, row_bytes: int) -> int:
+    """Rows per block: about ``BLOCK_BYTES`` each, never so few that the merge costs more than the work."""
+    return max(64, min(n_rows, BLOCK_BYTES // max(1, row_bytes)))
+
+
+def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
+    """Yield ``task(start, stop)`` for consecutive blocks of ``range(n)``, in order, computed on threads.
+
+    At most two results per thread are outstanding, so memory stays bounded whatever the number of blocks.
+    """
+    bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
+    workers = min(n_threads(), len(bounds))
+    with _blas:
+        if workers <= 1:
+            for start, stop in bounds:
+                yield task(start, stop)
+            return
+        pool, position = _get_pool(), 0
+        pending: list[Future[T]] = []
+        try:
+            while position < len(bounds) or pending:
+                while position < len(bounds) and len(pending) < 2 * workers:
+                    pending.append(pool.submit(task, *bounds[position]))
+                    position += 1
+                yield pending.pop(0).result()
+        finally:
+            _drain(pending)
+
+
+def _drain(pending: list[Future[Any]]) -> None:
+    """After an error or Ctrl-C: nothing of this call may go on writing into shared arrays."""
+    for future in pending:
+        future.cancel()
+    for future in pending:
+        if not future.cancelled():
+            future.exception()
+
+
+def each_block(task: Callable[[int, int], Any], n: int, size: int) -> None:
+    """Run ``task(start, stop)`` on every block, for its effect on disjoint slices."""
+    for _ in map_blocks(task, n, size):
+        pass
+
+
+def sum_blocks(task: Callable[[int, int], T], n: int, size: int) -> T:
+    """Add ``task(start, stop)`` over all blocks, in block order (the result owns its memory)."""
+    total: Any = None
+    for part in map_blocks(task, n, size):
+        total = part if total is None else total + part
+    if total is None:
+        raise ValueError("no rows to sum over")
+    result: T = total
+    return result

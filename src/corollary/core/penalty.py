@@ -1,0 +1,178 @@
+"""Penalties Ω(w): what it costs to use the coefficients w. The intercept is never penalised.
+
+Capabilities are attributes: ``separable`` penalties are ``Σ l1ⱼ|wⱼ| + ½ l2 wⱼ²`` and can be used by every coordinate
+solver; ``convex`` ones have a conjugate, and so a duality gap.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import numpy as np
+
+from corollary.core.types import Array
+
+
+class Penalty(ABC):
+    """One penalty with its strength."""
+
+    name: ClassVar[str]
+    convex: ClassVar[bool] = True
+    separable: ClassVar[bool] = False
+    l1: float = 0.0
+    l2: float = 0.0
+
+    @abstractmethod
+    def value(self, coef: Array) -> float:
+        """Ω(w)."""
+
+    @abstractmethod
+    def prox(self, point: Array, step: float) -> Array:
+        """argmin_w ½‖w − point‖² + step · Ω(w)."""
+
+    @abstractmethod
+    def conjugate(self, z: Array) -> float:
+        """Ω*(z) = sup_w zᵀw − Ω(w); +inf outside its domain."""
+
+    @abstractmethod
+    def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
+        """Per coordinate, the distance of −gradient to ∂Ω(w): zero everywhere means optimal."""
+
+    @abstractmethod
+    def null_strength(self, gradient: Array) -> float:
+        """The factor t of this penalty from which on w = 0 is optimal, given the loss's gradient at w = 0."""
+
+    def feasible_scale(self, z: Array) -> float:
+        """The largest c ≤ 1 with Ω*(c z) finite; scaling a dual point by it makes it feasible."""
+        return 1.0
+
+
+class ElasticNet(Penalty):
+    """l1 ‖w‖₁ + ½ l2 ‖w‖²; none, L1 and L2 are its corners."""
+
+    name = "elastic net"
+    separable = True
+
+    def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
+        self.l1, self.l2 = float(l1), float(l2)
+
+    def value(self, coef: Array) -> float:
+        return float(self.l1 * np.abs(coef).sum() + 0.5 * self.l2 * np.vdot(coef, coef))
+
+    def prox(self, point: Array, step: float) -> Array:
+        shrunk = np.sign(point) * np.maximum(np.abs(point) - step * self.l1, 0.0)
+        return shrunk / (1 + step * self.l2)
+
+    def conjugate(self, z: Array) -> float:
+        excess = np.maximum(np.abs(z) - self.l1, 0.0)
+        if self.l2 > 0:
+            return float(np.vdot(excess, excess) / (2 * self.l2))
+        # rounding of a scaled dual point is forgiven, a violation is not
+        return 0.0 if excess.max(initial=0.0) <= 1e-10 * self.l1 else np.inf
+
+    def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
+        smooth = gradient + self.l2 * coef
+        at_zero = np.maximum(np.abs(smooth) - self.l1, 0.0)
+        return np.where(coef == 0, at_zero, np.abs(smooth + self.l1 * np.sign(coef)))
+
+    def null_strength(self, gradient: Array) -> float:
+        return float(np.abs(gradient).max(initial=0.0) / self.l1) if self.l1 > 0 else np.inf
+
+    def feasible_scale(self, z: Array) -> float:
+        if self.l2 > 0:
+            return 1.0
+        largest = float(np.abs(z).max(initial=0.0))
+        return 1.0 if largest <= self.l1 else self.l1 / largest
+
+
+class NoPenalty(ElasticNet):
+    """Nothing: the maximum-likelihood fit."""
+
+    name = "none"
+
+    def __init__(self) -> None:
+        super().__init__(0.0, 0.0)
+
+
+class L1(ElasticNet):
+    """strength · ‖w‖₁."""
+
+    name = "l1"
+
+    def __init__(self, strength: float) -> None:
+        super().__init__(l1=strength)
+
+
+class L2(ElasticNet):
+    """½ strength · ‖w‖²."""
+
+    name = "l2"
+
+    def __init__(self, strength: float) -> None:
+        super().__init__(l2=strength)
+
+
+class L0(Penalty):
+    """strength · (number of non-zero coefficients). Not convex: solvers can only promise a local optimum."""
+
+    name, convex = "l0", False
+
+    def __init__(self, strength: float) -> None:
+        self.strength = float(strength)
+
+    def value(self, coef: Array) -> float:
+        return self.strength * float(np.count_nonzero(coef))
+
+    def prox(self, point: Array, step: float) -> Array:
+        return np.where(point**2 > 2 * step * self.strength, point, 0.0)
+
+    def conjugate(self, z: Array) -> float:
+        return 0.0 if not np.any(z) else np.inf
+
+    def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
+        return np.where(coef == 0, 0.0, np.abs(gradient))
+
+    def null_strength(self, gradient: Array) -> float:
+        return np.inf
+
+
+class Group(Penalty):
+    """strength · Σ_g √|g| ‖w_g‖₂: whole groups of coefficients enter or leave together."""
+
+    name = "group"
+
+    def __init__(self, strength: float, groups: Array) -> None:
+        self.strength = float(strength)
+        _, self.groups = np.unique(groups, return_inverse=True)  # group number of each coefficient
+        self.weights = self.strength * np.sqrt(np.bincount(self.groups))
+
+    def norms(self, coef: Array) -> Array:
+        """‖w_g‖ of each group."""
+        return np.sqrt(np.bincount(self.groups, weights=coef**2, minlength=len(self.weights)))
+
+    def value(self, coef: Array) -> float:
+        return float(self.weights @ self.norms(coef))
+
+    def prox(self, point: Array, step: float) -> Array:
+        norms = self.norms(point)
+        shrink = np.maximum(0.0, 1 - step * self.weights / np.where(norms > 0, norms, 1.0))
+        return point * shrink[self.groups]
+
+    def conjugate(self, z: Array) -> float:
+        return 0.0 if (self.norms(z) <= self.weights * (1 + 1e-10)).all() else np.inf
+
+    def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
+        norms, pulls = self.norms(coef), self.norms(gradient)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            direction = np.where(norms[self.groups] > 0, coef / norms[self.groups], 0.0)
+            short = np.where(pulls > 0, np.maximum(0.0, 1 - self.weights / pulls), 0.0)
+        outside = np.abs(gradient) * short[self.groups]
+        return np.where(norms[self.groups] > 0, np.abs(gradient + self.weights[self.groups] * direction), outside)
+
+    def null_strength(self, gradient: Array) -> float:
+        return float((self.norms(gradient) / self.weights).max(initial=0.0))
+
+    def feasible_scale(self, z: Array) -> float:
+        largest = float((self.norms(z) / self.weights).max(initial=0.0))
+        return 1.0 if largest <= 1 else 1 / largest

@@ -1,0 +1,137 @@
+"""The problem a solver solves: minimise Σᵢ wᵢ ℓ(yᵢ, xᵢᵀβ + b) + Ω(β).
+
+Its Fenchel dual, with one variable θᵢ per row, is to maximise −Σᵢ wᵢ ℓ*(yᵢ, −θᵢ/wᵢ) − Ω*(Xᵀθ), subject to Σᵢ θᵢ = 0 if
+there is an intercept. Any feasible θ bounds how much better any coefficients could be: that is the duality gap, the
+certificate of every convex model here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corollary.core.design import Design
+from corollary.core.loss import Loss
+from corollary.core.parallel import map_blocks
+from corollary.core.penalty import Penalty
+from corollary.core.types import Array
+
+SMALL = 4096  # up to this many raw predictions NumPy is as quick as a kernel, and Numba need not be loaded
+ROWS = 1 << 15  # rows per block of pointwise work
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Design, targets, weights, loss and penalty. ``weights`` already carry 1/n, C and the like."""
+
+    design: Design
+    y: Array
+    weights: Array
+    loss: Loss
+    penalty: Penalty
+    fit_intercept: bool = True
+    n_classes: int = 0  # columns of raw predictions for multi-class losses, else 0
+
+    @property
+    def coef_shape(self) -> tuple[int, ...]:
+        d = self.design.shape[1]
+        return (d, self.n_classes) if self.n_classes else (d,)
+
+    def null_intercept(self) -> Any:
+        """A zero intercept of the right shape."""
+        return np.zeros(self.n_classes) if self.n_classes else 0.0
+
+    def raw(self, coef: Array, intercept: Any) -> Array:
+        """Xβ + b."""
+        return self.design.matvec(coef) + intercept
+
+    def pointwise(self, start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
+        """Σ w ℓ, w ℓ′ and w ℓ″ for rows start:stop (ℓ″ is None for multi-class losses)."""
+        y, w, loss = self.y[start:stop], self.weights[start:stop], self.loss
+        if raw.size <= SMALL:
+            value = float(w @ loss.value(y, raw))
+            if loss.multiclass:
+                return value, w[:, None] * loss.gradient(y, raw), None
+            return value, w * loss.gradient(y, raw), w * loss.hessian(y, raw)
+        from corollary._compiled import losses
+
+        slope = np.empty_like(raw)
+        if loss.multiclass:
+            return float(losses.softmax_block(y, raw, w, slope)), slope, None
+        curve = np.empty_like(raw)
+        value = float(losses.loss_block(loss.code, loss.parameter, y, raw, w, slope, curve))
+        return value, slope, curve
+
+    def derivatives(self, raw: Array) -> tuple[float, Array, Array | None]:
+        """``pointwise`` for all rows, on threads."""
+        parts = list(map_blocks(lambda a, b: self.pointwise(a, b, raw[a:b]), len(raw), ROWS))
+        value = float(sum(part[0] for part in parts))
+        slope = np.concatenate([part[1] for part in parts])
+        curves = [part[2] for part in parts if part[2] is not None]
+        return value, slope, np.concatenate(curves) if curves else None
+
+    def loss_value(self, raw: Array) -> float:
+        """Σ w ℓ."""
+        return self.derivatives(raw)[0]
+
+    def conjugate_sum(self, slope: Array) -> float:
+        """Σ w ℓ*(slope / w), where slope plays the part of −θ."""
+
+        def part(start: int, stop: int) -> float:
+            y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
+            if u.size <= SMALL:
+                live = w > 0
+                scaled = u[live] / (w[live][:, None] if self.loss.multiclass else w[live])
+                return float(w[live] @ self.loss.conjugate(y[live], scaled))
+            from corollary._compiled import losses
+
+            if self.loss.multiclass:
+                return float(losses.softmax_conjugate_block(y, u, w))
+            return float(losses.conjugate_block(self.loss.code, self.loss.parameter, y, u, w))
+
+        return float(sum(map_blocks(part, len(slope), ROWS)))
+
+    def null_objective(self) -> float:
+        """Σ w ℓ(y, 0): a yardstick below which relative gaps stop being meaningful."""
+        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:])))
+
+    def dual_value(self, slope: Array, gradient: Array, coef: Array) -> float:
+        """The dual objective at θ = −c·slope, for gradient = Xᵀ slope and the largest feasible c ≤ 1.
+
+        The caller makes Σ slope = 0 when there is an intercept. For a penalty with an l2 part every θ is feasible.
+        """
+        scale = self.penalty.feasible_scale(gradient)
+        scaled = slope if scale == 1.0 else scale * slope
+        return -self.conjugate_sum(scaled) - self.penalty.conjugate(-scale * gradient)
+
+    def balance(self, slope: Array, curve: Array | None, raw: Array) -> Array:
+        """The slope nearest (in the metric of the curvature) to ``slope`` that is feasible for a free intercept."""
+        if not self.fit_intercept:
+            return slope
+        if self.loss.multiclass:
+            return self._balance_classes(slope)
+        excess = float(slope.sum())
+        if curve is None or excess == 0.0:
+            return slope
+        total = float(curve.sum())
+        return slope - curve * (excess / total) if total > 0 else slope
+
+    def _balance_classes(self, slope: Array) -> Array:
+        """Move probabilities along their own covariance, which keeps every row on the simplex."""
+        w = self.weights
+        p = slope.copy()
+        p[np.arange(len(p)), self.y] += w
+        share = p / np.where(w > 0, w, 1.0)[:, None]
+        curvature = np.diag(p.sum(axis=0)) - p.T @ share
+        move = np.linalg.lstsq(curvature, slope.sum(axis=0), rcond=None)[0]
+        balanced: Array = slope - p * (move - (share @ move)[:, None])
+        return balanced
+
+
+def relative_gap(primal: float, dual: float, null: float) -> float:
+    """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0)."""
+    gap = max(primal - dual, 0.0)
+    scale = max(abs(primal), 1e-6 * abs(null))
+    return gap / scale if scale > 0 else (0.0 if gap == 0 else np.inf)

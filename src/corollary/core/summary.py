@@ -1,0 +1,80 @@
+"""Summaries: what one block of rows contributes to a fit. Immutable, picklable, and ``a + b`` merges two.
+
+A model that can be written as ``finish(sum of summarize(block))`` fits an array, a file larger than memory or a
+cluster with the same two functions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+
+from corollary.core.types import Array
+
+
+class Summary(Protocol):
+    """Anything that merges: associative up to rounding, with no reference to the rows it came from."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Weighted count, means and centred second moments of a block of rows (X, Y).
+
+    ``xx`` is Σ w (x − x̄)(x − x̄)ᵀ, ``xy`` is Σ w (x − x̄)(y − ȳ)ᵀ (d × k), ``yy`` is Σ w (y − ȳ)² per output.
+    Second moments are about the mean, and the merge adds the outer product of the difference of means, so a column
+    with a huge mean loses no digits.
+    """
+
+    weight: float
+    mean_x: Array
+    mean_y: Array
+    xx: Array
+    xy: Array
+    yy: Array
+
+    @classmethod
+    def of(cls, X: Array, Y: Array, weights: Array | None, shift: Array) -> Moments:
+        """Summarize the rows of X (m × d) and Y (m × k). ``shift`` is any point near the mean of X."""
+        total = float(len(X)) if weights is None else float(weights.sum())
+        centred = X - shift
+        mean_y = Y.mean(axis=0) if weights is None else weights @ Y / (total or 1.0)
+        centred_y = Y - mean_y
+        if weights is not None:
+            root = np.sqrt(weights)[:, None]
+            offset = weights @ centred / (total or 1.0)
+            np.multiply(centred, root, out=centred)
+            centred_y *= root
+        else:
+            offset = np.full(len(X), 1.0 / total) @ centred
+        xx = centred.T @ centred
+        xx -= total * np.outer(offset, offset)
+        return cls(
+            total, shift + offset, mean_y, xx, centred.T @ centred_y, np.einsum("ik,ik->k", centred_y, centred_y)
+        )
+
+    def __add__(self, other: Moments) -> Moments:
+        weight = self.weight + other.weight
+        if weight == 0.0:
+            return self
+        share = other.weight / weight
+        dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
+        scale = self.weight * share
+        xx = self.xx + other.xx
+        xx += np.outer(scale * dx, dx)
+        return Moments(
+            weight,
+            self.mean_x + share * dx,
+            self.mean_y + share * dy,
+            xx,
+            self.xy + other.xy + np.outer(scale * dx, dy),
+            self.yy + other.yy + scale * dy**2,
+        )
+
+    def about_zero(self) -> tuple[Array, Array, Array]:
+        """Second moments about the origin (xx, xy, yy), for models without an intercept."""
+        w, x, y = self.weight, self.mean_x, self.mean_y
+        return self.xx + w * np.outer(x, x), self.xy + w * np.outer(x, y), self.yy + w * y**2

@@ -1,0 +1,124 @@
+"""The closed table of everything public: where it lives, what it is for, which entry of the canon it is.
+
+One table serves four readers: the lazy ``import corollary``, ``corollary.all_estimators()``, ``corollary compare``
+(a family joins by adding its lines here), and ``corollary.load`` (a model file can name these classes and no others).
+It holds strings only, so reading it imports nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One estimator of the library.
+
+    ``task`` is ``"regression"``, ``"classification"``, ``"clustering"``, ``"transform"`` or ``"density"``; an
+    estimator that does two has two tasks. ``compare`` maps a task to the preset from which ``corollary compare``
+    tries it (``"fast"`` models are also in ``"full"``); ``arguments`` are what compare constructs it with.
+    """
+
+    name: str
+    module: str
+    canon: str
+    tasks: tuple[str, ...]
+    compare: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+
+    def load(self) -> type[Any]:
+        """Import the class."""
+        cls: type[Any] = getattr(importlib.import_module(f"corollary.{self.module}"), self.name)
+        return cls
+
+    @property
+    def family(self) -> str:
+        """The package it lives in, for instance ``"linear"``."""
+        return self.module.split(".")[0]
+
+    @property
+    def capabilities(self) -> frozenset[str]:
+        """What it can do, read from its scikit-learn tags and its methods (imports the class).
+
+        Any of: ``sparse``, ``missing``, ``multi_output``, ``sample_weight``, ``class_weight``, ``probabilities``,
+        ``incremental``, ``path``.
+        """
+        from sklearn.utils import get_tags
+        from sklearn.utils.validation import has_fit_parameter
+
+        cls = self.load()
+        model = cls()
+        tags = get_tags(model)
+        found = {
+            "sparse": tags.input_tags.sparse,
+            "missing": tags.input_tags.allow_nan,
+            "multi_output": tags.target_tags.multi_output,
+            "sample_weight": has_fit_parameter(model, "sample_weight"),
+            "class_weight": "class_weight" in model.get_params(deep=False),
+            "probabilities": hasattr(cls, "predict_proba"),
+            "incremental": hasattr(cls, "partial_fit"),
+            "path": hasattr(cls, "path"),
+        }
+        return frozenset(name for name, has in found.items() if has)
+
+
+def _table() -> Iterator[Entry]:
+    reg, cla = ("regression",), ("classification",)
+    yield Entry("LinearRegression", "linear.linear_regression", "L1", reg, "fast")
+    yield Entry("Ridge", "linear.ridge", "L2", reg)
+    yield Entry("RidgeCV", "linear.ridge", "L2", reg, "fast")
+    yield Entry("Lasso", "linear.lasso", "L3", reg)
+    yield Entry("ElasticNet", "linear.lasso", "L3", reg)
+    yield Entry("LassoCV", "linear.lasso_cv", "L3", reg, "fast")
+    yield Entry("ElasticNetCV", "linear.lasso_cv", "L3", reg, "full")
+    yield Entry("HuberRegressor", "linear.huber", "L5", reg, "fast")
+    yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
+    yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")
+    yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
+
+
+ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
+
+FUNCTIONS: dict[str, str] = {
+    "lasso_path": "linear.lasso",
+    "enet_path": "linear.lasso",
+    "all_estimators": "registry",
+    "save": "io",
+    "load": "io",
+    "inspect": "io",
+    "compare": "evaluate.compare",
+    "TimeBudget": "callbacks",
+    "EarlyStopping": "callbacks",
+    "JSONLog": "callbacks",
+    "Evidence": "core.evidence",
+    "Certificate": "core.evidence",
+    "Status": "core.evidence",
+}
+
+
+def all_estimators(task: str | None = None) -> list[Entry]:
+    """Every estimator of the library, in canon order, with its task, capabilities and CANON id.
+
+    Examples
+    --------
+    >>> from corollary import all_estimators
+    >>> [entry.name for entry in all_estimators("classification")][:1]
+    ['LogisticRegression']
+    """
+    return [entry for entry in ESTIMATORS.values() if task is None or task in entry.tasks]
+
+
+def lazy_family(package: str) -> tuple[list[str], Callable[[str], Any]]:
+    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above."""
+    places = {entry.name: entry.module for entry in ESTIMATORS.values()} | FUNCTIONS
+    names = sorted(name for name, module in places.items() if module.split(".")[0] == package)
+
+    def getattribute(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module 'corollary.{package}' has no attribute {name!r}")
+        return getattr(importlib.import_module(f"corollary.{places[name]}"), name)
+
+    return names, getattribute

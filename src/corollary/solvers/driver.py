@@ -1,0 +1,143 @@
+"""The one loop that runs every iterative solver: tolerance, budget, callbacks, history, Ctrl-C.
+
+A solver says what one iteration is (``init``, ``step``) and how to prove the answer (``gap``). It declares what it
+needs from the loss and the penalty as data, and a mismatch becomes a sentence that names the missing piece.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.problem import Problem, relative_gap
+from corollary.core.types import Array
+
+# called after each iteration with the history record and a way to read the current coefficients; True stops the fit
+Observer = Callable[[dict[str, float], Callable[[], "State"]], bool]
+
+
+@dataclass
+class State:
+    """Where a solver is. ``gap`` and ``objective`` belong to ``coef`` and ``intercept``."""
+
+    coef: Array
+    intercept: Any
+    objective: float = np.inf
+    dual: float = -np.inf
+    stalled: bool = False
+    memory: dict[str, Any] = field(default_factory=dict)  # the solver's own
+
+
+@dataclass(frozen=True)
+class Need:
+    """A capability that a solver asks of the loss or the penalty, and what to say when it is missing."""
+
+    of: str  # "loss" or "penalty"
+    attribute: str
+    wanted: bool
+    sentence: str
+
+
+class Solver(ABC):
+    """One algorithm."""
+
+    name: ClassVar[str]
+    needs: ClassVar[tuple[Need, ...]] = ()
+
+    def check(self, problem: Problem) -> None:
+        """Raise ValueError, with a sentence, if this solver cannot handle the problem's loss or penalty."""
+        for need in self.needs:
+            part = problem.loss if need.of == "loss" else problem.penalty
+            if bool(getattr(part, need.attribute)) is not need.wanted:
+                raise ValueError(f"{self.name} cannot use the {part.name} {need.of}: {need.sentence}.")
+
+    @abstractmethod
+    def init(self, problem: Problem, coef: Array, intercept: Any) -> State:
+        """The state at a starting point, with its objective and dual value."""
+
+    @abstractmethod
+    def step(self, problem: Problem, state: State, tol: float) -> State:
+        """One iteration: a new state with its objective and the best dual value known."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Coefficients and the evidence for them."""
+
+    coef: Array
+    intercept: Any
+    evidence: Evidence
+
+
+def solve(
+    solver: Solver,
+    problem: Problem,
+    *,
+    tol: float,
+    max_iter: int,
+    start: tuple[Array, Any] | None = None,
+    observe: Observer | None = None,
+) -> Solution:
+    """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
+    solver.check(problem)
+    began = time.perf_counter()
+    null = problem.null_objective()
+    coef, intercept = start or (np.zeros(problem.coef_shape), problem.null_intercept())
+    history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
+    status, iteration = Status.MAX_ITER, 0
+    state = solver.init(problem, np.array(coef, dtype=np.float64), intercept)
+    best, best_gap = state, relative_gap(state.objective, state.dual, null)
+    try:
+        while True:
+            gap = relative_gap(state.objective, state.dual, null)
+            if gap <= best_gap or state.objective < best.objective:
+                best, best_gap = state, gap
+            record = dict(zip(history, (iteration, state.objective, gap, time.perf_counter() - began), strict=True))
+            for name, value in record.items():
+                history[name].append(value)
+            if gap <= tol:
+                status = Status.CONVERGED
+                break
+            if state.stalled:
+                status = Status.STALLED
+                break
+            if observe is not None and observe(record, functools.partial(_same, best)):
+                status = Status.BUDGET
+                break
+            if iteration == max_iter:
+                break
+            state = solver.step(problem, state, tol)
+            iteration += 1
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    _check_finite(best, problem)
+    evidence = Evidence(
+        status=status,
+        certificate=Certificate("relative duality gap", best_gap, tol),
+        solver=solver.name,
+        n_iter=iteration,
+        seconds=time.perf_counter() - began,
+        history=history,
+        facts={"objective": best.objective, "dual objective": best.dual},
+    )
+    return Solution(best.coef, best.intercept, evidence)
+
+
+def _same(state: State) -> State:
+    return state
+
+
+def _check_finite(state: State, problem: Problem) -> None:
+    if np.isfinite(state.objective) and np.isfinite(state.coef).all():
+        return
+    raise ValueError(
+        f"The objective is not finite ({state.objective}): squares of the data overflow float64. "
+        "Rescale the columns of X, or y, to magnitudes below 1e100 (StandardScaler does)."
+    )
