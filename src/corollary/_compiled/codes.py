@@ -3,4 +3,5 @@
 SQUARED, ABSOLUTE, HUBER, QUANTILE, EPSILON_INSENSITIVE = 0, 1, 2, 3, 4
 LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL, POISSON = 5, 6, 7, 8, 9
 
-ELASTIC, COUNT = 0, 1  # penalties: l1‖w‖₁ + ½ l2‖w‖², and l1‖w‖₀
+# penalties: l1‖w‖₁ + ½ l2‖w‖², l1‖w‖₀, and the first with w ≥ 0
+ELASTIC, COUNT, POSITIVE = 0, 1, 2

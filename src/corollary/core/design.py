@@ -78,8 +78,16 @@ class Design(ABC):
         """A design of those columns only, laid out for access by column (a copy of that part)."""
 
     @abstractmethod
+    def cross(self, other: Design, weights: Array) -> Array:
+        """Xᵀ diag(weights) Z for another design Z of the same kind and rows."""
+
+    @abstractmethod
     def rows(self, index: Array) -> Design:
         """A design of those rows only (a copy of that part)."""
+
+    @abstractmethod
+    def transposed(self) -> Design:
+        """The design whose rows are the columns of this one (a view)."""
 
     @abstractmethod
     def column_means(self, weights: Array | None = None) -> Array:
@@ -169,8 +177,15 @@ class DenseDesign(Design):
     def take(self, columns: Array) -> DenseDesign:
         return DenseDesign(np.asfortranarray(self.X[:, columns], dtype=np.float64))
 
+    def cross(self, other: Design, weights: Array) -> Array:
+        assert isinstance(other, DenseDesign)
+        return self.rmatvec(other.X * weights[:, None])
+
     def rows(self, index: Array) -> DenseDesign:
         return DenseDesign(self.X[index])
+
+    def transposed(self) -> DenseDesign:
+        return DenseDesign(self.X.T)
 
     def column_means(self, weights: Array | None = None) -> Array:
         w = np.full(self.shape[0], 1.0 / self.shape[0]) if weights is None else weights / weights.sum()
@@ -249,6 +264,10 @@ class SparseDesign(Design):
     def take(self, columns: Array) -> SparseDesign:
         return SparseDesign(self.by_column()[:, columns].astype(np.float64, copy=False))
 
+    def cross(self, other: Design, weights: Array) -> Array:
+        assert isinstance(other, SparseDesign)
+        return np.asarray((self.X.T @ (sparse.diags_array(weights) @ other.X)).toarray(), dtype=np.float64)
+
     def by_column(self) -> Any:
         """The CSC form, converted once and kept (a CSR input is copied for this)."""
         if self.X.format != "csc":
@@ -259,6 +278,9 @@ class SparseDesign(Design):
 
     def rows(self, index: Array) -> SparseDesign:
         return SparseDesign(self.X.tocsr()[index])
+
+    def transposed(self) -> SparseDesign:
+        return SparseDesign(self.X.T)
 
     def column_means(self, weights: Array | None = None) -> Array:
         w = np.full(self.shape[0], 1.0 / self.shape[0]) if weights is None else weights / weights.sum()

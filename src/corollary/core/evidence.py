@@ -7,7 +7,7 @@ this object, so a solver that fills it in is understood everywhere.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any
 
@@ -126,3 +126,16 @@ class Evidence:
             ax.text(0.5, 0.5, f"{self.solver}:\nno iterations to draw", ha="center", transform=ax.transAxes)
         ax.set(xlabel="iteration", ylabel=self.certificate.name, title=str(self.certificate))
         return ax
+
+
+def worst_of(parts: Sequence[Evidence]) -> Evidence:
+    """The evidence of several fits as one: the weakest certificate, the summed time, the longest run."""
+    if len(parts) == 1:
+        return parts[0]
+    worst = max(parts, key=lambda part: part.certificate.value / max(part.certificate.tolerance, 1e-300))
+    return replace(
+        worst,
+        n_iter=max(part.n_iter for part in parts),
+        seconds=sum(part.seconds for part in parts),
+        notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),
+    )

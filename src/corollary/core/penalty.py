@@ -6,11 +6,13 @@ solver; ``convex`` ones have a conjugate, and so a duality gap.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
+from corollary._compiled import codes
 from corollary.core.types import Array
 
 
@@ -20,6 +22,8 @@ class Penalty(ABC):
     name: ClassVar[str]
     convex: ClassVar[bool] = True
     separable: ClassVar[bool] = False
+    grouped: ClassVar[bool] = False
+    code: ClassVar[int] = codes.ELASTIC  # how coordinate kernels know it
     l1: float = 0.0
     l2: float = 0.0
 
@@ -42,6 +46,10 @@ class Penalty(ABC):
     @abstractmethod
     def null_strength(self, gradient: Array) -> float:
         """The factor t of this penalty from which on w = 0 is optimal, given the loss's gradient at w = 0."""
+
+    def restrict(self, columns: Array) -> Penalty:
+        """The same penalty on those coefficients only."""
+        return self
 
     def feasible_scale(self, z: Array) -> float:
         """The largest c ≤ 1 with Ω*(c z) finite; scaling a dual point by it makes it feasible."""
@@ -86,6 +94,31 @@ class ElasticNet(Penalty):
         return 1.0 if largest <= self.l1 else self.l1 / largest
 
 
+class PositiveElasticNet(ElasticNet):
+    """l1 Σ w + ½ l2 ‖w‖² subject to w ≥ 0."""
+
+    name, code = "positive elastic net", codes.POSITIVE
+
+    def value(self, coef: Array) -> float:
+        return super().value(coef) if (coef >= 0).all() else np.inf
+
+    def prox(self, point: Array, step: float) -> Array:
+        return np.maximum(point - step * self.l1, 0.0) / (1 + step * self.l2)
+
+    def conjugate(self, z: Array) -> float:
+        return super().conjugate(np.maximum(z, 0.0))
+
+    def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
+        smooth = gradient + self.l2 * coef + self.l1
+        return np.where(coef == 0, np.maximum(-smooth, 0.0), np.abs(smooth))
+
+    def null_strength(self, gradient: Array) -> float:
+        return super().null_strength(np.minimum(gradient, 0.0))
+
+    def feasible_scale(self, z: Array) -> float:
+        return super().feasible_scale(np.maximum(z, 0.0))
+
+
 class NoPenalty(ElasticNet):
     """Nothing: the maximum-likelihood fit."""
 
@@ -116,16 +149,16 @@ class L2(ElasticNet):
 class L0(Penalty):
     """strength · (number of non-zero coefficients). Not convex: solvers can only promise a local optimum."""
 
-    name, convex = "l0", False
+    name, convex, code = "l0", False, codes.COUNT
 
     def __init__(self, strength: float) -> None:
-        self.strength = float(strength)
+        self.l1 = float(strength)
 
     def value(self, coef: Array) -> float:
-        return self.strength * float(np.count_nonzero(coef))
+        return self.l1 * float(np.count_nonzero(coef))
 
     def prox(self, point: Array, step: float) -> Array:
-        return np.where(point**2 > 2 * step * self.strength, point, 0.0)
+        return np.where(point**2 > 2 * step * self.l1, point, 0.0)
 
     def conjugate(self, z: Array) -> float:
         return 0.0 if not np.any(z) else np.inf
@@ -140,12 +173,18 @@ class L0(Penalty):
 class Group(Penalty):
     """strength · Σ_g √|g| ‖w_g‖₂: whole groups of coefficients enter or leave together."""
 
-    name = "group"
+    name, grouped = "group", True
 
     def __init__(self, strength: float, groups: Array) -> None:
-        self.strength = float(strength)
+        self.l1 = float(strength)
         _, self.groups = np.unique(groups, return_inverse=True)  # group number of each coefficient
-        self.weights = self.strength * np.sqrt(np.bincount(self.groups))
+        self.weights = self.l1 * np.sqrt(np.bincount(self.groups))
+
+    def restrict(self, columns: Array) -> Group:
+        part = copy.copy(self)
+        kept, part.groups = np.unique(self.groups[columns], return_inverse=True)
+        part.weights = self.weights[kept]
+        return part
 
     def norms(self, coef: Array) -> Array:
         """‖w_g‖ of each group."""

@@ -32,6 +32,7 @@ class Problem:
     loss: Loss
     penalty: Penalty
     fit_intercept: bool = True
+    offset: float = 0.0  # a constant of the objective, left over when rows were compressed
     n_classes: int = 0  # columns of raw predictions for multi-class losses, else 0
 
     @property
@@ -95,18 +96,22 @@ class Problem:
 
     def null_objective(self) -> float:
         """Σ w ℓ(y, 0): a yardstick below which relative gaps stop being meaningful."""
-        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:])))
+        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:]))) + self.offset
 
-    def dual_value(self, slope: Array, gradient: Array, coef: Array) -> float:
+    def dual_value(self, slope: Array, gradient: Array) -> float:
         """The dual objective at θ = −c·slope, for gradient = Xᵀ slope and the largest feasible c ≤ 1.
 
         The caller makes Σ slope = 0 when there is an intercept. For a penalty with an l2 part every θ is feasible.
         """
-        scale = self.penalty.feasible_scale(gradient)
+        scale = self.penalty.feasible_scale(-gradient)
         scaled = slope if scale == 1.0 else scale * slope
-        return -self.conjugate_sum(scaled) - self.penalty.conjugate(-scale * gradient)
+        return self.offset - self.conjugate_sum(scaled) - self.penalty.conjugate(-scale * gradient)
 
-    def balance(self, slope: Array, curve: Array | None, raw: Array) -> Array:
+    def primal_value(self, loss_value: float, coef: Array) -> float:
+        """The objective, given its loss part."""
+        return self.offset + loss_value + self.penalty.value(coef)
+
+    def balance(self, slope: Array, curve: Array | None) -> Array:
         """The slope nearest (in the metric of the curvature) to ``slope`` that is feasible for a free intercept."""
         if not self.fit_intercept:
             return slope

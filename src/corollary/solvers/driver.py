@@ -59,8 +59,8 @@ class Solver(ABC):
                 raise ValueError(f"{self.name} cannot use the {part.name} {need.of}: {need.sentence}.")
 
     @abstractmethod
-    def init(self, problem: Problem, coef: Array, intercept: Any) -> State:
-        """The state at a starting point, with its objective and dual value."""
+    def init(self, problem: Problem, start: State) -> State:
+        """The state at a starting point, with its objective and dual value (``start.memory`` may be another's)."""
 
     @abstractmethod
     def step(self, problem: Problem, state: State, tol: float) -> State:
@@ -74,6 +74,7 @@ class Solution:
     coef: Array
     intercept: Any
     evidence: Evidence
+    state: State
 
 
 def solve(
@@ -82,17 +83,18 @@ def solve(
     *,
     tol: float,
     max_iter: int,
-    start: tuple[Array, Any] | None = None,
+    start: State | None = None,
     observe: Observer | None = None,
 ) -> Solution:
     """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
     solver.check(problem)
     began = time.perf_counter()
     null = problem.null_objective()
-    coef, intercept = start or (np.zeros(problem.coef_shape), problem.null_intercept())
+    if start is None:
+        start = State(np.zeros(problem.coef_shape), problem.null_intercept())
     history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
     status, iteration = Status.MAX_ITER, 0
-    state = solver.init(problem, np.array(coef, dtype=np.float64), intercept)
+    state = solver.init(problem, start)
     best, best_gap = state, relative_gap(state.objective, state.dual, null)
     try:
         while True:
@@ -127,7 +129,7 @@ def solve(
         history=history,
         facts={"objective": best.objective, "dual objective": best.dual},
     )
-    return Solution(best.coef, best.intercept, evidence)
+    return Solution(best.coef, best.intercept, evidence, best)
 
 
 def _same(state: State) -> State:

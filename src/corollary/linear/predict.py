@@ -1,0 +1,47 @@
+"""What every linear model shares once it is fitted: raw predictions X β + b from ``coef_`` and ``intercept_``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+
+from corollary.base import Estimator
+from corollary.core.design import as_design
+from corollary.core.types import Array
+
+
+class LinearPredictor(Estimator):
+    """An estimator with ``coef_`` (d,) or (k, d) and ``intercept_`` (a number or (k,)); dense and sparse X.
+
+    Sums are taken in float64, and the result has the type of X, so float32 stays float32.
+    """
+
+    coef_: Array
+    intercept_: Any
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _keep_coefficients(self, coef: Array, intercept: Any, dtype: Any) -> None:
+        """Store the result of a solver (coef of shape (d,) or (d, k)) as scikit-learn does, in the type of X."""
+        self.coef_ = np.ascontiguousarray(np.transpose(coef), dtype=dtype)
+        self.intercept_ = np.asarray(intercept, dtype=dtype) if np.ndim(intercept) else np.dtype(dtype).type(intercept)
+
+    def _raw_prediction(self, X: Any) -> Array:
+        """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
+        X = self._validate_predict(X)
+        raw = as_design(X).matvec(np.transpose(self.coef_).astype(np.float64))
+        raw += self.intercept_
+        return raw.astype(X.dtype, copy=False)
+
+
+class LinearRegressor(RegressorMixin, LinearPredictor):
+    """A linear model whose prediction is the raw prediction itself."""
+
+    def predict(self, X: Any) -> Array:
+        """Predict X β + b: one number a row, or one row of k numbers for k targets."""
+        return self._raw_prediction(X)
