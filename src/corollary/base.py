@@ -6,6 +6,7 @@ Every estimator of the library derives from :class:`Estimator` and wraps its ``f
 from __future__ import annotations
 
 import functools
+import numbers
 import os
 import warnings
 from collections.abc import Callable
@@ -139,8 +140,8 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     n = X.shape[0]
     if sample_weight is None:
         return np.ones(n)
-    if np.ndim(sample_weight) == 0:
-        sample_weight = np.full(n, float(sample_weight))
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(n, sample_weight, dtype=np.float64)
     weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, but sample_weight has shape {weights.shape}.")

@@ -80,6 +80,12 @@ def _table() -> Iterator[Entry]:
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
 
 
+# column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
+TRANSFORMERS: dict[str, Entry] = {
+    name: Entry(name, "evaluate.tabular", "–", ("transform",))
+    for name in ("NumberColumns", "CategoryColumns", "DateColumns")
+}
+
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 
 FUNCTIONS: dict[str, str] = {

@@ -6,6 +6,7 @@ input, and blocks are merged in a fixed order so that the number of threads does
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -52,6 +53,10 @@ class Design(ABC):
 
     shape: tuple[int, int]
     is_sparse: bool
+
+    @abstractmethod
+    def block(self, start: int, stop: int) -> Array:
+        """Rows start:stop as a dense float64 array (a view where that is possible)."""
 
     @abstractmethod
     def matvec(self, coef: Array) -> Array:
@@ -115,7 +120,7 @@ class DenseDesign(Design):
         self._by_column = X.flags.f_contiguous and not X.flags.c_contiguous
         self._size = block_rows(X.shape[0], 8 * X.shape[1])
 
-    def _block(self, start: int, stop: int) -> Array:
+    def block(self, start: int, stop: int) -> Array:
         return self.X[start:stop].astype(np.float64, copy=False)
 
     def _columns(self, start: int, stop: int) -> Array:
@@ -127,7 +132,7 @@ class DenseDesign(Design):
         out = np.empty((self.shape[0], *coef.shape[1:]))
 
         def work(start: int, stop: int) -> None:
-            np.matmul(self._block(start, stop), coef, out=out[start:stop])
+            np.matmul(self.block(start, stop), coef, out=out[start:stop])
 
         each_block(work, self.shape[0], self._size)
         return out
@@ -136,14 +141,14 @@ class DenseDesign(Design):
         if self._by_column:
             parts = map_blocks(lambda a, b: self._columns(a, b).T @ rows, self.shape[1], self._column_size())
             return np.concatenate(list(parts))
-        return sum_blocks(lambda a, b: self._block(a, b).T @ rows[a:b], self.shape[0], self._size)
+        return sum_blocks(lambda a, b: self.block(a, b).T @ rows[a:b], self.shape[0], self._size)
 
     def _column_size(self) -> int:
         return block_rows(self.shape[1], 8 * self.shape[0])
 
     def gram(self, weights: Array | None = None) -> Array:
         def part(start: int, stop: int) -> Array:
-            block = self._block(start, stop)
+            block = self.block(start, stop)
             if weights is not None:
                 block = block * np.sqrt(weights[start:stop])[:, None]
             return block.T @ block
@@ -151,18 +156,22 @@ class DenseDesign(Design):
         return sum_blocks(part, self.shape[0], self._size)
 
     def moments(self, Y: Array, weights: Array | None = None) -> Moments:
-        step = max(1, self.shape[0] // 64)
-        shift = self.X[::step].mean(axis=0, dtype=np.float64)
+        n, d = self.shape
+        with np.errstate(over="ignore", invalid="ignore"):
+            shift = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
+        size, scratch = block_rows(n, 16 * d), threading.local()
 
         def part(start: int, stop: int) -> Moments:
+            if not hasattr(scratch, "rows"):
+                scratch.rows = np.empty((size, d + 1))
             w = None if weights is None else weights[start:stop]
-            return Moments.of(self._block(start, stop), Y[start:stop], w, shift)
+            return Moments.of(self.X[start:stop], Y[start:stop], w, shift, scratch.rows)
 
-        return sum_blocks(part, self.shape[0], self._size)
+        return sum_blocks(part, n, size)
 
     def sweep(self, coef: Array, intercept: Any, pointwise: Pointwise, *, gram: bool = False) -> Pass:
         def part(start: int, stop: int) -> Pass:
-            block = self._block(start, stop)
+            block = self.block(start, stop)
             raw = block @ coef
             raw += intercept
             value, slope, curve = pointwise(start, stop, raw)
@@ -202,7 +211,7 @@ class DenseDesign(Design):
             return np.concatenate(list(map_blocks(column_part, self.shape[1], self._column_size())))
 
         def part(start: int, stop: int) -> Array:
-            block = self._block(start, stop) - centre
+            block = self.block(start, stop) - centre
             np.square(block, out=block)
             return w[start:stop] @ block
 
@@ -217,6 +226,12 @@ class SparseDesign(Design):
     def __init__(self, X: Any) -> None:
         self.X = X if X.format in ("csr", "csc") else X.tocsr()
         self.shape = (X.shape[0], X.shape[1])
+
+    def block(self, start: int, stop: int) -> Array:
+        if self.X.format != "csr" and not hasattr(self, "_csr"):
+            self._csr = self.X.tocsr()
+        rows = self.X if self.X.format == "csr" else self._csr
+        return np.asarray(rows[start:stop].toarray(), dtype=np.float64)
 
     def _product(self, matrix: Any, vector: Array) -> Array:
         result: Array = np.asarray(matrix @ vector, dtype=np.float64)

@@ -53,7 +53,7 @@ class Loss(ABC):
     def conjugate(self, y: Array, u: Array) -> Array:
         """ℓ*(y, u)."""
 
-    def check_target(self, y: Array) -> None:
+    def check_target(self, y: Array) -> None:  # noqa: B027 - most losses take any real y
         """Raise ValueError if y lies outside the loss's domain."""
 
 

@@ -6,6 +6,7 @@ the machine. Kernels and BLAS calls run single-threaded inside a block; the thre
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import threading
@@ -49,9 +50,14 @@ def n_threads() -> int:
         return requested
     if _in_worker():
         return 1
-    import joblib
+    return _usable_cores()
 
-    return int(joblib.cpu_count())
+
+@functools.cache
+def _usable_cores() -> int:
+    import joblib  # knows about affinity and cgroups; asking costs file reads, so ask once
+
+    return max(1, int(joblib.cpu_count()))
 
 
 @contextmanager
@@ -73,17 +79,16 @@ def _get_pool() -> ThreadPoolExecutor:
     global _pool
     with _lock:
         if _pool is None:
-            import joblib
 
             def mark() -> None:
                 _inside.pool = True
 
-            _pool = ThreadPoolExecutor(max(1, joblib.cpu_count()), thread_name_prefix="corollary", initializer=mark)
+            _pool = ThreadPoolExecutor(_usable_cores(), thread_name_prefix="corollary", initializer=mark)
         return _pool
 
 
 class _BlasLimit:
-    """One BLAS thread while at least one fit is inside; concurrent fits share the limit instead of racing to undo it."""
+    """One BLAS thread while anyone is inside; concurrent fits share the limit instead of racing to undo it."""
 
     def __init__(self) -> None:
         self.reset()
@@ -125,6 +130,10 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
 
     At most two results per thread are outstanding, so memory stays bounded whatever the number of blocks.
     """
+    if n <= size:
+        if n > 0:
+            yield task(0, n)
+        return
     bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
     workers = min(n_threads(), len(bounds))
     with _blas:

@@ -37,24 +37,32 @@ class Moments:
     yy: Array
 
     @classmethod
-    def of(cls, X: Array, Y: Array, weights: Array | None, shift: Array) -> Moments:
-        """Summarize the rows of X (m × d) and Y (m × k). ``shift`` is any point near the mean of X."""
-        total = float(len(X)) if weights is None else float(weights.sum())
-        centred = X - shift
-        mean_y = Y.mean(axis=0) if weights is None else weights @ Y / (total or 1.0)
-        centred_y = Y - mean_y
-        if weights is not None:
-            root = np.sqrt(weights)[:, None]
-            offset = weights @ centred / (total or 1.0)
-            np.multiply(centred, root, out=centred)
-            centred_y *= root
-        else:
-            offset = np.full(len(X), 1.0 / total) @ centred
-        xx = centred.T @ centred
-        xx -= total * np.outer(offset, offset)
-        return cls(
-            total, shift + offset, mean_y, xx, centred.T @ centred_y, np.einsum("ik,ik->k", centred_y, centred_y)
-        )
+    def of(
+        cls, X: Array, Y: Array, weights: Array | None, shift: Array | float, buffer: Array | None = None
+    ) -> Moments:
+        """Summarize the rows of X (m × d) and Y (m × k). ``shift`` is any point near the mean of X.
+
+        ``buffer`` is scratch space of at least m rows and d + 1 columns; one per thread saves the page faults of a
+        fresh array per block. An overflow shows as inf or NaN in the result, not as a warning from a worker thread.
+        """
+        m, d = X.shape
+        rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.subtract(X, shift, out=rows[:, :d])
+            rows[:, d] = 1.0
+            total = float(m) if weights is None else float(weights.sum())
+            mean_y = Y.mean(axis=0) if weights is None else weights @ Y / (total or 1.0)
+            centred_y = Y - mean_y
+            if weights is not None:
+                root = np.sqrt(weights)[:, None]
+                rows *= root
+                centred_y *= root
+            # the column of ones makes one matrix product give second moments and sums at once
+            both, cross = rows.T @ rows, rows.T @ centred_y
+            offset = both[:d, d] / (total or 1.0)
+            xx = both[:d, :d] - np.outer(total * offset, offset)
+            xy = cross[:d] - np.outer(offset, cross[d])  # cross[d] is rounding: mean_y is not exact
+            return cls(total, shift + offset, mean_y, xx, xy, np.einsum("ik,ik->k", centred_y, centred_y))
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight
@@ -78,3 +86,21 @@ class Moments:
         """Second moments about the origin (xx, xy, yy), for models without an intercept."""
         w, x, y = self.weight, self.mean_x, self.mean_y
         return self.xx + w * np.outer(x, x), self.xy + w * np.outer(x, y), self.yy + w * y**2
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """The triangular factor R of a block of rows A = Q R: all that least squares needs of A, without squaring it.
+
+    RᵀR = AᵀA, but the singular values of R have the digits of A itself. Two merge by factorising one above the other.
+    """
+
+    R: Array
+
+    @classmethod
+    def of(cls, rows: Array) -> Triangle:
+        """Factorise a block; cost 2 m p² for m rows of p columns."""
+        return cls(np.linalg.qr(rows, mode="r"))
+
+    def __add__(self, other: Triangle) -> Triangle:
+        return Triangle.of(np.concatenate([self.R, other.R]))

@@ -58,6 +58,10 @@ class Solver(ABC):
             if bool(getattr(part, need.attribute)) is not need.wanted:
                 raise ValueError(f"{self.name} cannot use the {part.name} {need.of}: {need.sentence}.")
 
+    def null_objective(self, problem: Problem) -> float:
+        """The yardstick for relative gaps when the objective itself is nearly zero."""
+        return problem.null_objective()
+
     @abstractmethod
     def init(self, problem: Problem, start: State) -> State:
         """The state at a starting point, with its objective and dual value (``start.memory`` may be another's)."""
@@ -89,7 +93,7 @@ def solve(
     """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
     solver.check(problem)
     began = time.perf_counter()
-    null = problem.null_objective()
+    null = solver.null_objective(problem)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
     history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}

@@ -119,7 +119,7 @@ class LBFGS(Solver):
             return state
         new.dual = max(new.dual, state.dual)
         s, y = (length * direction, length * shift), (new.memory["gradient"] - gradient, new.memory["tilt"] - tilt)
-        curvature = float(np.vdot(*[a for a in (s[0], y[0])]) + np.vdot(s[1], y[1]))
+        curvature = float(np.vdot(s[0], y[0]) + np.vdot(s[1], y[1]))
         pairs = memory["pairs"]
         if curvature > 1e-14 * float(np.vdot(y[0], y[0])) ** 0.5:
             pairs = [*pairs, (s, y, curvature)][-PAIRS:]

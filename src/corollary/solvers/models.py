@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.design import Design
+from corollary.core.parallel import block_rows, sum_blocks
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 
@@ -31,7 +32,7 @@ class Model:
     blocks: list[tuple[Any, Array]]
     tilt: float
     floor: float
-    pull: Array
+    pull: Any
     border: Array  # d² loss / d intercept d coefficients, (k, s·k) or (s,)
     inverse: Array | float  # (generalised) inverse of the intercept's own curvature
 
@@ -39,7 +40,7 @@ class Model:
         """The intercept's best answer to a step of the coefficients."""
         if step.ndim == 1:
             return -(self.pull + self.border @ step) * self.inverse
-        return -self.inverse @ (self.pull + np.einsum("ksl,sl->k", self.border, step))  # type: ignore[operator]
+        return -self.inverse @ (self.pull + np.einsum("ksl,sl->k", self.border, step))
 
 
 def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None) -> Model:
@@ -51,47 +52,69 @@ def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None) 
     gradient, H, border, total = part.rmatvec(slope), part.gram(curve), part.rmatvec(curve), float(curve.sum())
     pull = float(slope.sum())
     if not problem.fit_intercept:
-        return Model(gradient, [(slice(None), H)], 0.0, 0.0, np.float64(0.0), 0.0 * border, 0.0)
+        return Model(gradient, [(slice(None), H)], 0.0, 0.0, 0.0, 0.0 * border, 0.0)
     gradient -= border * (pull / total)
     H -= np.outer(border, border / total)
-    return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), np.float64(pull), border, 1 / total)
+    return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), pull, border, 1 / total)
 
 
 def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
-    weights, k, s = problem.weights, problem.n_classes, part.shape[1]
     p = slope.copy()
-    p[np.arange(len(p)), problem.y] += weights  # weight · probability
-    share = p / np.where(weights > 0, weights, 1.0)[:, None]
-    full = s * k <= FULL_BLOCK
+    p[np.arange(len(p)), problem.y] += problem.weights  # weight · probability
+    if part.shape[1] * problem.n_classes > FULL_BLOCK:
+        return _separate_classes(problem, part, slope, p)
+    k, s = problem.n_classes, part.shape[1]
     gradient, pull = part.rmatvec(slope), slope.sum(axis=0)
-    H, border, own = np.zeros((k, s, k, s)) if full else None, np.zeros((k, s, k)), np.zeros((k, k))
-    blocks = []
-    for a in range(k):
-        if H is None:
-            block = part.gram(p[:, a])
-            border[a, :, a] = part.rmatvec(p[:, a])
-            own[a, a] = p[:, a].sum()
-            if problem.fit_intercept and own[a, a] > 0:
-                block -= np.outer(border[a, :, a], border[a, :, a] / own[a, a])
-            blocks.append(((slice(None), a), block))
-            continue
-        H[a, :, a] = part.gram(p[:, a] * (1 - share[:, a]))
-        own[a] = -p[:, a] @ share
-        own[a, a] = p[:, a].sum() + own[a, a]
-        for b in range(k):
-            curve = p[:, a] * ((a == b) - share[:, b])
-            border[a, :, b] = part.rmatvec(curve)
-            if b < a:
-                H[a, :, b] = -part.gram(-curve)
-                H[b, :, a] = H[a, :, b]
-    inverse = np.linalg.pinv(own, hermitian=True) if problem.fit_intercept else np.zeros((k, k))
-    if problem.fit_intercept:
-        gradient = gradient - np.einsum("ksl,k->sl", border, inverse @ pull)
-    else:
-        pull, border = np.zeros(k), np.zeros_like(border)
-    if H is not None:
-        square = H.transpose(1, 0, 3, 2).reshape(s * k, s * k)
-        flat = border.reshape(k, s * k)
-        blocks = [(None, square - flat.T @ inverse @ flat)]
+    H = class_hessian(problem, part, p)
+    square, flat, own = H[: s * k, : s * k], H[s * k :, : s * k], H[s * k :, s * k :]
+    if not problem.fit_intercept:
+        zero = np.zeros((k, s, k))
+        return Model(gradient, [(None, square)], 0.0, 0.0, np.zeros(k), zero, np.zeros((k, k)))
+    inverse = np.linalg.pinv(own, hermitian=True)
+    lean = flat.T @ inverse
+    gradient = gradient - (lean @ pull).reshape(s, k)
     floor = 0.5 * float(pull @ inverse @ pull)
-    return Model(gradient, blocks, float(np.abs(pull).max(initial=0.0)), floor, pull, border, inverse)
+    tilt = float(np.abs(pull).max(initial=0.0))
+    return Model(gradient, [(None, square - lean @ flat)], tilt, floor, pull, flat.reshape(k, s, k), inverse)
+
+
+def class_hessian(problem: Problem, part: Design, p: Array) -> Array:
+    """Hessian of the softmax loss in (coefficients by column then class, intercepts), of side (s + 1)·k.
+
+    Σ w x̃x̃ᵀ ⊗ (diag(p) − p pᵀ), with x̃ = (x, 1): class by class for the first term, one product for the second.
+    """
+    n, s = part.shape
+    weights, k = problem.weights, problem.n_classes
+    root = np.sqrt(np.where(weights > 0, weights, 1.0))
+
+    def block(start: int, stop: int) -> Array:
+        rows = np.column_stack([part.block(start, stop), np.ones(stop - start)])
+        mass = p[start:stop]
+        spread = (rows[:, :, None] * (mass / root[start:stop, None])[:, None, :]).reshape(len(rows), -1)
+        total = -(spread.T @ spread)
+        view = total.reshape(s + 1, k, s + 1, k)
+        for a in range(k):
+            scaled = rows * np.sqrt(mass[:, a])[:, None]
+            view[:, a, :, a] += scaled.T @ scaled
+        return total
+
+    return sum_blocks(block, n, block_rows(n, 8 * (s + 1) * (k + 1)))
+
+
+def _separate_classes(problem: Problem, part: Design, slope: Array, p: Array) -> Model:
+    k, s = problem.n_classes, part.shape[1]
+    gradient, pull = part.rmatvec(slope), slope.sum(axis=0)
+    totals = np.where(p.sum(axis=0) > 0, p.sum(axis=0), 1.0)
+    blocks: list[tuple[Any, Array]] = []
+    border = np.zeros((k, s, k))
+    for a in range(k):
+        H = part.gram(p[:, a])
+        if problem.fit_intercept:
+            border[a, :, a] = edge = part.rmatvec(p[:, a])
+            H -= np.outer(edge, edge / totals[a])
+            gradient[:, a] -= edge * (pull[a] / totals[a])
+        blocks.append(((slice(None), a), H))
+    if not problem.fit_intercept:
+        return Model(gradient, blocks, 0.0, 0.0, np.zeros(k), border, np.zeros((k, k)))
+    floor = 0.5 * float((pull**2 / totals).sum())
+    return Model(gradient, blocks, float(np.abs(pull).max(initial=0.0)), floor, pull, border, np.diag(1 / totals))

@@ -94,7 +94,7 @@ class Newton(Solver):
         return new
 
     def _evaluate(self, problem: Problem, state: State, *, hessian: bool) -> State:
-        """One pass over X at the state's coefficients; fills objective, gradient and (if asked) a factorised Hessian."""
+        """One pass over X: objective, gradient and, if asked, a factorised Hessian at the state's coefficients."""
         memory, penalty = state.memory, problem.penalty
         memory["slope"] = slope = np.empty(problem.design.shape[0])
         curves = np.empty(problem.design.shape[0]) if hessian else None
@@ -122,7 +122,8 @@ class Newton(Solver):
 
     def _factorise(self, problem: Problem, swept: Pass, memory: dict[str, Any]) -> None:
         """Scale to a unit diagonal and factorise; a singular Hessian gets the smallest shift that makes it definite."""
-        assert swept.gram is not None and swept.gram_border is not None
+        assert swept.gram is not None
+        assert swept.gram_border is not None
         H = swept.gram
         H[np.diag_indices_from(H)] += problem.penalty.l2
         total, border = swept.gram_sum, swept.gram_border

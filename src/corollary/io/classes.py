@@ -1,0 +1,117 @@
+"""The closed tables of what a model file can name: classes, functions and types.
+
+A file holds an id such as ``"sklearn:StandardScaler"``; where that class is imported from is written here and nowhere
+else, so a file cannot make Python import, construct or call anything that is not in these tables.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import Any
+
+import numpy as np
+
+from corollary import registry
+from corollary.io.errors import ModelFileError, short
+
+# Additions must keep their state in plain data, and must not pass indices read from that state to compiled code
+# without a rule in `invariants.py`. Estimators of corollary come from its registry; these are scikit-learn's.
+_TABLE: dict[str, str] = {
+    "sklearn.pipeline": "FeatureUnion Pipeline",
+    "sklearn.compose": "ColumnTransformer TransformedTargetRegressor make_column_selector",
+    "sklearn.impute": "KNNImputer MissingIndicator SimpleImputer",
+    "sklearn.preprocessing": """Binarizer FunctionTransformer KBinsDiscretizer LabelBinarizer LabelEncoder MaxAbsScaler
+        MinMaxScaler Normalizer OneHotEncoder OrdinalEncoder PolynomialFeatures PowerTransformer QuantileTransformer
+        RobustScaler SplineTransformer StandardScaler TargetEncoder""",
+    "sklearn.feature_selection": "SelectFromModel SelectKBest SelectPercentile VarianceThreshold",
+    "sklearn.feature_extraction.text": "CountVectorizer TfidfTransformer TfidfVectorizer",
+    "sklearn.decomposition": "PCA TruncatedSVD",
+    "sklearn.dummy": "DummyClassifier DummyRegressor",
+    "sklearn.model_selection": """GroupKFold KFold LeaveOneOut ShuffleSplit StratifiedKFold StratifiedShuffleSplit
+        TimeSeriesSplit""",
+}
+CLASSES: dict[str, str] = {f"sklearn:{name}": module for module, names in _TABLE.items() for name in names.split()}
+
+# Pure functions of arrays: element by element, or scores of features.
+_PURE: dict[str, str] = {
+    "numpy": """absolute arccosh arcsinh arctanh cbrt cos cosh exp exp2 expm1 log log10 log1p log2 negative
+        reciprocal rint sign sin sinh sqrt square tan tanh""",
+    "sklearn.feature_selection": """chi2 f_classif f_regression mutual_info_classif mutual_info_regression
+        r_regression""",
+}
+_FUNCTIONS: dict[str, tuple[str, str]] = {
+    f"{module.partition('.')[0]}:{name}": (module, name) for module, names in _PURE.items() for name in names.split()
+}
+
+SCALARS = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float16", "float32")
+SCALARS += ("float64",)
+_ABSTRACT = ("number", "integer", "signedinteger", "unsignedinteger", "inexact", "floating", "complexfloating")
+TYPES: dict[str, type[Any]] = {
+    **{cls.__name__: cls for cls in (bool, int, float, str, object)},
+    **{f"numpy.{np.dtype(name).name}": np.dtype(name).type for name in (*SCALARS, "complex64", "complex128")},
+    **{f"numpy.{name}": getattr(np, name) for name in _ABSTRACT},
+    "numpy.object": np.object_,
+    "numpy.str": np.str_,
+}
+
+
+def _ours() -> dict[str, registry.Entry]:
+    return {**registry.ESTIMATORS, **getattr(registry, "TRANSFORMERS", {})}
+
+
+def resolve_class(class_id: Any) -> type[Any]:
+    """The class behind an id, from the closed tables."""
+    origin, _, name = class_id.partition(":") if isinstance(class_id, str) else ("", "", "")
+    if origin == "sklearn" and class_id in CLASSES:
+        cls: type[Any] = getattr(importlib.import_module(CLASSES[class_id]), name)
+        return cls
+    if origin == "corollary" and name in _ours():
+        return _ours()[name].load()
+    raise ModelFileError(f"it names the class {short(class_id)}, which this version of corollary does not know")
+
+
+def identify_class(cls: type[Any]) -> str | None:
+    """The id of a class, or None if model files cannot hold it; a subclass of a known class is another class."""
+    origin = cls.__module__.partition(".")[0]
+    class_id = f"{origin}:{cls.__name__}"
+    known = class_id in CLASSES or (origin == "corollary" and cls.__name__ in _ours())
+    return class_id if known and resolve_class(class_id) is cls else None
+
+
+@functools.cache
+def _functions() -> dict[str, Any]:
+    return {function_id: resolve_function(function_id) for function_id in _FUNCTIONS}
+
+
+def resolve_function(function_id: Any) -> Any:
+    """The function behind an id, from the closed table."""
+    if not isinstance(function_id, str) or function_id not in _FUNCTIONS:
+        raise ModelFileError(
+            f"it names the function {short(function_id)}, which this version of corollary does not know"
+        )
+    module, name = _FUNCTIONS[function_id]
+    return getattr(importlib.import_module(module), name)
+
+
+def identify_function(function: Any) -> str | None:
+    return next((function_id for function_id, known in _functions().items() if known is function), None)
+
+
+def identify_type(cls: type[Any]) -> str | None:
+    return next((name for name, known in TYPES.items() if known is cls), None)
+
+
+# Left out of files: what only means something in the process that wrote it.
+RUNTIME_ONLY = frozenset(
+    ("_skl_callbacks", "_skl_callbacks_to_teardown", "_callback_fit_ctx", "_parent_callback_ctx", "_stop_words_id")
+)
+
+
+def check_attribute(cls: type[Any], name: str) -> None:
+    """Refuse names that are not an instance's own data, such as ``predict`` or ``__class__``."""
+    owner = cls.__name__
+    if not name.isidentifier() or name.startswith("__") or name in RUNTIME_ONLY:
+        raise ModelFileError(f"{owner} cannot have an attribute called {short(name)}")
+    if any(name in vars(base) for base in cls.__mro__):
+        raise ModelFileError(f"the attribute {short(name)} would replace a part of the class {owner}")

@@ -1,0 +1,109 @@
+"""What must hold of a loaded object before it may be used.
+
+Python and NumPy check what they are given; compiled code, ours and that below scikit-learn's sparse matrices, does not.
+An index read from a forged file could reach it through the classes below, so their state is checked here.
+"""
+
+from __future__ import annotations
+
+import inspect as signatures
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from corollary.core.types import Array
+from corollary.io.errors import ModelFileError
+
+
+def check(class_id: str, model: Any) -> None:
+    """Raise ModelFileError unless the loaded model is safe to use."""
+    rule = _RULES.get(class_id)
+    if rule is not None:
+        rule(model)
+
+
+def fill_in_parameters(model: Any) -> None:
+    """Give parameters that did not exist when the file was written their defaults."""
+    cls = type(model)
+    for name, parameter in signatures.signature(cls.__init__).parameters.items():
+        if name == "self" or name in vars(model) or parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            continue
+        if parameter.default is parameter.empty:
+            raise ModelFileError(f"{cls.__name__} lacks its parameter {name!r}")
+        vars(model)[name] = parameter.default
+
+
+def _pipeline(model: Any) -> None:
+    if model.memory is not None:
+        raise ModelFileError(
+            "Pipeline.memory is a folder of pickles that fitting would read; set memory=None before saving"
+        )
+
+
+def _vocabulary(model: Any) -> None:
+    vocabulary = vars(model).get("vocabulary_", {})
+    if not isinstance(vocabulary, dict) or not _is_permutation(list(vocabulary.values())):
+        raise ModelFileError(f"{type(model).__name__}.vocabulary_ must number its words 0, 1, 2, …")
+
+
+def _is_permutation(numbers: list[Any]) -> bool:
+    return all(isinstance(n, int | np.integer) for n in numbers) and sorted(numbers) == list(range(len(numbers)))
+
+
+def _one_hot(model: Any) -> None:
+    state = vars(model)
+    if "categories_" not in state:
+        return  # not fitted
+    try:
+        widths = [
+            _width(categories, *grouping)
+            for categories, *grouping in zip(state["categories_"], *_groupings(state), strict=True)
+        ]
+    except (TypeError, ValueError, AttributeError, KeyError) as error:
+        raise ModelFileError(f"OneHotEncoder's categories are inconsistent: {error}") from None
+    columns = state.get("_n_features_outs")
+    if type(columns) is not list or columns != widths or not all(isinstance(n, int | np.integer) for n in columns):
+        raise ModelFileError(f"OneHotEncoder must have {widths} output columns per input column")
+
+
+def _groupings(state: dict[str, Any]) -> tuple[Any, Any, Any]:
+    nothing = [None] * len(state["categories_"])
+    dropped = state["_drop_idx_after_grouping"]
+    if not state["_infrequent_enabled"]:
+        return nothing, nothing, nothing if dropped is None else dropped
+    mappings, infrequent = state["_default_to_infrequent_mappings"], state["_infrequent_indices"]
+    return mappings, infrequent, nothing if dropped is None else dropped
+
+
+def _width(categories: Array, mapping: Array | None, infrequent: Array | None, dropped: Any) -> int:
+    """How many columns one feature becomes, after checking that no value can be encoded beyond them."""
+    _require(isinstance(categories, np.ndarray) and categories.ndim == 1, "they must be one-dimensional arrays")
+    _require(_is_searchable(categories), "numbers must be in increasing order")
+    width = len(categories) if infrequent is None else len(categories) - infrequent.size + 1
+    _require((mapping is None) == (infrequent is None), "infrequent ones must be mapped")
+    if mapping is not None:
+        _require(mapping.dtype.kind == "i" and mapping.shape == categories.shape, "infrequent ones must be mapped")
+        _require(bool(np.all((mapping >= 0) & (mapping < width))), "infrequent ones must be mapped to a column")
+    if dropped is None:
+        return width
+    _require(isinstance(dropped, int | np.integer) and 0 <= int(dropped) < width, "the dropped one must exist")
+    return width - 1
+
+
+def _is_searchable(categories: Array) -> bool:
+    # scikit-learn looks numbers up by bisection, and everything else in a table, where order does not matter
+    return categories.dtype.kind in "OUS" or bool(np.array_equal(np.sort(categories), categories, equal_nan=True))
+
+
+def _require(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(otherwise)
+
+
+_RULES: dict[str, Callable[[Any], None]] = {
+    "sklearn:CountVectorizer": _vocabulary,
+    "sklearn:OneHotEncoder": _one_hot,
+    "sklearn:Pipeline": _pipeline,
+    "sklearn:TfidfVectorizer": _vocabulary,
+}

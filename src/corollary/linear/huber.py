@@ -1,0 +1,123 @@
+"""Huber regression: squared loss near the line, absolute loss far from it, with the scale learnt from the data."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from corollary.base import fitting
+from corollary.core.design import as_design
+from corollary.core.limits import Boolean, Integer, Limit, Real
+from corollary.core.loss import Huber
+from corollary.core.penalty import L2
+from corollary.core.problem import Problem
+from corollary.core.types import Array
+from corollary.linear.predict import LinearRegressor
+from corollary.solvers.driver import State, solve
+from corollary.solvers.huber_newton import HuberNewton
+
+
+class HuberRegressor(LinearRegressor):
+    r"""Linear regression that is not thrown off by outliers.
+
+    .. math:: \min_{w, b, \sigma > 0} \sum_i s_i \Big(\sigma + \sigma H_\epsilon\big(\tfrac{y_i - x_i^\top w - b}
+              {\sigma}\big)\Big) + \alpha \|w\|^2, \quad
+              H_\epsilon(z) = z^2 \text{ if } |z| \le \epsilon \text{ else } 2 \epsilon |z| - \epsilon^2
+
+    The scale σ is estimated with the coefficients, so scaling y by 10 scales the answer by 10.
+
+    Parameters
+    ----------
+    epsilon : float ≥ 1, default 1.35
+        Residuals beyond ``epsilon · scale_`` count as outliers. 1.35 is 95 % as efficient as least squares on
+        Gaussian noise.
+    max_iter : int ≥ 1, default 100
+    alpha : float ≥ 0, default 1e-4
+        Strength of the L2 penalty.
+    warm_start : bool, default False
+    fit_intercept : bool, default True
+    tol : float ≥ 0, default 1e-8
+        Relative duality gap to reach.
+
+    Attributes
+    ----------
+    coef_, intercept_, scale_, n_iter_
+    outliers_ : bool array of shape (n,)
+        Rows beyond ``epsilon · scale_``.
+    evidence_ : Evidence
+
+    Notes
+    -----
+    *Cost.* O(n d²) per iteration, commonly 5 to 15 iterations; memory d² and a few vectors of length n.
+
+    *Evidence.* The duality gap of the joint problem in (w, b, σ).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corollary import HuberRegressor
+    >>> x = np.arange(20.0)
+    >>> y = 2 * x + 1
+    >>> y[3] = 500
+    >>> model = HuberRegressor(alpha=0.0).fit(x[:, None], y + 0.01 * np.sin(7 * x))
+    >>> model.coef_.round(2), model.outliers_.nonzero()[0]
+    (array([2.]), array([3]))
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "epsilon": Real(low=1),
+        "max_iter": Integer(1),
+        "alpha": Real(low=0),
+        "warm_start": Boolean(),
+        "fit_intercept": Boolean(),
+        "tol": Real(low=0),
+    }
+
+    def __init__(
+        self,
+        *,
+        epsilon: float = 1.35,
+        max_iter: int = 100,
+        alpha: float = 1e-4,
+        warm_start: bool = False,
+        fit_intercept: bool = True,
+        tol: float = 1e-8,
+    ) -> None:
+        self.epsilon = epsilon
+        self.max_iter = max_iter
+        self.alpha = alpha
+        self.warm_start = warm_start
+        self.fit_intercept = fit_intercept
+        self.tol = tol
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
+        """Fit coefficients and scale."""
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        y = y.astype(np.float64, copy=False)
+        problem = Problem(as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha), self.fit_intercept)
+        found = solve(
+            HuberNewton(),
+            problem,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            start=self._previous(X.shape[1]),
+            observe=self._observer(X, y, self.max_iter, _attributes),
+        )
+        self.scale_ = float(found.state.memory["scale"])
+        self.n_iter_ = found.evidence.n_iter
+        residual: Array = y - problem.raw(found.coef, found.intercept)
+        self.outliers_ = np.abs(residual) > self.epsilon * self.scale_
+        self._keep_coefficients(found.coef, found.intercept, X.dtype)
+        self._keep_evidence(found.evidence)
+        return self
+
+    def _previous(self, n_columns: int) -> State | None:
+        if not (self.warm_start and hasattr(self, "coef_")) or len(self.coef_) != n_columns:
+            return None
+        return State(self.coef_.astype(np.float64), float(self.intercept_), memory={"scale": self.scale_})
+
+
+def _attributes(state: State) -> dict[str, Any]:
+    return {"coef_": state.coef, "intercept_": state.intercept, "scale_": state.memory["scale"]}

@@ -1,0 +1,279 @@
+"""Lasso and elastic net with the strength chosen by cross-validation along the whole path."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import reduce
+from operator import add
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from corollary.base import fitting
+from corollary.core.design import Design, as_design
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.summary import Moments
+from corollary.core.types import Array
+from corollary.linear.lasso import SquaredPath, _attributes, _gap, alpha_grid, penalty_of
+from corollary.linear.predict import LinearRegressor
+from corollary.solvers.compress import compress, worth_compressing
+
+Fold = tuple[Array, Array]
+
+
+class _Folds:
+    """Training paths and held-out errors of every fold, from moments where the data are tall, from rows otherwise."""
+
+    def __init__(self, design: Design, y: Array, weights: Array, folds: list[Fold], fit_intercept: bool) -> None:
+        self.design, self.y, self.weights, self.folds = design, y, weights, folds
+        self.fit_intercept = fit_intercept
+        self.held_out: list[Moments] | None = None
+        if worth_compressing((min(len(train) for train, _ in folds), design.shape[1])):
+            self.held_out = [self._moments(test) for _, test in folds]
+
+    def _moments(self, rows: Array) -> Moments:
+        return self.design.rows(rows).moments(self.y[rows, None], self.weights[rows])
+
+    def _training_moments(self, k: int) -> Moments:
+        """When the held-out parts are a partition of the rows, the training part is the sum of the others."""
+        assert self.held_out is not None
+        tests = np.concatenate([test for _, test in self.folds])
+        if len(tests) == len(self.y) and len(np.unique(tests)) == len(tests):
+            return reduce(add, [part for j, part in enumerate(self.held_out) if j != k])
+        return self._moments(self.folds[k][0])
+
+    def path(self, k: int) -> SquaredPath:
+        """The training problem of fold k."""
+        train = self.folds[k][0]
+        small = None
+        if self.held_out is not None:
+            small = compress(self._training_moments(k), 0, fit_intercept=self.fit_intercept)
+        rows = self.design if small is not None else self.design.rows(train)
+        return SquaredPath(rows, self.y[train], self.weights[train], self.fit_intercept, small)
+
+    def errors(self, k: int, coefs: Array, intercepts: Array) -> Array:
+        """Held-out mean squared error of each column of coefficients."""
+        test = self.folds[k][1]
+        if self.held_out is not None:
+            m = self.held_out[k]
+            spread = m.yy[0] - 2 * coefs.T @ m.xy[:, 0] + np.einsum("jm,jk,km->m", coefs, m.xx, coefs, optimize=True)
+            bias = m.mean_y[0] - m.mean_x @ coefs - intercepts
+            return np.maximum(spread, 0.0) / m.weight + bias**2
+        residuals = self.y[test, None] - self.design.rows(test).matvec(coefs) - intercepts
+        return self.weights[test] @ residuals**2 / self.weights[test].sum()
+
+
+class ElasticNetCV(LinearRegressor):
+    r"""Elastic net whose strength (and mix) minimise the cross-validated squared error.
+
+    For each ``l1_ratio`` a path of strengths is fitted on every fold, warm-started from strong to weak, and the pair
+    with the smallest held-out mean squared error is refitted on all rows. The objective is that of
+    :class:`ElasticNet`.
+
+    Parameters
+    ----------
+    l1_ratio : float or sequence of float in (0, 1], default 0.5
+    eps : float > 0, default 1e-3
+        Ratio of the weakest to the strongest alpha of the automatic grid.
+    alphas : int or array, default 100
+        Size of the automatic grid, or the strengths themselves.
+    fit_intercept, positive : as in :class:`ElasticNet`
+    max_iter, tol : of each fit
+    cv : int, splitter or iterable of (train, test), default 5 folds
+    n_jobs : int or None
+        Threads.
+    precompute, copy_X, verbose, random_state, selection
+        Accepted so that code written for scikit-learn runs.
+
+    Attributes
+    ----------
+    alpha_, l1_ratio_ : float
+        The choice.
+    coef_, intercept_, dual_gap_, n_iter_ : of the refit
+    alphas_ : array of shape (m,) or (r, m) for r values of ``l1_ratio``
+    mse_path_ : array of shape (m, folds) or (r, m, folds)
+    evidence_ : Evidence of the refit; its facts count the folds' fits that reached ``tol``
+
+    Notes
+    -----
+    *Cost.* Tall data: one pass over X in all, because the moments of the folds add up; then O(d²) work per step.
+    Otherwise one pass over a fold's rows per step of its path.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from corollary import ElasticNetCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=20).fit(X, y)
+    >>> model.l1_ratio_, bool(model.mse_path_.min() < 3100)
+    (1.0, True)
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "l1_ratio": Real(low=0, high=1, above=True) | ArrayLike(),
+        "eps": Real(low=0, above=True),
+        "alphas": Integer(1) | ArrayLike(),
+        "fit_intercept": Boolean(),
+        "precompute": Boolean() | Choice("auto") | ArrayLike(),
+        "max_iter": Integer(1),
+        "tol": Real(low=0),
+        "cv": Choice(None) | Integer(2) | Instance("a splitter or iterable", object),
+        "copy_X": Boolean(),
+        "verbose": Boolean() | Integer(0),
+        "n_jobs": N_JOBS,
+        "positive": Boolean(),
+        "random_state": RANDOM_STATE,
+        "selection": Choice("cyclic", "random"),
+    }
+
+    def __init__(
+        self,
+        *,
+        l1_ratio: Any = 0.5,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        cv: Any = None,
+        copy_X: bool = True,
+        verbose: Any = 0,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.l1_ratio = l1_ratio
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.cv = cv
+        self.copy_X = copy_X
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ElasticNetCV:
+        """Choose the strength by cross-validation, then fit it on all rows."""
+        X, y, weights = self._validate_fit(X, y, sample_weight)
+        y = y.astype(np.float64, copy=False)
+        design = as_design(X)
+        folds = list(check_cv(self.cv).split(X, y))
+        observe = self._observer(X, y, self.max_iter, _attributes)
+        whole = self._whole(design, y, weights)
+        ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
+        grids = np.stack([self._grid(whole, ratio) for ratio in ratios])
+        errors, held, total = self._cross_validate(design, y, weights, folds, ratios, grids)
+        shares = np.array([weights[test].sum() for _, test in folds])
+        mean = errors @ shares / shares.sum()
+        best, at = np.unravel_index(int(mean.argmin()), mean.shape)
+        self.alpha_, self.l1_ratio_ = float(grids[best, at]), float(ratios[best])
+        found = whole.solve(
+            penalty_of(self.alpha_, self.l1_ratio_, self.positive),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            observe=observe,
+        )
+        single = np.ndim(self.l1_ratio) == 0
+        self.alphas_, self.mse_path_ = (grids[0], errors[0]) if single else (grids, errors)
+        self.n_iter_, self.dual_gap_ = found.evidence.n_iter, _gap(found.evidence)
+        self._keep_coefficients(found.coef, whole.intercept(found) if self.fit_intercept else 0.0, X.dtype)
+        facts = dict(found.evidence.facts) | {"path fits proved": float(held), "path fits": float(total)}
+        self._keep_evidence(replace(found.evidence, facts=facts))
+        return self
+
+    def _whole(self, design: Design, y: Array, weights: Array) -> SquaredPath:
+        small = None
+        if worth_compressing(design.shape):
+            small = compress(design.moments(y[:, None], weights), 0, fit_intercept=self.fit_intercept)
+        return SquaredPath(design, y, weights, self.fit_intercept, small)
+
+    def _grid(self, whole: SquaredPath, ratio: float) -> Array:
+        if np.ndim(self.alphas) == 0:
+            return alpha_grid(whole.alpha_max(ratio, self.positive), self.eps, int(self.alphas))
+        return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
+
+    def _cross_validate(
+        self, design: Design, y: Array, weights: Array, folds: list[Fold], ratios: Array, grids: Array
+    ) -> tuple[Array, int, int]:
+        """Errors of shape (ratios, alphas, folds), and how many of the fits were proved."""
+        parts = _Folds(design, y, weights, folds, self.fit_intercept)
+        errors = np.empty((*grids.shape, len(folds)))
+        proved = 0
+        for k in range(len(folds)):
+            for r, ratio in enumerate(ratios):
+                steps = list(self._walk(parts.path(k), float(ratio), grids[r]))
+                coefs = np.stack([coef for coef, _, _ in steps], axis=1)
+                errors[r, :, k] = parts.errors(k, coefs, np.array([b for _, b, _ in steps]))
+                proved += sum(holds for _, _, holds in steps)
+        return errors, proved, errors.size
+
+    def _walk(self, path: SquaredPath, ratio: float, grid: Array) -> Iterator[tuple[Array, float, bool]]:
+        # choosing a strength needs far fewer digits than the answer itself
+        loose = max(self.tol, 1e-6)
+        for alpha in grid:
+            found = path.solve(penalty_of(float(alpha), ratio, self.positive), tol=loose, max_iter=self.max_iter)
+            yield found.coef, path.intercept(found) if self.fit_intercept else 0.0, found.evidence.holds
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the cross-validated error against the strength, with its spread over folds; returns the axes."""
+        from corollary.linear.plots import plot_validation_curve
+
+        return plot_validation_curve(self.alphas_, self.mse_path_, self.alpha_, ax)
+
+
+class LassoCV(ElasticNetCV):
+    """Lasso whose strength minimises the cross-validated squared error: :class:`ElasticNetCV` with ``l1_ratio=1``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from corollary import LassoCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = LassoCV(alphas=20).fit(X, y)
+    >>> model.evidence_.holds, model.mse_path_.shape
+    (True, (20, 5))
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNetCV.limits.items() if k != "l1_ratio"}
+    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+
+    def __init__(
+        self,
+        *,
+        eps: float = 1e-3,
+        alphas: Any = 100,
+        fit_intercept: bool = True,
+        precompute: Any = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-8,
+        copy_X: bool = True,
+        cv: Any = None,
+        verbose: Any = False,
+        n_jobs: int | None = None,
+        positive: bool = False,
+        random_state: Any = None,
+        selection: str = "cyclic",
+    ) -> None:
+        self.eps = eps
+        self.alphas = alphas
+        self.fit_intercept = fit_intercept
+        self.precompute = precompute
+        self.max_iter = max_iter
+        self.tol = tol
+        self.copy_X = copy_X
+        self.cv = cv
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+        self.positive = positive
+        self.random_state = random_state
+        self.selection = selection

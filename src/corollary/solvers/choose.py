@@ -1,0 +1,30 @@
+"""Which solver fits a problem, asked of the parts' capabilities."""
+
+from __future__ import annotations
+
+from corollary.core.problem import Problem
+from corollary.solvers.driver import Solver
+
+COUPLED = 300  # coefficients of all classes together, up to which their full Hessian is the quickest way
+NEWTON_COLUMNS = 2000  # the Hessian has that many squared entries
+
+
+def choose_solver(problem: Problem) -> Solver:
+    """The solver that proves the answer soonest for this loss, penalty and shape."""
+    loss, penalty = problem.loss, problem.penalty
+    if loss.piecewise_linear:
+        from corollary.solvers.interior_point import InteriorPoint
+
+        return InteriorPoint()
+    coupled = loss.multiclass and problem.design.shape[1] * problem.n_classes <= COUPLED
+    if penalty.l1 > 0 or not penalty.separable or coupled:
+        from corollary.solvers.prox_newton import ProxNewton
+
+        return ProxNewton()
+    if loss.multiclass or problem.design.shape[1] > NEWTON_COLUMNS:
+        from corollary.solvers.lbfgs import LBFGS
+
+        return LBFGS()
+    from corollary.solvers.newton import Newton
+
+    return Newton()
