@@ -8,6 +8,8 @@ optimality conditions seen in the last epoch.
 
 from __future__ import annotations
 
+import numpy as np
+
 from corollary._compiled._jit import fast_kernel
 from corollary._compiled.codes import COUNT, POSITIVE
 
@@ -27,7 +29,7 @@ def _minimiser(code, z, h, l1, l2):
 
 @fast_kernel
 def gram_epochs(H, gradient, w, code, l1, l2, max_epochs, tol):
-    """Cyclic descent with the Gram matrix H (symmetric); ``gradient`` is g + H (w − w₀) and is kept up to date."""
+    """Cyclic descent with the leading block of a symmetric H; ``gradient`` is g + H (w − w₀) and is kept up to date."""
     n = w.shape[0]
     worst = 0.0
     for _ in range(max_epochs):
@@ -115,31 +117,82 @@ def dense_epochs(X, curve, slope, w, centre, norms, code, l1, l2, max_epochs, to
 
 
 @fast_kernel
-def sparse_epochs(data, indices, indptr, curve, curve_sum, slope, w, centre, norms, code, l1, l2, max_epochs, tol):
-    """As ``dense_epochs`` for CSC columns. The shift by −centre touches every row, so it is kept as one number:
-    the true slope is ``slope − offset · curve``, and it is written back at the end."""
+def _sparse_epoch(chosen, data, weighted, indices, indptr, curve_sum, slope, w, centre, norms, code, l1, l2, offset):
+    """One epoch over the given columns; returns the largest violation and the updated offset."""
     worst = 0.0
-    offset = 0.0
+    for a in range(chosen.shape[0]):
+        j = chosen[a]
+        h = norms[j]
+        if h + l2 <= 0.0:
+            continue
+        start, stop = indptr[j], indptr[j + 1]
+        g = -offset * centre[j] * curve_sum
+        for p in range(start, stop):
+            g += data[p] * slope[indices[p]]
+        old = w[j]
+        new = _minimiser(code, h * old - g, h, l1, l2)
+        change = new - old
+        if change != 0.0:
+            w[j] = new
+            worst = max(worst, abs(change) * (h + l2))
+            for p in range(start, stop):
+                slope[indices[p]] += change * weighted[p]
+            offset += change * centre[j]
+    return worst, offset
+
+
+@fast_kernel
+def sparse_epochs(data, indices, indptr, columns, curve, slope, w, free, code, l1, l2, max_epochs, tol):
+    """As ``dense_epochs`` for the given columns of a CSC matrix; most epochs visit non-zero coefficients only.
+
+    The columns are gathered once together with their products by ``curve``. With an intercept (``free``) they are
+    meant about their weighted means; that shift touches every row, so it is kept as one number: the true slope is
+    ``slope − offset · curve``. A full epoch precedes any claim that the conditions hold.
+    """
+    s = columns.shape[0]
+    places = np.empty(s + 1, dtype=np.int64)
+    places[0] = 0
+    for j in range(s):
+        places[j + 1] = places[j] + indptr[columns[j] + 1] - indptr[columns[j]]
+    values, weighted = np.empty(places[s]), np.empty(places[s])
+    rows = np.empty(places[s], dtype=np.int32)
+    centre, norms = np.zeros(s), np.empty(s)
+    curve_sum = curve.sum()
+    for j in range(s):
+        at, square, total = places[j], 0.0, 0.0
+        for p in range(indptr[columns[j]], indptr[columns[j] + 1]):
+            i, x = indices[p], data[p]
+            v = x * curve[i]
+            values[at], weighted[at], rows[at] = x, v, i
+            square += v * x
+            total += v
+            at += 1
+        if free:
+            centre[j] = total / curve_sum
+        norms[j] = max(square - centre[j] * total, 0.0)
+    everything = np.arange(s)
+    offset, worst = 0.0, np.inf
     for _ in range(max_epochs):
-        worst = 0.0
-        for j in range(w.shape[0]):
-            h = norms[j]
-            if h + l2 <= 0.0:
-                continue
-            g = -offset * centre[j] * curve_sum
-            for p in range(indptr[j], indptr[j + 1]):
-                g += data[p] * slope[indices[p]]
-            old = w[j]
-            new = _minimiser(code, h * old - g, h, l1, l2)
-            change = new - old
-            if change != 0.0:
-                w[j] = new
-                worst = max(worst, abs(change) * (h + l2))
-                for p in range(indptr[j], indptr[j + 1]):
-                    slope[indices[p]] += change * curve[indices[p]] * data[p]
-                offset += change * centre[j]
+        worst, offset = _sparse_epoch(
+            everything, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset
+        )
         if worst <= tol:
             break
-    for i in range(slope.shape[0]):
-        slope[i] -= offset * curve[i]
+        support = np.flatnonzero(w)
+        for _ in range(10):
+            inner, offset = _sparse_epoch(
+                support, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset
+            )
+            if inner <= 0.5 * tol:
+                break
     return worst
+
+
+@fast_kernel
+def sparse_product(data, indices, indptr, columns, step, out):
+    """Add X[:, columns] · step to ``out``, for a CSC matrix; columns that do not move cost nothing."""
+    for j in range(columns.shape[0]):
+        change = step[j]
+        if change != 0.0:
+            for p in range(indptr[columns[j]], indptr[columns[j] + 1]):
+                out[indices[p]] += change * data[p]

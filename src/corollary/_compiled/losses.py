@@ -1,6 +1,7 @@
 """Losses point by point: value, first and second derivative, conjugate. A loss is an integer code and one parameter.
 
-The codes are those of ``codes.py``; each branch has a plain NumPy twin in ``corollary.core.loss``, and the tests compare them.
+The codes are those of ``codes.py``; each branch has a plain NumPy twin in ``corollary.core.loss``, and tests compare
+them.
 Margin losses take y in {−1, +1}; softmax takes class numbers and a row of raw predictions.
 """
 

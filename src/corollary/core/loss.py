@@ -29,6 +29,7 @@ class Loss(ABC):
     constant_curvature: ClassVar[bool] = False  # second derivative is 1 everywhere
     multiclass: ClassVar[bool] = False  # raw predictions have one column per class
     piecewise_linear: ClassVar[bool] = False
+    lipschitz: ClassVar[float] = np.inf  # of the first derivative; finite ones allow safe screening
 
     def __init__(self, parameter: float = 0.0) -> None:
         self.parameter = float(parameter)
@@ -65,6 +66,7 @@ class Squared(Loss):
     """½ (f − y)²."""
 
     name, code, task, constant_curvature = "squared", codes.SQUARED, "regression", True
+    lipschitz = 1.0
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * (f - y) ** 2
@@ -101,7 +103,7 @@ class Absolute(Loss):
 class Huber(Loss):
     """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
 
-    name, code, task = "huber", codes.HUBER, "regression"
+    name, code, task, lipschitz = "huber", codes.HUBER, "regression", 1.0
 
     def __init__(self, delta: float = 1.35) -> None:
         super().__init__(delta)
@@ -168,7 +170,7 @@ class EpsilonInsensitive(Loss):
 class Logistic(Loss):
     """log(1 + exp(−y f)), y = ±1."""
 
-    name, code, task = "logistic", codes.LOGISTIC, "classification"
+    name, code, task, lipschitz = "logistic", codes.LOGISTIC, "classification", 0.25
 
     @property
     def link(self) -> Link:
@@ -238,7 +240,7 @@ class Hinge(Loss):
 class SquaredHinge(Loss):
     """max(0, 1 − y f)², y = ±1."""
 
-    name, code, task = "squared_hinge", codes.SQUARED_HINGE, "classification"
+    name, code, task, lipschitz = "squared_hinge", codes.SQUARED_HINGE, "classification", 2.0
 
     def value(self, y: Array, f: Array) -> Array:
         return np.maximum(0.0, 1 - y * f) ** 2

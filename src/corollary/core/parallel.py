@@ -117,6 +117,15 @@ class _BlasLimit:
 
 
 _blas = _BlasLimit()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Within this context BLAS and LAPACK use one thread: quicker for small matrices, and the same bits everywhere."""
+    with _blas:
+        yield
+
+
 os.register_at_fork(after_in_child=_forget_pool)
 
 

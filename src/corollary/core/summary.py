@@ -100,7 +100,7 @@ class Triangle:
     @classmethod
     def of(cls, rows: Array) -> Triangle:
         """Factorise a block; cost 2 m p² for m rows of p columns."""
-        return cls(np.linalg.qr(rows, mode="r"))
+        return cls(np.asarray(np.linalg.qr(rows, mode="r")))
 
     def __add__(self, other: Triangle) -> Triangle:
         return Triangle.of(np.concatenate([self.R, other.R]))

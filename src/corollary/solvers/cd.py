@@ -15,10 +15,14 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from corollary._compiled import codes
+from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
 
-EPOCHS = 30  # epochs of descent between two attempts to solve on the support
+GRAM_COLUMNS = 4096  # beyond this a working set's H would outgrow a cache and then the memory
+HISTORY = 5
+MAX_EPOCHS = 2000
+EPOCHS = 10  # epochs of descent between two attempts to solve on the support
 
 
 def minimise_quadratic(
@@ -26,15 +30,17 @@ def minimise_quadratic(
 ) -> tuple[Array, Array]:
     """The minimiser from ``w``, and the gradient g + H (w − w₀) there. ``gradient`` is that of the start.
 
+    ``H`` may be larger than ``w``; its leading block counts.
+
     Every coordinate's optimality condition holds to within ``tol`` on return, unless ``max_rounds`` ran out.
     """
     from corollary._compiled import cd
 
     w, gradient = w.copy(), gradient.copy()
     if penalty.grouped:
-        return _minimise_groups(H, gradient, w, penalty, tol, max_rounds)
+        return _minimise_groups(H[: len(w), : len(w)], gradient, w, penalty, tol, max_rounds)
     if penalty.separable and penalty.l1 == 0 and penalty.code == codes.ELASTIC:
-        return _minimise_smooth(H, gradient, w, penalty.l2)
+        return _minimise_smooth(H[: len(w), : len(w)], gradient, w, penalty.l2)
     signs = np.sign(w)
     for _ in range(max_rounds):
         worst = cd.gram_epochs(H, gradient, w, penalty.code, penalty.l1, penalty.l2, EPOCHS, tol)
@@ -44,6 +50,71 @@ def minimise_quadratic(
         if (signs == before).all():
             _solve_on_support(H, gradient, w, penalty)
     return w, gradient
+
+
+def minimise_columns(
+    design: Design, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, *, free: bool, tol: float
+) -> Array:
+    """The same minimiser over some columns of a design, without forming H: for sets that are sparse or too large.
+
+    Holds the slope of every row instead. Dense epochs are extrapolated (Anderson) every ``HISTORY`` of them, and the
+    extrapolated point is kept if it is better. ``free`` means that an intercept follows every step.
+    """
+    total = float(curve.sum())
+    if free:
+        slope = slope - curve * (slope.sum() / total)
+    if isinstance(design, SparseDesign):
+        return _minimise_sparse(design, columns, curve, slope.copy(), w.copy(), penalty, free, tol)
+    from corollary._compiled import cd
+
+    part = design.take(columns)
+    assert isinstance(part, DenseDesign)
+    centre = part.rmatvec(curve) / total if free else np.zeros(len(columns))
+    norms = part.column_squares(centre, curve)
+    start, base, w, slope = w, slope, w.copy(), slope.copy()
+    trail = [w.copy()]
+    for _ in range(MAX_EPOCHS):
+        worst = cd.dense_epochs(part.X, curve, slope, w, centre, norms, penalty.code, penalty.l1, penalty.l2, 1, tol)
+        if worst <= tol:
+            break
+        trail.append(w.copy())
+        if len(trail) <= HISTORY:
+            continue
+        guess = _extrapolate(np.array(trail))
+        trail = [w.copy()]
+        if guess is None:
+            continue
+        move = part.matvec(guess - start)
+        there = base + curve * (move - float(centre @ (guess - start)))
+        now = float((slope + base) @ part.matvec(w - start)) / 2 + penalty.value(w)
+        if float((there + base) @ move) / 2 + penalty.value(guess) < now:
+            w, slope, trail = guess, there, [guess.copy()]
+    return w
+
+
+def _minimise_sparse(
+    design: SparseDesign, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, free: bool, tol: float
+) -> Array:
+    from corollary._compiled import cd
+
+    X, options = design.by_column(), (penalty.code, penalty.l1, penalty.l2, MAX_EPOCHS, tol)
+    cd.sparse_epochs(X.data, X.indices, X.indptr, columns, curve, slope, w, free, *options)
+    return w
+
+
+def _extrapolate(trail: Array) -> Array | None:
+    """The affine combination of the iterates whose successive differences cancel best; exact zeros stay zero."""
+    steps = np.diff(trail, axis=0)
+    gram = steps @ steps.T
+    try:
+        weights = np.linalg.solve(gram + 1e-12 * np.trace(gram) * np.eye(len(gram)), np.ones(len(gram)))
+    except np.linalg.LinAlgError:
+        return None
+    if not np.isfinite(weights).all() or weights.sum() == 0:
+        return None
+    guess: Array = (weights / weights.sum()) @ trail[1:]
+    guess[trail[-1] == 0] = 0.0
+    return guess
 
 
 def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Array, Array]:
@@ -88,7 +159,7 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
         target[np.flatnonzero(crossing)[fractions == reach]] = 0.0
         step = target - w[support]
     w[support] = target
-    gradient += step @ H[support]
+    gradient += step @ H[support, : len(w)]
 
 
 def _minimise_groups(

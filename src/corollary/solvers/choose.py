@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from corollary.core.problem import Problem
 from corollary.solvers.driver import Solver
+from corollary.solvers.models import FULL_BLOCK
 
 COUPLED = 300  # coefficients of all classes together, up to which their full Hessian is the quickest way
 NEWTON_COLUMNS = 2000  # the Hessian has that many squared entries
@@ -16,7 +17,8 @@ def choose_solver(problem: Problem) -> Solver:
         from corollary.solvers.interior_point import InteriorPoint
 
         return InteriorPoint()
-    coupled = loss.multiclass and problem.design.shape[1] * problem.n_classes <= COUPLED
+    limit = COUPLED if penalty.l2 > 0 else FULL_BLOCK  # without a penalty only the full Hessian gives a certificate
+    coupled = loss.multiclass and problem.design.shape[1] * problem.n_classes <= limit
     if penalty.l1 > 0 or not penalty.separable or coupled:
         from corollary.solvers.prox_newton import ProxNewton
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.parallel import one_blas_thread
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 
@@ -92,6 +93,13 @@ def solve(
 ) -> Solution:
     """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
     solver.check(problem)
+    with one_blas_thread():  # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
+        return _loop(solver, problem, tol, max_iter, start, observe)
+
+
+def _loop(
+    solver: Solver, problem: Problem, tol: float, max_iter: int, start: State | None, observe: Observer | None
+) -> Solution:
     began = time.perf_counter()
     null = solver.null_objective(problem)
     if start is None:

@@ -1,9 +1,9 @@
-"""Limited-memory BFGS, preconditioned by the Gram matrix, for smooth losses with an L2 penalty or none.
+"""Limited-memory BFGS with a preconditioner, for smooth losses with an L2 penalty or none.
 
 The curvature of Σ w ℓ(y, Xβ + b) is Xᵀ D X for some diagonal D, so the inverse of c·XᵀWX + λI is a good first guess at
-the inverse Hessian, whatever the scales of the columns; the pairs that L-BFGS collects correct it. Beyond
-``GRAM_COLUMNS`` columns only the diagonal is used. Serves binary and multi-class losses alike, one matrix for all
-classes.
+the inverse Hessian, whatever the scales of the columns; the pairs that L-BFGS collects correct it. Several classes
+whose Hessian is small use the Hessian of a sample of rows at the start instead, and beyond ``GRAM_COLUMNS`` columns
+only the diagonal is used. On tall data the start is the solution of a thinned-out sample.
 
 Cost: O(n d k) per iteration in one pass over X, plus O(n d²) once; memory d² + 20 vectors of d·k.
 Reference: Liu and Nocedal (1989), *On the limited memory BFGS method*, Mathematical Programming 45.
@@ -11,17 +11,22 @@ Reference: Liu and Nocedal (1989), *On the limited memory BFGS method*, Mathemat
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.driver import Need, Solver, State, solve
-from corollary.solvers.newton import SAMPLE_ROWS, THINNING
+from corollary.solvers.models import FULL_BLOCK, class_hessian
+from corollary.solvers.newton import SAMPLE_ROWS, THINNING, thinned
+
+Precondition = Callable[[Array, Any], tuple[Array, Any]]  # (coefficients' gradient, intercept's) → a pair like it
 
 PAIRS = 10
+PATIENCE = 15  # iterations with one preconditioner before a better one is worth its price
 GRAM_COLUMNS = 2000
 
 
@@ -43,70 +48,30 @@ class LBFGS(Solver):
         coef, intercept = start.coef, start.intercept
         n, d = problem.design.shape
         if n // THINNING >= max(SAMPLE_ROWS // 4, 20 * d) and not coef.any():
-            coef, intercept = self._sample_solution(problem)
+            found = solve(LBFGS(), thinned(problem), tol=1e-4, max_iter=100)
+            coef, intercept = found.coef, found.intercept
         state = State(coef, intercept)
-        state.memory = {"pairs": [], "precondition": self._preconditioner(problem)}
-        return self._evaluate(problem, state)
-
-    def _sample_solution(self, problem: Problem) -> tuple[Array, Any]:
-        keep = np.arange(0, problem.design.shape[0], THINNING)
-        weights = problem.weights[keep]
-        if not weights.sum() > 0:
-            return np.zeros(problem.coef_shape), problem.null_intercept()
-        sample = Problem(
-            problem.design.rows(keep),
-            problem.y[keep],
-            weights * (problem.weights.sum() / weights.sum()),
-            problem.loss,
-            problem.penalty,
-            problem.fit_intercept,
-            n_classes=problem.n_classes,
-        )
-        found = solve(LBFGS(), sample, tol=1e-4, max_iter=100)
-        return found.coef, found.intercept
-
-    def _preconditioner(self, problem: Problem) -> Any:
-        """A function (coefficients' gradient, intercept's gradient) → preconditioned pair."""
-        design, w, l2 = problem.design, problem.weights, problem.penalty.l2
-        d, total = design.shape[1], float(w.sum())
-        # the mean curvature of the loss at f = 0: 1/4 for logistic, (K − 1)/K² for softmax, about 1 otherwise
-        k = max(problem.n_classes, 2)
-        level = (k - 1) / k**2 if problem.loss.task == "classification" else 1.0
-        free = problem.fit_intercept
-        if d > GRAM_COLUMNS:
-            diagonal = level * design.column_squares(np.zeros(d), w) + l2
-            diagonal = np.where(diagonal > 0, diagonal, 1.0)
-
-            def by_diagonal(g: Array, t: Any) -> tuple[Array, Any]:
-                return (g.T / diagonal).T, t / (level * total) if free else 0.0 * t
-
-            return by_diagonal
-        H = level * design.gram(w)
-        border = level * design.rmatvec(w)
-        if free:
-            H -= np.outer(border, border / (level * total))
-        H[np.diag_indices_from(H)] += l2
-        H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / d, 1e-300)
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(H), 1e-300))
-        factor = cho_factor((H * scale).T * scale + 1e-13 * np.eye(d), check_finite=False)
-
-        def by_gram(g: Array, t: Any) -> tuple[Array, Any]:
-            reduced = g - np.multiply.outer(border, t / (level * total)) if free else g
-            p = (scale * cho_solve(factor, (reduced.T * scale).T, check_finite=False).T).T
-            return p, (t - border @ p) / (level * total) if free else 0.0 * t
-
-        return by_gram
+        if coupled(problem) and coef.any():
+            precondition = _by_class_hessian(problem, state, every=max(1, n // max(8 * d * problem.n_classes, 4000)))
+        elif d <= GRAM_COLUMNS:
+            precondition = _by_gram(problem)
+        else:
+            precondition = _by_diagonal(problem)
+        state.memory = {"pairs": [], "precondition": precondition, "age": 0}
+        return self._evaluate(problem, state, 1e-8)
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         memory = state.memory
+        if memory["age"] == PATIENCE and coupled(problem):  # slow going: look at the curvature here, from every row
+            memory |= {"pairs": [], "age": 0, "precondition": _by_class_hessian(problem, state, every=1)}
         direction, shift = self._direction(state)
         gradient, tilt = memory["gradient"], memory["tilt"]
         promise = float(np.vdot(gradient, direction) + np.vdot(tilt, shift))
         length = 1.0
         for _ in range(40):
             new = State(state.coef + length * direction, state.intercept + length * shift)
-            new.memory = {"precondition": memory["precondition"]}
-            new = self._evaluate(problem, new)
+            new.memory = {"precondition": memory["precondition"], "age": memory["age"] + 1}
+            new = self._evaluate(problem, new, tol)
             if np.isfinite(new.objective) and new.objective <= (
                 state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
             ):
@@ -115,7 +80,7 @@ class LBFGS(Solver):
         if not new.objective <= state.objective:
             # either a bad model of the curvature (start again from the preconditioner) or the end of the road
             state.stalled = not memory["pairs"]
-            memory["pairs"] = []
+            memory["pairs"], memory["age"] = [], PATIENCE
             return state
         new.dual = max(new.dual, state.dual)
         s, y = (length * direction, length * shift), (new.memory["gradient"] - gradient, new.memory["tilt"] - tilt)
@@ -147,7 +112,7 @@ class LBFGS(Solver):
             p, shift = p + b * s[0], shift + b * s[1]
         return -p, -shift
 
-    def _evaluate(self, problem: Problem, state: State) -> State:
+    def _evaluate(self, problem: Problem, state: State, tol: float) -> State:
         n = problem.design.shape[0]
         shape = (n, problem.n_classes) if problem.n_classes else (n,)
         slope = np.empty(shape)
@@ -167,7 +132,8 @@ class LBFGS(Solver):
         tilt = swept.gradient_sum if problem.fit_intercept else 0.0 * swept.gradient_sum
         state.memory |= {"gradient": gradient, "tilt": tilt}
         estimate = float(np.vdot(gradient, gradient)) / (2 * l2) if l2 > 0 else 0.0
-        if np.isfinite(state.objective) and (estimate <= 1e-6 * abs(state.objective) or n <= 10_000):
+        # for an L2 penalty the gap is |gradient|²/(2 l2) but for the intercept's part, so the costly proof can wait
+        if np.isfinite(state.objective) and estimate <= tol * abs(state.objective):
             state.dual = self._dual(problem, slope, curve, swept.gradient, tilt)
         return state
 
@@ -178,3 +144,80 @@ class LBFGS(Solver):
         if problem.penalty.l2 > 0:
             return problem.dual_value(slope, gradient)
         return -np.inf
+
+
+def _level(problem: Problem) -> float:
+    """The mean curvature of the loss at f = 0: 1/4 for logistic, 1/K for softmax, about 1 otherwise."""
+    k = max(problem.n_classes, 2)
+    # slopes sum to zero over the classes, where diag(p) − p pᵀ at equal p is 1/K
+    if problem.loss.multiclass:
+        return 1 / k
+    return 0.25 if problem.loss.task == "classification" else 1.0
+
+
+def _by_diagonal(problem: Problem) -> Precondition:
+    level, total = _level(problem), float(problem.weights.sum())
+    zero = np.zeros(problem.design.shape[1])
+    diagonal = level * problem.design.column_squares(zero, problem.weights) + problem.penalty.l2
+    diagonal = np.where(diagonal > 0, diagonal, 1.0)
+
+    def apply(g: Array, t: Any) -> tuple[Array, Any]:
+        return (g.T / diagonal).T, t / (level * total) if problem.fit_intercept else 0.0 * t
+
+    return apply
+
+
+def _by_gram(problem: Problem) -> Precondition:
+    """One matrix level · XᵀWX + l2 for every class, with the intercept eliminated."""
+    design, level, free = problem.design, _level(problem), problem.fit_intercept
+    total = level * float(problem.weights.sum())
+    H, border = level * design.gram(problem.weights), level * design.rmatvec(problem.weights)
+    if free:
+        H -= np.outer(border, border / total)
+    H[np.diag_indices_from(H)] += problem.penalty.l2
+    scale, factor = _factor(H)
+
+    def apply(g: Array, t: Any) -> tuple[Array, Any]:
+        reduced = g - np.multiply.outer(border, t / total) if free else g
+        p = (scale * cho_solve(factor, (reduced.T * scale).T, check_finite=False).T).T
+        return p, (t - border @ p) / total if free else 0.0 * t
+
+    return apply
+
+
+def coupled(problem: Problem) -> bool:
+    """Whether the Hessian of all classes together is small enough to use."""
+    return problem.loss.multiclass and (problem.design.shape[1] + 1) * problem.n_classes <= FULL_BLOCK
+
+
+def _by_class_hessian(problem: Problem, state: State, *, every: int) -> Precondition:
+    """The Hessian of all classes together at a state, from every so many rows."""
+    n, d = problem.design.shape
+    k = problem.n_classes
+    part = thinned(problem, np.arange(0, n, every)) if every > 1 else problem
+    _, slope, _ = part.derivatives(part.raw(state.coef, state.intercept))
+    slope[np.arange(len(slope)), part.y] += part.weights  # weight · probability
+    H = class_hessian(part, part.design, slope)
+    H[np.arange(d * k), np.arange(d * k)] += problem.penalty.l2
+    if not problem.fit_intercept:
+        H = H[: d * k, : d * k]
+    scale, factor = _factor(H)
+
+    def apply(g: Array, t: Any) -> tuple[Array, Any]:
+        flat = np.concatenate([g.ravel(), t]) if problem.fit_intercept else g.ravel()
+        p = scale * cho_solve(factor, scale * flat, check_finite=False)
+        return p[: d * k].reshape(d, k), p[d * k :] if problem.fit_intercept else 0.0 * t
+
+    return apply
+
+
+def _factor(H: Array) -> tuple[Array, Any]:
+    """Cholesky of H scaled to a unit diagonal, with a whisper of ridge: intercepts of classes share a null space."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    unit = H * scale * scale[:, None]
+    ridge = 1e-10
+    while True:
+        try:
+            return scale, cho_factor(unit + ridge * np.eye(len(H)), check_finite=False)
+        except LinAlgError:
+            ridge *= 100

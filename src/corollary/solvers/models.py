@@ -43,18 +43,20 @@ class Model:
         return -self.inverse @ (self.pull + np.einsum("ksl,sl->k", self.border, step))
 
 
-def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None) -> Model:
-    """The model of ``problem`` restricted to the columns in ``part``."""
+def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, *, hessian: bool = True) -> Model:
+    """The model of ``problem`` restricted to the columns in ``part``; without its Hessian if that is not wanted."""
     if problem.loss.multiclass:
         return _class_model(problem, part, slope)
     assert curve is not None
     curve = np.maximum(curve, 1e-10 * curve.max(initial=1e-300))
-    gradient, H, border, total = part.rmatvec(slope), part.gram(curve), part.rmatvec(curve), float(curve.sum())
+    gradient, border, total = part.rmatvec(slope), part.rmatvec(curve), float(curve.sum())
+    H = part.gram(curve) if hessian else np.zeros((0, 0))
     pull = float(slope.sum())
     if not problem.fit_intercept:
         return Model(gradient, [(slice(None), H)], 0.0, 0.0, 0.0, 0.0 * border, 0.0)
     gradient -= border * (pull / total)
-    H -= np.outer(border, border / total)
+    if hessian:
+        H -= np.outer(border, border / total)
     return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), pull, border, 1 / total)
 
 
@@ -76,6 +78,20 @@ def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
     floor = 0.5 * float(pull @ inverse @ pull)
     tilt = float(np.abs(pull).max(initial=0.0))
     return Model(gradient, [(None, square - lean @ flat)], tilt, floor, pull, flat.reshape(k, s, k), inverse)
+
+
+def feasible_slope(problem: Problem, slope: Array, curve: Array | None) -> Array:
+    """Without a penalty a dual point needs Xᵀθ = 0: the slopes after one Newton step of the linearised loss have it."""
+    model = model_of(problem, problem.design, slope, curve)
+    (_, H), shape = model.blocks[0], model.gradient.shape
+    step = np.linalg.lstsq(H, -model.gradient.ravel(), rcond=None)[0].reshape(shape)
+    change = problem.design.matvec(step) + (model.follow(step) if problem.fit_intercept else 0.0)
+    if curve is not None:
+        return slope + curve * change
+    p = slope.copy()
+    p[np.arange(len(p)), problem.y] += problem.weights
+    share = p / np.where(problem.weights > 0, problem.weights, 1.0)[:, None]
+    return slope + p * (change - np.einsum("ik,ik->i", share, change)[:, None])
 
 
 def class_hessian(problem: Problem, part: Design, p: Array) -> Array:

@@ -11,6 +11,7 @@ null space of Xᵀ, which makes them dual feasible.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,16 @@ from corollary.solvers.driver import Need, Solver, State, solve
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
 SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
+
+
+def thinned(problem: Problem, keep: Array | None = None) -> Problem:
+    """The same problem on some of its rows (every tenth unless told), weighted up to the whole."""
+    if keep is None:
+        keep = np.arange(0, problem.design.shape[0], THINNING)
+    weights = problem.weights[keep]
+    if weights.sum() > 0:
+        weights = weights * (problem.weights.sum() / weights.sum())
+    return replace(problem, design=problem.design.rows(keep), y=problem.y[keep], weights=weights)
 
 
 class Newton(Solver):
@@ -46,26 +57,11 @@ class Newton(Solver):
         coef, intercept = start.coef, start.intercept
         n = problem.design.shape[0]
         if n // THINNING >= max(SAMPLE_ROWS, 20 * problem.design.shape[1]) and not coef.any():
-            coef, intercept = self._sample_solution(problem)
+            found = solve(Newton(), thinned(problem), tol=1e-4, max_iter=20)
+            coef, intercept = found.coef, found.intercept
         state = State(coef, intercept)
         state.memory = {"slope": np.empty(n), "curve": np.empty(n)}
         return self._evaluate(problem, state, hessian=True)
-
-    def _sample_solution(self, problem: Problem) -> tuple[Array, Any]:
-        keep = np.arange(0, problem.design.shape[0], THINNING)
-        weights = problem.weights[keep]
-        if not weights.sum() > 0:
-            return np.zeros(problem.coef_shape), 0.0
-        sample = Problem(
-            problem.design.rows(keep),
-            problem.y[keep],
-            weights * (problem.weights.sum() / weights.sum()),
-            problem.loss,
-            problem.penalty,
-            problem.fit_intercept,
-        )
-        found = solve(Newton(), sample, tol=1e-4, max_iter=20)
-        return found.coef, found.intercept
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         memory = state.memory

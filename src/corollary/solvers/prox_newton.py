@@ -13,67 +13,21 @@ Ndiaye et al. (2017), *Gap safe screening rules for sparsity enforcing penalties
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.cd import minimise_quadratic
+from corollary.solvers.cd import GRAM_COLUMNS, minimise_columns, minimise_quadratic
 from corollary.solvers.driver import Need, Solver, State
-from corollary.solvers.models import Model, model_of
+from corollary.solvers.gram_cache import GramCache
+from corollary.solvers.models import Model, feasible_slope, model_of
 
 FIRST_SET = 64
 INNER_STEPS = 60
-
-
-@dataclass
-class GramCache:
-    """Gram matrix of the columns met so far, about their weighted means; grows as columns are added."""
-
-    problem: Problem
-    means: Array
-    columns: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
-    chunks: list[Design] = field(default_factory=list)
-    H: Array = field(default_factory=lambda: np.empty((0, 0)))
-
-    def ensure(self, wanted: Array) -> Array:
-        """Positions of the wanted columns in the cache, after adding those that are missing."""
-        missing = np.setdiff1d(wanted, self.columns, assume_unique=True)
-        if missing.size:
-            self._append(missing)
-        order = np.argsort(self.columns)
-        return order[np.searchsorted(self.columns, wanted, sorter=order)]
-
-    def _append(self, columns: Array) -> None:
-        problem, w = self.problem, self.problem.weights
-        new = problem.design.take(columns)
-        self.chunks.append(new)
-        border = [chunk.cross(new, w) for chunk in self.chunks]
-        self.columns = np.concatenate([self.columns, columns])
-        strip = np.concatenate(border)
-        if problem.fit_intercept:
-            strip -= np.outer(self.means[self.columns], w.sum() * self.means[columns])
-        old = len(self.H)
-        H = np.empty((old + len(columns),) * 2)
-        H[:old, :old] = self.H
-        H[:, old:] = strip
-        H[old:, :old] = strip[:old].T
-        self.H = H
-
-    def product(self, positions: Array, step: Array) -> Array:
-        """X · step for the cached columns at ``positions`` (columns not centred)."""
-        full = np.zeros(len(self.columns))
-        full[positions] = step
-        parts, at = [], 0
-        for chunk in self.chunks:
-            part = full[at : at + chunk.shape[1]]
-            if part.any():
-                parts.append(chunk.matvec(part))
-            at += chunk.shape[1]
-        return np.sum(parts, axis=0) if parts else np.zeros(self.problem.design.shape[0])
+SCREEN_GAP = 1e-2
+NEARLY = 0.9  # of the strength at which a column enters
 
 
 class ProxNewton(Solver):
@@ -87,17 +41,20 @@ class ProxNewton(Solver):
 
     def __init__(self, cache: GramCache | None = None) -> None:
         self.cache = cache
+        self._norms: Array | None = None
 
     def init(self, problem: Problem, start: State) -> State:
         if problem.loss.constant_curvature:
             self.name = "coordinate descent"  # type: ignore[misc]  # the quadratic model is the loss itself
         d = problem.design.shape[1]
         if problem.loss.constant_curvature and self.cache is None:
-            means = problem.design.column_means(problem.weights) if problem.fit_intercept else np.zeros(d)
-            self.cache = GramCache(problem, means)
+            self.cache = GramCache(problem)
         state = State(start.coef, start.intercept)
         if "raw" in start.memory:  # the last point of a path: all but the penalty's part is known
-            state.memory = start.memory | {"alive": np.arange(d)}
+            state.memory = {key: start.memory[key] for key in ("raw", "value", "slope", "gradient")}
+            state.memory["alive"] = np.arange(d)
+            if "narrow" in start.memory:  # the gradient is known for the columns in play only
+                return self._measure(problem, state)
             return self._judge(problem, state, None)
         state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d)}
         return self._measure(problem, state)
@@ -105,7 +62,9 @@ class ProxNewton(Solver):
     def step(self, problem: Problem, state: State, tol: float) -> State:
         wanted = self._working_set(problem, state)
         local = self._local_tolerance(problem, state, wanted, tol)
-        if problem.loss.constant_curvature:
+        if self._by_rows(problem):
+            return self._measure(problem, self._sparse_step(problem, state, wanted), state)
+        if problem.loss.constant_curvature and len(wanted) <= GRAM_COLUMNS:
             new = self._quadratic_step(problem, state, wanted, local)
         else:
             new = self._newton_steps(problem, state, wanted, local)
@@ -117,7 +76,8 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        size = min(len(support) + max(FIRST_SET, len(support) // 2), len(alive))
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support) // 2)
+        size = min(room, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
             groups = problem.penalty.groups  # type: ignore[attr-defined]
@@ -126,9 +86,13 @@ class ProxNewton(Solver):
             return np.flatnonzero(chosen)
         if not problem.penalty.convex:
             return np.arange(problem.design.shape[1])
-        top = alive[np.argpartition(-scores, size - 1)[:size]]
-        top = top[violation[top] > 0]
-        return np.union1d(top, support)
+        # columns close to entering come along: the next step, or the next point of a path, is likely to want them
+        strength = problem.penalty.l1
+        pull = np.abs(state.memory["gradient"])
+        pull = pull.max(axis=1) if pull.ndim > 1 else pull
+        top = alive[np.argpartition(-pull[alive], size - 1)[:size]] if size < len(alive) else alive
+        near = violation[top] > 0 if strength == 0 else pull[top] >= NEARLY * strength
+        return np.union1d(top[near], support)
 
     def _local_tolerance(self, problem: Problem, state: State, wanted: Array, tol: float) -> float:
         """How exactly to solve the working set: a fraction of what is violated now while columns may still enter."""
@@ -139,25 +103,52 @@ class ProxNewton(Solver):
         return least if len(wanted) == problem.design.shape[1] else max(0.03 * min(now, scale), least)
 
     def _quadratic_step(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
-        """Squared loss: minimise over the working set with the cached Gram matrix; the intercept follows exactly."""
+        """Squared loss: minimise over the working set with cached products; the intercept follows exactly."""
         cache = self.cache
         assert cache is not None
-        at = cache.ensure(wanted)
-        H = cache.H if len(at) == len(cache.H) and (at == np.arange(len(at))).all() else cache.H[np.ix_(at, at)]
-        old = state.coef[wanted]
-        gradient = state.memory["gradient"][wanted]
-        new, _ = minimise_quadratic(H, gradient, old, problem.penalty.restrict(wanted), tol=local)
+        at, H = cache.gram(wanted)
+        old = state.coef[at]
+        new, _ = minimise_quadratic(H, state.memory["gradient"][at], old, problem.penalty.restrict(at), tol=local)
         coef = state.coef.copy()
-        coef[wanted] = new
+        coef[at] = new
         raw = state.memory["raw"] + cache.product(at, new - old)
         intercept = state.intercept
         if problem.fit_intercept:
             shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
             raw += shift
             intercept = intercept + shift
+        return self._moved(state, coef, intercept, raw)
+
+    def _moved(self, state: State, coef: Array, intercept: Any, raw: Array) -> State:
         moved = State(coef, intercept)
-        moved.memory = {"raw": raw, "alive": state.memory["alive"]}
+        moved.memory = {"raw": raw} | {key: state.memory[key] for key in ("alive", "narrow") if key in state.memory}
         return moved
+
+    def _by_rows(self, problem: Problem) -> bool:
+        """Sparse data whose curvature changes: products of columns would be formed anew each time, slopes are cheap."""
+        plain = problem.penalty.separable and not problem.loss.multiclass
+        return problem.design.is_sparse and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+
+    def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
+        """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
+        memory, penalty = state.memory, problem.penalty
+        value, slope = memory["value"], memory["unbalanced"]
+        curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
+        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
+        forcing = 0.25 if now > penalty.l1 else min(0.1, np.sqrt(now / penalty.l1))
+        w = state.coef[wanted]
+        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
+        step = np.zeros_like(state.coef)
+        step[wanted] = target - w
+        direction = _sparse_move(problem.design, wanted, target - w)
+        tilt, total = float(slope.sum()), float(curve.sum())
+        shift = -(tilt + float(curve @ direction)) / total if free else 0.0
+        gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
+        direction += shift
+        slack = gain + tilt * shift
+        length, _ = _line_search(problem, penalty, state.coef, step, memory["raw"], direction, value, slack)
+        coef = state.coef + length * step
+        return self._moved(state, coef, state.intercept + length * shift, memory["raw"] + length * direction)
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
         """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
@@ -166,10 +157,16 @@ class ProxNewton(Solver):
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
         for _ in range(INNER_STEPS):
-            model = model_of(problem, part, slope, curve)
+            large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
+            model = model_of(problem, part, slope, curve, hessian=not large)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
                 break
-            target = _minimise_model(model, w, penalty, 0.1 * local)
+            if large:
+                assert curve is not None
+                every, free = np.arange(part.shape[1]), problem.fit_intercept
+                target = minimise_columns(part, every, curve, slope, w, penalty, free=free, tol=0.1 * local)
+            else:
+                target = _minimise_model(model, w, penalty, 0.1 * local)
             step = target - w
             shift = model.follow(step) if problem.fit_intercept else 0.0 * intercept
             direction = part.matvec(step) + shift
@@ -184,17 +181,49 @@ class ProxNewton(Solver):
                 break
         coef = state.coef.copy()
         coef[wanted] = w
-        moved = State(coef, intercept)
-        moved.memory = {"raw": raw, "alive": state.memory["alive"]}
-        return moved
+        return self._moved(state, coef, intercept, raw)
 
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
         memory = state.memory
         memory["value"], slope, curve = problem.derivatives(memory["raw"])
+        memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
-        memory["gradient"] = problem.design.rmatvec(balanced)
+        memory["gradient"] = self._gradient(problem, memory, balanced)
+        if problem.penalty.convex and problem.penalty.l1 == problem.penalty.l2 == 0:
+            memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
+
+    def _gradient(self, problem: Problem, memory: dict[str, Any], slope: Array) -> Array:
+        """Xᵀ slope, of the columns that are still in play (the others are proved to be zero)."""
+        if "narrow" not in memory:
+            return problem.design.rmatvec(slope)
+        gradient = np.zeros(problem.design.shape[1])
+        gradient[memory["alive"]] = memory["narrow"].rmatvec(slope)
+        return gradient
+
+    def _screen(self, problem: Problem, state: State, dual: float) -> None:
+        """Drop columns that no optimum uses: the dual optimum lies within √(2·gap·L) of the dual point at hand.
+
+        Worth its pass over X only when the ball is small and most columns idle; done at most twice per fit.
+        """
+        memory, penalty, loss = state.memory, problem.penalty, problem.loss
+        gap, alive = state.objective - dual, memory["alive"]
+        close = gap <= SCREEN_GAP * abs(state.objective)
+        if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
+            return
+        if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
+            return
+        weights = problem.weights
+        if self._norms is None:
+            centre = problem.design.column_means() if problem.fit_intercept else np.zeros(len(alive))
+            self._norms = np.sqrt(problem.design.column_squares(centre))
+        radius = np.sqrt(2 * max(gap, 0.0) * loss.lipschitz * float(weights.max()))
+        scale = penalty.feasible_scale(-memory["gradient"])
+        reach = scale * np.abs(memory["gradient"]) + radius * self._norms
+        keep = np.flatnonzero((reach >= penalty.l1) | (state.coef != 0))
+        if len(keep) <= len(alive) // 4:
+            memory["alive"], memory["narrow"] = keep, problem.design.take(keep)
 
     def _judge(self, problem: Problem, state: State, previous: State | None) -> State:
         """Objective, dual value, violations, and the columns that can still be non-zero."""
@@ -206,10 +235,22 @@ class ProxNewton(Solver):
             # L0 is proved coordinate by coordinate only: no single step improves the answer
             state.dual = state.objective if settled else -np.inf
             return state
-        dual = problem.dual_value(memory["slope"], memory["gradient"])
+        if penalty.l1 == penalty.l2 == 0:  # these slopes satisfy Xᵀθ = 0
+            dual = problem.offset - problem.conjugate_sum(memory["slope"])
+        else:
+            dual = problem.dual_value(memory["slope"], memory["gradient"])
+        self._screen(problem, state, dual)
         state.dual = dual if previous is None else max(dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         return state
+
+
+def _sparse_move(design: Any, columns: Array, step: Array) -> Array:
+    from corollary._compiled import cd
+
+    X, out = design.by_column(), np.zeros(design.shape[0])
+    cd.sparse_product(X.data, X.indices, X.indptr, columns, step, out)
+    return out
 
 
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:

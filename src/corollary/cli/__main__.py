@@ -1,0 +1,7 @@
+"""``python -m corollary.cli``."""
+
+import sys
+
+from corollary.cli import main
+
+sys.exit(main())

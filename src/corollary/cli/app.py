@@ -1,0 +1,191 @@
+"""The commands and their options; each body is a thin call into the library."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+_WELCOME = """Compare models on a table, keep the best one, know whether its fit is proved.
+
+\b
+  corollary demo                                   a tour, without network
+  corollary compare houses.csv -t price            rank the models
+  corollary compare houses.csv -t price --report r.html --save best.corollary
+  corollary predict best.corollary new-houses.csv  use the best one
+"""
+
+app = typer.Typer(
+    name="corollary",
+    help=_WELCOME,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,  # plain help is denser than boxes, and fits 80 columns
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Task(StrEnum):
+    """What to predict."""
+
+    auto = "auto"
+    regression = "regression"
+    classification = "classification"
+
+
+class Preset(StrEnum):
+    """How many models to try."""
+
+    fast = "fast"
+    full = "full"
+
+
+Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
+NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
+Encoding = Annotated[str, typer.Option(metavar="NAME", help="Of a text file, for instance latin-1.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from corollary import __version__
+
+        typer.echo(f"corollary {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
+) -> None:
+    pass
+
+
+_METRICS = "log-loss, auc, accuracy, balanced-accuracy, f1, brier; rmse, mae, r2."
+Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.", show_default=False)]
+TaskOption = Annotated[Task, typer.Option(metavar="TASK", help="auto, regression or classification.")]
+PresetOption = Annotated[Preset, typer.Option(help="How many models to try.")]
+Folds = Annotated[int | None, typer.Option(metavar="N", help="Of the cross-validation.", show_default="5")]
+Metric = Annotated[str | None, typer.Option(metavar="NAME", help=f"What ranks: {_METRICS}", show_default=False)]
+Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave out a column; may be repeated.")]
+DropMissing = Annotated[bool, typer.Option("--drop-missing-target", help="Leave out rows that have no target.")]
+Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML report.")]
+Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best pipeline, fitted to every row.")]
+Seed = Annotated[int, typer.Option(metavar="N", help="Of folds and models.")]
+Budget = Annotated[float | None, typer.Option(metavar="SECONDS", help="When it is used up, no further fit starts.")]
+Jobs = Annotated[int, typer.Option(metavar="N", help="Folds fitted at the same time; -1: all cores.")]
+
+
+@app.command()
+def compare(
+    file: Table,
+    target: Target,
+    task: TaskOption = Task.auto,
+    preset: PresetOption = Preset.fast,
+    folds: Folds = None,
+    metric: Metric = None,
+    drop: Drop = None,
+    drop_missing_target: DropMissing = False,
+    report: Report = None,
+    save: Save = None,
+    seed: Seed = 0,
+    time_budget: Budget = None,
+    n_jobs: Jobs = 1,
+    no_header: NoHeader = False,
+    encoding: Encoding = "utf-8",
+) -> int:
+    """Cross-validate every suitable model on a table and rank them.
+
+    The task, the kinds of columns, missing values, categories and dates are found and treated inside the folds.
+
+    \b
+      corollary compare houses.csv -t price
+      corollary compare people.csv.gz -t income --preset full --drop id
+      corollary compare people.parquet -t income --save best.corollary
+    """
+    from corollary.cli.comparing import run_compare
+
+    options = {
+        "task": task.value, "preset": preset.value, "folds": folds, "metric": metric, "drop": tuple(drop or ()),
+        "seed": seed, "time_budget": time_budget, "n_jobs": n_jobs, "drop_missing_target": drop_missing_target,
+        "header": not no_header, "encoding": encoding,
+    }  # fmt: skip
+    run_compare(file, target, options, report, save)
+    return 0
+
+
+@app.command()
+def predict(
+    model: Model,
+    file: Table,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write CSV here instead of stdout.")
+    ] = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    no_header: NoHeader = False,
+    encoding: Encoding = "utf-8",
+) -> int:
+    """Predict every row of a table with a saved model.
+
+    Columns may be in any order; extra ones are noted, missing ones are an error.
+
+    \b
+      corollary predict best.corollary new.csv
+      corollary predict best.corollary new.parquet --proba --out predictions.csv
+    """
+    from corollary.cli.predicting import run_predict
+
+    run_predict(model, file, out, proba=proba, header=not no_header, encoding=encoding)
+    return 0
+
+
+@app.command()
+def models(
+    task: Annotated[
+        Task | None, typer.Option(metavar="TASK", help="Only those for this task.", show_default="all")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> int:
+    """List the models: task, place in the canon, what each can do.
+
+    \b
+      corollary models
+      corollary models --task regression --json
+    """
+    from corollary.cli.listing import run_models
+
+    run_models(None if task is None or task is Task.auto else task.value, json)
+    return 0
+
+
+@app.command()
+def inspect(file: Model) -> int:
+    """Say what is in a model file, without running anything in it."""
+    from corollary.cli.listing import run_inspect
+
+    run_inspect(file)
+    return 0
+
+
+@app.command()
+def warmup() -> int:
+    """Compile every kernel now, so that no later fit waits for it."""
+    from corollary.cli.warming import run_warmup
+
+    return run_warmup()
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the data, the report and the model.")] = Path(
+        "corollary-demo"
+    ),
+) -> int:
+    """Compare models on a data set that comes along; no network needed."""
+    from corollary.cli.comparing import run_demo
+
+    run_demo(out)
+    return 0

@@ -1,0 +1,119 @@
+"""What a comparison looks like in a terminal."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from corollary.evaluate.comparison import Comparison, Row
+
+_WIDE = 112
+_INDENT = 11
+_STYLES = {"✓": "green", "✗": "red", "failed": "red"}
+
+
+def safe(text: object) -> str:
+    """Text without control characters, so that no column name can steer the terminal."""
+    return "".join(char if char.isprintable() or char == "\n" else "�" for char in str(text))
+
+
+def say(console: Console, label: str, text: object, style: str = "dim", wrap: bool = True) -> None:
+    """A labelled line; what does not fit continues under its beginning (a command to copy stays on one line)."""
+    width = max(20, console.width - _INDENT - 1) if wrap else 10_000
+    lines = textwrap.wrap(safe(text), width, break_long_words=False, break_on_hyphens=False) or [""]
+    console.print(Text.assemble((label.ljust(_INDENT), style), lines[0]), soft_wrap=True)
+    for line in lines[1:]:
+        console.print(Text(" " * _INDENT + line), soft_wrap=True)
+
+
+def show_data(console: Console, comparison: Comparison) -> None:
+    """What was read, what is to be predicted, what was left out."""
+    from corollary.evaluate.problem import count
+    from corollary.evaluate.roles import Role, tally
+
+    facts, target = comparison.facts, comparison.target
+    console.print()
+    say(console, "Data", f"{facts.source}: {facts.rows:,} rows; {tally(facts.columns)}")
+    counts = target.class_counts
+    classes = ", ".join(f"{name} {n / facts.rows:.1%}" for name, n in list(counts.items())[:6])
+    more = f" and {len(counts) - 6} more" if len(counts) > 6 else ""
+    say(
+        console, "Target", f"{target.name}: {target.task}, {target.reason}" + (f" ({classes}{more})" if classes else "")
+    )
+    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
+    if unused:
+        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
+        say(console, "Left out", "; ".join(unused[:6]) + more)
+    notes = [*comparison.notes]
+    if facts.rows_without_target:
+        verb = "was" if facts.rows_without_target == 1 else "were"
+        notes.append(f"{count(facts.rows_without_target, 'row')} without a target {verb} left out")
+    notes += [
+        f"{column.name}: {column.note}" for column in facts.columns if column.note and column.role is not Role.UNUSED
+    ]
+    for note in notes:
+        say(console, "Note", note)
+
+
+def leaderboard(comparison: Comparison, width: int) -> Table:
+    """The table of models; with room for it, the certificate behind each verdict."""
+    head, *body = comparison.table()
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for index, name in enumerate(head):
+        left = index in (1, len(head) - 1)
+        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for line, row in zip(body, comparison.rows, strict=True):
+        verdict = line[-1]
+        style_of_verdict = _STYLES.get(verdict, _STYLES.get(verdict[0], ""))
+        if width >= _WIDE and row.certificate and not row.error:
+            verdict = f"{verdict[0]} {row.certificate}"
+        name = safe(line[1]) + (" ≈" if row.tied else "")
+        style = "bold" if row.model == comparison.best else "dim" if row.baseline or row.error else ""
+        cells = [Text(line[0]), Text(name), *map(Text, line[2:-1]), Text(verdict, style=style_of_verdict)]
+        table.add_row(*cells, style=style)
+    return table
+
+
+def show_result(console: Console, comparison: Comparison) -> None:
+    """The leaderboard, what it means, the evidence, and what to look at."""
+    console.print()
+    console.print(leaderboard(comparison, console.width))
+    console.print(Text(_legend(comparison), style="dim"), soft_wrap=True)
+    console.print()
+    for row in comparison.rows:
+        if row.error:
+            say(console, row.verdict.capitalize(), f"{row.model}: {row.error}", "red")
+    say(console, "Result", comparison.summary(), "bold")
+    best = comparison.best_row
+    if best.evidence is not None:
+        say(console, "Evidence", f"{best.model}, fitted to every row. {best.evidence}", "bold")
+    for check in comparison.checks:
+        if not check.fine:
+            say(console, "Look at", f"{check.title}. {check.detail}", "yellow")
+    for row in comparison.rows:
+        for remark in _remarks(row, row is best):
+            say(console, "Note", f"{row.model}: {remark}")
+
+
+def _legend(comparison: Comparison) -> str:
+    folds = len(comparison.best_row.scores[comparison.metric.name].folds)
+    ties = "; ≈ cannot be told apart from the best" if any(row.tied for row in comparison.rows) else ""
+    return f"± is a 95% interval over {folds} folds{ties}"
+
+
+def _remarks(row: Row, is_best: bool) -> list[str]:
+    """Evidence that does not hold (that of the best was shown already), and two of the fits' warnings at most."""
+    doubts = [str(row.evidence)] if row.evidence is not None and not row.evidence.holds and not is_best else []
+    return [*doubts, *(text.removeprefix(f"{row.model}: ") for text in row.remarks[:2])]
+
+
+def note(text: str) -> None:
+    """A remark on stderr, where it cannot mix with results."""
+    print(f"corollary: note: {safe(text)}", file=sys.stderr)

@@ -1,0 +1,34 @@
+"""The one error a person can cause with a file, a column or an option."""
+
+from __future__ import annotations
+
+import shlex
+
+
+class InputError(ValueError):
+    """Something given to ``compare`` or ``predict`` cannot be used; the message is one line: what, and where."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.split()))
+
+
+def shown(value: object, limit: int = 40) -> str:
+    """A value of the user's data, quoted and shortened so that it cannot break the line it stands in."""
+    text = str(value)
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def count(number: int, noun: str, plural: str = "") -> str:
+    """``count(1, "row")`` is ``"1 row"``; ``count(1200, "row")`` is ``"1,200 rows"``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: list[str], limit: int = 5) -> str:
+    """Names as ``'a', 'b' and 3 more``."""
+    head = ", ".join(shown(name) for name in names[:limit])
+    return head if len(names) <= limit else f"{head} and {len(names) - limit:,} more"
+
+
+def as_option(name: str, value: str) -> str:
+    """An option as it is typed: ``--drop 'home dest'``."""
+    return f"{name} {shlex.quote(value)}"

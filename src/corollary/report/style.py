@@ -1,0 +1,115 @@
+"""The look of the report: one style sheet for light and dark screens and for paper."""
+
+from __future__ import annotations
+
+STYLE = """
+:root {
+  color-scheme: light dark;
+  --paper: #fdfdfb; --panel: #f4f4ef; --ink: #1d2129; --soft: #666b75; --line: #deded6; --grid: #ebebe4;
+  --good: #2c6e49; --bad: #a63d2f; --warn: #8a6100; --warn-panel: #fbf5e3;
+  --c0: #2b5f91; --c1: #c2612c; --c2: #3c8259; --c3: #8a4f93; --c4: #a58217; --c5: #2a8c93; --c6: #b5476b;
+  --c7: #6b7280; --c8: #7c5b3a; --c9: #5560b5;
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
+  --serif: Charter, "Bitstream Charter", "Iowan Old Style", "Sitka Text", Cambria, "Liberation Serif", Georgia, serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #15181d; --panel: #1d2127; --ink: #e4e6ea; --soft: #9aa1ac; --line: #343a43; --grid: #262b32;
+    --good: #7cc49a; --bad: #ef8b7c; --warn: #e3bb62; --warn-panel: #2a2519;
+    --c0: #79afe2; --c1: #e8975f; --c2: #79c596; --c3: #c893d2; --c4: #d8b953; --c5: #6cc5cc; --c6: #e78aa9;
+    --c7: #a3aab6; --c8: #c3a07c; --c9: #9aa4ee;
+  }
+}
+* { box-sizing: border-box; }
+html { -webkit-text-size-adjust: 100%; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 var(--serif); }
+main { max-width: 980px; margin: 0 auto; padding: 56px 32px 72px; }
+h1, h2, h3 { line-height: 1.2; text-wrap: balance; overflow-wrap: anywhere; }
+h1 { font-size: 2.3rem; font-weight: 600; letter-spacing: -0.012em; margin: 4px 0 8px; }
+h2 { font-size: 1.35rem; font-weight: 600; margin: 60px 0 6px; padding-top: 14px; border-top: 1px solid var(--line); }
+h3 { font: 600 0.9rem/1.3 var(--sans); margin: 0 0 8px; }
+p { margin: 8px 0 12px; max-width: 46em; overflow-wrap: anywhere; }
+a { color: inherit; text-decoration-color: var(--soft); text-underline-offset: 3px; }
+.eyebrow, nav, .facts, table, figcaption, .legend, .tiles, footer, .note, .why { font-family: var(--sans); }
+.eyebrow { font-size: 0.78rem; letter-spacing: 0.09em; text-transform: uppercase; color: var(--soft); margin: 0; }
+.meta { color: var(--soft); font: 0.92rem/1.5 var(--sans); margin: 0 0 20px; max-width: none; }
+nav { font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 10px 0; color: var(--soft);
+  border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); }
+.summary { font-size: 1.19rem; line-height: 1.55; margin: 26px 0 22px; }
+.lead { color: var(--soft); }
+.tiles { display: flex; flex-wrap: wrap; gap: 1px; padding: 0; margin: 0;
+  background: var(--line); border: 1px solid var(--line); border-radius: 8px; overflow: hidden; }
+.tiles div { background: var(--paper); padding: 14px 18px 13px; flex: 1 1 auto; min-width: 150px; max-width: 100%; }
+.tiles dt { font-size: 0.76rem; color: var(--soft); }
+.tiles dd { margin: 3px 0 0; font-size: 1.16rem; font-weight: 600; letter-spacing: -0.01em;
+  font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.tiles small { display: block; font-size: 0.78rem; font-weight: 400; color: var(--soft); letter-spacing: 0; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.86rem; line-height: 1.4; font-variant-numeric: tabular-nums;
+  width: 100%; }
+caption { text-align: left; color: var(--soft); padding-bottom: 8px; }
+th, td { text-align: left; padding: 7px 14px 7px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
+thead th, thead td { font-weight: 500; color: var(--soft); font-size: 0.79rem; vertical-align: bottom; }
+tbody th { font-weight: 500; overflow-wrap: anywhere; }
+.n { text-align: right; white-space: nowrap; } .keep { white-space: nowrap; }
+.first > * { font-weight: 600; }
+.dim > *, .dim th { color: var(--soft); }
+.good { color: var(--good); } .bad { color: var(--bad); } .warn { color: var(--warn); }
+.why { color: var(--soft); font-size: 0.82rem; overflow-wrap: anywhere; }
+.pair { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(400px, 100%), 1fr)); gap: 34px 36px;
+  margin-top: 20px; }
+figure { margin: 0; min-width: 0; break-inside: avoid; }
+figure + figure { margin-top: 0; }
+figcaption { color: var(--soft); font-size: 0.82rem; line-height: 1.45; margin-top: 6px; max-width: 60em; }
+.chart { display: block; width: 100%; height: auto; max-width: 100%; }
+.chart text { font: 11px var(--sans); fill: var(--soft); font-variant-numeric: tabular-nums; }
+.chart .label { font-size: 11.5px; } .chart .name { font-size: 12.5px; fill: var(--ink); }
+.grid { stroke: var(--grid); stroke-width: 1; } .axis { stroke: var(--soft); stroke-width: 0.8; }
+.line { fill: none; stroke: var(--c); stroke-width: 1.8; stroke-linejoin: round; }
+.line.soft { stroke: var(--soft); stroke-width: 1; } .dash { stroke-dasharray: 4 4; }
+.fill { fill: var(--c); stroke: none; } .faint { fill-opacity: 0.5; }
+.s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); } .s4 { --c: var(--c4); }
+.s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); } .s8 { --c: var(--c8); } .s9 { --c: var(--c9); }
+.legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 6px 0 0; padding: 0;
+  font-size: 0.8rem; }
+.legend i { display: inline-block; width: 14px; height: 3px; border-radius: 2px; margin-right: 6px;
+  vertical-align: middle;
+  background: var(--c); }
+td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 190px; }
+.interval .chart { width: 190px; }
+.heat { width: auto; } .heat td, .heat thead th { text-align: right; min-width: 4.7em; padding: 6px 8px; }
+.heat thead td { text-align: left; padding-left: 0; }
+.heat th[scope=row] { padding-right: 18px; }
+.heat tbody td { border: 1px solid var(--paper); --c: var(--c0);
+  background: color-mix(in srgb, var(--c) calc(var(--v) * 88%), var(--panel)); }
+.heat tbody td.minus { --c: var(--c1); }
+.heat tbody td.strong { color: var(--paper); } .heat small { display: block; opacity: 0.85; font-size: 0.76rem; }
+.whole { grid-column: 1 / -1; } .side { display: flex; flex-wrap: wrap; gap: 14px 28px; align-items: flex-start; }
+.classes { width: auto; } .classes .n { padding-left: 10px; }
+.checks { list-style: none; padding: 0; margin: 12px 0 0; font: 0.92rem/1.5 var(--sans); }
+.checks li { display: grid; grid-template-columns: 26px 190px 1fr; padding: 9px 0;
+  border-bottom: 1px solid var(--line); }
+.checks b { font-weight: 600; } .checks span:last-child { overflow-wrap: anywhere; min-width: 0; }
+.note { background: var(--warn-panel); border-left: 3px solid var(--warn); padding: 9px 14px; font-size: 0.9rem;
+  margin: 12px 0; border-radius: 0 6px 6px 0; max-width: none; }
+pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; padding: 12px 16px; overflow-x: auto;
+  font: 0.84rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: 5px 24px; font-size: 0.86rem; margin: 14px 0; }
+.facts dt { color: var(--soft); } .facts dd { margin: 0; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+details summary { cursor: pointer; font: 0.9rem var(--sans); color: var(--soft); margin: 12px 0; }
+footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 14px;
+  border-top: 1px solid var(--line); }
+@media (max-width: 640px) {
+  main { padding: 32px 18px 48px; } h1 { font-size: 1.75rem; }
+  .checks li { grid-template-columns: 26px 1fr; } .checks span:last-child { grid-column: 2; }
+}
+@media print {
+  :root { color-scheme: light; }
+  body { background: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  main { max-width: none; padding: 0; } nav { display: none; }
+  h2 { margin-top: 28px; break-after: avoid; } h3, .lead, thead { break-after: avoid; }
+  tr, .checks li { break-inside: avoid; }
+  .pair { grid-template-columns: 1fr 1fr; gap: 20px; } .wide { overflow: visible; }
+}
+"""

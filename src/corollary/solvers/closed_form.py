@@ -1,0 +1,178 @@
+"""Least squares and ridge in closed form: the route is chosen by shape and conditioning, the answer comes with proof.
+
+| data | factor | passes over X |
+|---|---|---|
+| n ≥ d, condition number ≤ 200 | Cholesky of the centred moments | 1 |
+| n ≥ d, up to 1e6 | the same, then corrected from the residuals | 2 to 4 |
+| n ≥ d, worse, or small | orthogonal, corrected from residuals in double-double | 4 to 6 |
+| n < d | Cholesky of X Xᵀ, else its singular values | 3 to 5 |
+| thousands of columns and rows, sparse | none: conjugate gradients | many |
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corollary.core.design import Design, SparseDesign, as_design
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.types import Array
+from corollary.solvers.conjugate_gradient import conjugate_gradient
+from corollary.solvers.dual import solve_dual
+from corollary.solvers.least_squares import (
+    EPS,
+    Answer,
+    OutOfRange,
+    Task,
+    check_magnitudes,
+    largest_entries,
+    steady_algebra,
+)
+from corollary.solvers.primal import solve_primal
+
+METHODS = ("auto", "cholesky", "svd", "cg")
+SPARSE, DENSE = 4096, 20_000  # min(n, d) beyond which a factor costs more than conjugate gradients
+
+
+def least_squares(
+    design: Design,
+    Y: Array,
+    weights: Array | None = None,
+    *,
+    alpha: Any = 0.0,
+    fit_intercept: bool = True,
+    method: str = "auto",
+    tol: float = 1e-8,
+    precision: float = EPS,
+    max_iter: int | None = None,
+) -> tuple[Answer, Evidence]:
+    """Minimise Σᵢ wᵢ (yᵢ − xᵢᵀβ − b)² + α ‖β‖² for each column of Y (n × k).
+
+    Parameters
+    ----------
+    weights : array of shape (n,) or None
+        Not negative, not all zero; None is one each.
+    alpha : number or array of shape (k,)
+        The penalty, the same or one for each output; 0 is least squares, of minimum norm if X is rank deficient.
+    method : {"auto", "cholesky", "svd", "cg"}
+        Factor of the moments, orthogonal factor, conjugate gradients, or whatever the data need.
+    max_iter : int or None
+        Of conjugate gradients.
+    precision : float
+        Rounding unit of X as it was given (1.2e-7 for float32): columns that depend on one another up to this are
+        dependent.
+
+    Cost: n d min(n, d) operations; memory for a few min(n, d)² matrices and some megabytes of blocks; X is not copied.
+    """
+    Y = np.asarray(Y, dtype=np.float64)
+    task = Task(design, Y, weights, np.zeros(Y.shape[1]), fit_intercept, precision).at(alpha)
+    return solve(task, method=method, tol=tol, max_iter=max_iter)
+
+
+def solve(
+    task: Task, *, method: str = "auto", tol: float = 1e-8, max_iter: int | None = None
+) -> tuple[Answer, Evidence]:
+    """``least_squares`` of a task."""
+    began, design = time.perf_counter(), task.design
+    if method == "cg" or (method == "auto" and min(design.shape) > (SPARSE if design.is_sparse else DENSE)):
+        return conjugate_gradient(task, tol, max_iter)
+    with steady_algebra(design):
+        try:
+            check_magnitudes(task)
+            answer, gap = _solve(task, method)
+        except OutOfRange:
+            answer, gap = _within_range(task, method)
+    return answer, _evidence(task, answer, Certificate("relative duality gap", gap, tol), time.perf_counter() - began)
+
+
+def _solve(task: Task, method: str) -> tuple[Answer, float]:
+    """The answer and its relative duality gap, the largest among the outputs."""
+    n, d = task.design.shape
+    answer = solve_primal(task, method) if n >= d else solve_dual(task, method)
+    w = np.ones(n) if task.weights is None else task.weights
+    objective = answer.norm**2 + task.penalty_value(answer.coef)
+    # as core.problem.relative_gap, without forming the difference of two nearly equal numbers
+    scale = np.maximum(0.5 * objective, 0.5e-6 * (w @ task.Y**2))
+    return answer, float(np.max(answer.gap / np.where(scale > 0, scale, 1.0)))
+
+
+def _evidence(task: Task, answer: Answer, certificate: Certificate, seconds: float) -> Evidence:
+    with np.errstate(over="ignore"):
+        objective = answer.norm**2 + task.penalty_value(answer.coef)
+    facts = {
+        "condition number": answer.condition,
+        "rank": float(answer.rank or 0),
+        "objective": float(objective.sum()),
+    }
+    if (task.alpha > 0).any():
+        facts["effective dof"] = float(answer.dof.mean())
+    return Evidence(
+        status=Status.EXACT,
+        certificate=certificate,
+        solver=answer.solver,
+        seconds=seconds,
+        facts=facts,
+        notes=answer.notes,
+    )
+
+
+def _within_range(task: Task, method: str) -> tuple[Answer, float]:
+    try:
+        return _rescaled(task, method)
+    except OutOfRange:
+        raise ValueError(
+            "Squares of the data leave the range of float64 even with X and y rescaled: sample_weight or alpha is "
+            "extreme. Bring them to magnitudes between 1e-100 and 1e100."
+        ) from None
+
+
+def _scale_columns(design: Design, exponents: Array) -> Design:
+    """A copy of X with column j multiplied by 2 to the power −exponents[j], exactly."""
+    if isinstance(design, SparseDesign):
+        X = design.X.tocsr().astype(np.float64, copy=True)
+        X.data = np.ldexp(X.data, -exponents[X.indices])
+        return as_design(X)
+    n = design.shape[0]
+    return as_design(np.concatenate([np.ldexp(design.block(a, min(a + 64, n)), -exponents) for a in range(0, n, 64)]))
+
+
+def _rescaled(task: Task, method: str) -> tuple[Answer, float]:
+    """Take powers of two out of the columns and out of Y, solve, and put them back: exact, unless the answer overflows.
+
+    With fewer rows than columns the norm of β decides, so all columns share one power. This copies X.
+    """
+    n, d = task.design.shape
+    _, exponents = np.frexp(largest_entries(task.design))
+    if n < d:
+        exponents = np.full(d, exponents.max())
+    _, levels = np.frexp(np.abs(task.Y).max(axis=0))
+    with np.errstate(over="ignore", under="ignore"):
+        shape = np.ldexp(1.0, -2 * exponents)
+        scaled = replace(task, design=_scale_columns(task.design, exponents), Y=np.ldexp(task.Y, -levels), shape=shape)
+        if n < d:
+            scaled = replace(scaled, alpha=scaled.penalties[0], shape=1.0)  # columns share the power
+        answer, gap = _solve(scaled, method)
+        coef = np.ldexp(answer.coef, levels - exponents[:, None])
+        intercept = np.ldexp(answer.intercept, levels)
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        raise ValueError(
+            "The coefficients leave the range of float64 (1e308): the columns of X are too small for this y, or y too "
+            "large. Rescale X or y (StandardScaler does)."
+        )
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        answer = replace(
+            answer,
+            coef=coef,
+            intercept=intercept,
+            norm=np.ldexp(answer.norm, levels),
+            gap=np.ldexp(answer.gap, 2 * levels),
+            mean=None if answer.mean is None else np.ldexp(answer.mean, exponents),
+            inverse=None if answer.inverse is None else np.ldexp(answer.inverse, -exponents[:, None]),
+            spread=None if answer.spread is None else np.ldexp(answer.spread, -exponents),
+            singular=None,
+            notes=(*answer.notes, "Columns of X or y were rescaled by powers of two, which is exact."),
+        )
+    return answer, gap

@@ -1,0 +1,206 @@
+"""The least-squares problem and its answer, as the closed-form routes pass them around.
+
+minimise  Σᵢ wᵢ (yᵢ − xᵢᵀβ − b)² + α Σⱼ sⱼ βⱼ²,  one α for each output.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from corollary.core.design import Design, SparseDesign
+from corollary.core.parallel import block_rows, map_blocks, one_blas_thread, sum_blocks
+from corollary.core.summary import Moments
+from corollary.core.types import Array
+from corollary.solvers.root import Root
+
+EPS = float(np.finfo(np.float64).eps)
+SMALL = 1 << 15  # products a pass up to which the exact route costs a few milliseconds, so it is always taken
+SPECTRUM = 1024  # up to this size all singular values are found
+
+
+class OutOfRange(Exception):
+    """Squares of the data leave the range of float64; powers of two must be taken out first."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Y is (n, k), alpha (k,); ``weights`` None means one each; ``precision`` is the rounding unit of X as given."""
+
+    design: Design
+    Y: Array
+    weights: Array | None
+    alpha: Array
+    fit_intercept: bool
+    precision: float = EPS
+    shape: Array | float = 1.0  # relative penalty of each coefficient; not 1 only where columns were rescaled
+
+    @property
+    def size(self) -> int:
+        """How many products one pass over the data takes."""
+        return self.design.shape[0] * self.design.shape[1] * self.Y.shape[1]
+
+    @cached_property
+    def weight(self) -> float:
+        return float(len(self.Y)) if self.weights is None else float(self.weights.sum())
+
+    @cached_property
+    def moments(self) -> Moments:
+        """One pass over X."""
+        return self.design.moments(self.Y, self.weights)
+
+    def at(self, alpha: Any) -> Task:
+        """The same data with another alpha (a number or one for each output); moments already known stay known."""
+        other = replace(self, alpha=np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.Y.shape[1:]).copy())
+        if "moments" in self.__dict__:
+            other.__dict__["moments"] = self.moments
+        return other
+
+    @cached_property
+    def groups(self) -> tuple[Array, Array]:
+        """The different values of alpha, and which of them each output has."""
+        values, index = np.unique(self.alpha, return_inverse=True)
+        return values, index
+
+    def penalty(self, alpha: float) -> Array:
+        """α s, one entry a coefficient, kept below overflow."""
+        d = self.design.shape[1]
+        return np.minimum(np.full(d, alpha) * self.shape, 1e280) if alpha > 0 else np.zeros(d)
+
+    @cached_property
+    def penalties(self) -> Array:
+        """α s of each coefficient and output (d, k)."""
+        return np.stack([self.penalty(float(alpha)) for alpha in self.alpha], axis=1)
+
+    def penalty_value(self, coef: Array) -> Array:
+        """α Σ s β² of each output."""
+        return np.einsum("jk,jk->k", self.penalties, coef**2) if self.alpha.any() else np.zeros(len(self.alpha))
+
+
+def steady_algebra(design: Design) -> AbstractContextManager[None]:
+    """One BLAS thread while the factors are small: no slower, and no bit depends on the machine's cores."""
+    return one_blas_thread() if min(design.shape) <= SPECTRUM else nullcontext()
+
+
+def largest_entries(design: Design) -> Array:
+    """max |x| of each column."""
+    if isinstance(design, SparseDesign):
+        largest: Array = abs(design.X).max(axis=0).toarray().ravel().astype(np.float64)
+        return largest
+    n, d = design.shape
+    parts = map_blocks(lambda a, b: np.abs(design.block(a, b)).max(axis=0), n, block_rows(n, 8 * d))
+    return np.max(list(parts), axis=0)
+
+
+def check_magnitudes(task: Task) -> None:
+    """Raise OutOfRange if squares could overflow or vanish. Tall data skip this pass: their moments show it."""
+    n, d = task.design.shape
+    if n >= d and task.size > SMALL:
+        return
+    for sizes in (largest_entries(task.design), np.abs(task.Y).max(axis=0)):
+        used = sizes[sizes > 0]
+        if used.size and (used.max() > 1e100 or used.min() < 1e-100):
+            raise OutOfRange
+
+
+@dataclass(frozen=True)
+class Factor:
+    """The centre of the data and one root of H for each different alpha."""
+
+    roots: list[Root]
+    index: Array
+    mean: Array
+
+    @property
+    def condition(self) -> float:
+        return max(root.condition for root in self.roots)
+
+    def whiten(self, slope: Array) -> Array:
+        """‖Mᵀ slope‖² of each output: how far from optimal a point with that gradient is."""
+        return self._apply(slope, lambda root, g: np.square(root.inverse.T @ g).sum(axis=0))
+
+    def solve(self, slope: Array) -> Array:
+        """H⁻¹ slope, output by output."""
+        return self._apply(slope, Root.solve)
+
+    def _apply(self, slope: Array, function) -> Array:  # type: ignore[no-untyped-def]
+        if len(self.roots) == 1:
+            result: Array = function(self.roots[0], slope)
+            return result
+        columns = [function(self.roots[g], slope[:, c : c + 1]) for c, g in enumerate(self.index)]
+        return np.concatenate(columns, axis=-1)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The coefficients (d, k), intercepts (k,), and what is known about them."""
+
+    coef: Array
+    intercept: Array
+    norm: Array  # √Σ w r² of each output
+    gap: Array  # objective / 2 above its minimum, of each output
+    rank: int | None  # None where no factor was made
+    condition: float
+    dof: Array  # effective degrees of freedom of each output, without the intercept
+    solver: str
+    passes: int = 0
+    mean: Array | None = None
+    inverse: Array | None = None  # M with M Mᵀ = (XᵀX + αI)⁻¹ about the mean
+    spread: Array | None = None  # √diag of that inverse
+    intercept_spread: float = 0.0
+    singular: Array | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PlainGradient:
+    """(X − mean)ᵀ W r, Σ W r and Σ W r² in float64."""
+
+    slope: Array
+    total: Array
+    squares: Array
+
+    def __add__(self, other: PlainGradient) -> PlainGradient:
+        return PlainGradient(self.slope + other.slope, self.total + other.total, self.squares + other.squares)
+
+
+class Scratch(threading.local):
+    """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows = np.empty((rows, columns))
+
+    def centred(self, block: Array, mean: Array) -> Array:
+        """block − mean."""
+        return np.subtract(block, mean, out=self.rows[: len(block)])
+
+
+def plain_gradient(
+    task: Task, mean: Array, coef: Array, level: Array | float, *, with_target: bool = True
+) -> PlainGradient:
+    """For r = Y − (X − mean) coef − level, or without Y. Cost: one threaded pass over X."""
+    design, weights = task.design, task.weights
+    if design.is_sparse:
+        residual = (task.Y if with_target else 0.0) - design.matvec(coef) - (level - mean @ coef)
+        weighted = residual if weights is None else residual * weights[:, None]
+        total = weighted.sum(axis=0)
+        slope = design.rmatvec(weighted) - np.outer(mean, total)
+        return PlainGradient(slope, total, np.einsum("ik,ik->k", residual, weighted))
+    n, d = design.shape
+    size = block_rows(n, 16 * d)
+    scratch = Scratch(size, d)
+
+    def part(start: int, stop: int) -> PlainGradient:
+        rows = scratch.centred(design.block(start, stop), mean)
+        residual = -(rows @ coef) - level
+        if with_target:
+            residual += task.Y[start:stop]
+        weighted = residual if weights is None else residual * weights[start:stop, None]
+        return PlainGradient(rows.T @ weighted, weighted.sum(axis=0), np.einsum("ik,ik->k", residual, weighted))
+
+    return sum_blocks(part, n, size)

@@ -1,0 +1,155 @@
+"""Ridge for a whole path of penalties, and its leave-one-out errors, from one decomposition of the data.
+
+Leaving out row i changes its prediction error from rᵢ to rᵢ / (1 − hᵢ), where hᵢ is the row's own entry of the hat
+matrix: exact, intercept and weights included. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every α of the path shares U, S and V.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from corollary.core.parallel import block_rows, map_blocks
+from corollary.core.types import Array
+from corollary.solvers.dual import Rows
+from corollary.solvers.least_squares import SMALL, OutOfRange, Scratch, Task, check_magnitudes
+from corollary.solvers.primal import factor_rows
+
+LARGEST = 20_000
+
+# receives (first row, last row, leave-one-out residuals (m, k, number of alphas))
+Consumer = Callable[[int, int, Array], None]
+
+
+class RidgePath(ABC):
+    """Ridge at any number of alphas > 0 for the same data."""
+
+    @abstractmethod
+    def coefficients(self, alpha: float) -> tuple[Array, Array]:
+        """β (d, k) and b (k,)."""
+
+    @abstractmethod
+    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
+        """Hand the residuals yᵢ − prediction without row i to ``consume``, block by block, in order."""
+
+
+def ridge_path(task: Task, method: str = "auto") -> RidgePath:
+    """``method`` is "eigen" (of the moments or of XXᵀ), "svd" or "auto". Cost: that of one fit, and d³ or n³."""
+    n, d = task.design.shape
+    size = min(n, d)
+    if size > LARGEST:
+        raise ValueError(
+            f"Leave-one-out for a whole path needs all eigenvectors of a {size} × {size} matrix "
+            f"({3 * 8 * size**2 / 2**30:.0f} GiB). Search over Ridge(solver='sparse_cg') with GridSearchCV instead."
+        )
+    try:
+        check_magnitudes(task)
+        return _Tall(task, method) if n >= d else _Wide(task)
+    except OutOfRange:
+        raise ValueError(
+            "Squares of X or y leave the range of float64. Rescale them to magnitudes between 1e-100 and 1e100 "
+            "(StandardScaler does)."
+        ) from None
+
+
+class _Tall(RidgePath):
+    def __init__(self, task: Task, method: str) -> None:
+        self.task = task
+        if method == "svd" or (method == "auto" and task.size <= SMALL):
+            self.mean, R, _ = factor_rows(task)
+            _, values, right = np.linalg.svd(R, full_matrices=False)
+            self.squares, self.vectors = values**2, right.T
+            self.level = _mean(task)
+            slope = task.design.rmatvec(_weighted(task, task.Y - self.level))
+            slope -= np.outer(self.mean, _weighted(task, task.Y - self.level).sum(axis=0))
+        else:
+            moments = task.moments
+            xx, slope, _ = (moments.xx, moments.xy, moments.yy) if task.fit_intercept else moments.about_zero()
+            if not np.isfinite(xx).all():
+                raise OutOfRange
+            values, self.vectors = np.linalg.eigh(xx)
+            self.squares = np.maximum(values, 0.0)
+            self.mean = moments.mean_x if task.fit_intercept else np.zeros(len(xx))
+            self.level = moments.mean_y if task.fit_intercept else np.zeros(slope.shape[1])
+        self.slope = self.vectors.T @ slope
+
+    def coefficients(self, alpha: float) -> tuple[Array, Array]:
+        coef = self.vectors @ (self.slope / (self.squares + alpha)[:, None])
+        return coef, self.level - self.mean @ coef
+
+    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
+        task, shrink = self.task, 1.0 / (self.squares[:, None] + alphas)
+        n, d = task.design.shape
+        share = 1 / task.weight if task.fit_intercept else 0.0
+        paths = [self.slope[:, c, None] * shrink for c in range(self.slope.shape[1])]
+        size = block_rows(n, 16 * d)
+        scratch, turned = Scratch(size, d), Scratch(size, len(self.squares))
+
+        def part(start: int, stop: int) -> tuple[int, int, Array]:
+            rows = scratch.centred(task.design.block(start, stop), self.mean)
+            rotated = np.matmul(rows, self.vectors, out=turned.rows[: len(rows)])
+            residuals = task.Y[start:stop, :, None] - self.level[:, None]
+            residuals = residuals - np.stack([rotated @ path for path in paths], axis=1)
+            np.square(rotated, out=rotated)
+            leverage = rotated @ shrink
+            leverage += share
+            if task.weights is not None:
+                leverage *= task.weights[start:stop, None]
+            return start, stop, residuals / _remaining(1 - leverage)[:, None, :]
+
+        for start, stop, residuals in map_blocks(part, n, size):
+            consume(start, stop, residuals)
+
+
+class _Wide(RidgePath):
+    def __init__(self, task: Task) -> None:
+        self.task, self.rows = task, Rows(task)
+        self.level = _mean(task)
+        self.target = self.rows.root[:, None] * (task.Y - self.level)
+        K = self.rows.gram()
+        if task.fit_intercept:
+            # √w, the intercept's direction, is a null vector; made the largest one, it is the last to come out
+            K += (2 * np.trace(K) + 1.0) / task.weight * np.outer(self.rows.root, self.rows.root)
+        values, self.vectors = np.linalg.eigh(K)
+        self.squares = np.maximum(values, 0.0)
+        self.projected = self.vectors.T @ self.target
+
+    def coefficients(self, alpha: float) -> tuple[Array, Array]:
+        coef = self.rows.transposed_times(self.vectors @ (self.projected / (self.squares + alpha)[:, None]))
+        return coef, self.level - self.rows.mean @ coef
+
+    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
+        root = self.rows.root
+        live = root > 0
+        # α / (λ + α) is what the fit leaves of a direction; it leaves nothing of the intercept's
+        shrink = alphas / (self.squares[:, None] + alphas)
+        if self.task.fit_intercept:
+            shrink[-1] = 0.0
+        left = _remaining(np.square(self.vectors) @ shrink)
+        residuals = np.stack([self.vectors @ (p[:, None] * shrink) for p in self.projected.T], axis=1)
+        out = np.empty_like(residuals)
+        out[live] = residuals[live] / root[live, None, None] / left[live, None, :]
+        if not live.all():
+            for a, alpha in enumerate(alphas):
+                coef, intercept = self.coefficients(float(alpha))
+                rest = self.task.design.rows(np.flatnonzero(~live))
+                out[~live, :, a] = self.task.Y[~live] - rest.matvec(coef) - intercept
+        consume(0, len(out), out)
+
+
+def _remaining(left: Array) -> Array:
+    """1 − h, which is positive for any alpha > 0, kept so in rounding."""
+    return np.maximum(left, np.finfo(float).eps)
+
+
+def _weighted(task: Task, rows: Array) -> Array:
+    return rows if task.weights is None else rows * task.weights[:, None]
+
+
+def _mean(task: Task) -> Array:
+    """The weighted mean of Y, or zero without an intercept."""
+    if not task.fit_intercept:
+        return np.zeros(task.Y.shape[1])
+    return _weighted(task, task.Y).sum(axis=0) / task.weight

@@ -1,0 +1,235 @@
+"""Least squares with at least as many rows as columns: a d × d factor, found in one pass and refined as it needs.
+
+Well-conditioned data: centred second moments and Cholesky, one pass over X. Otherwise: an orthogonal factor of the rows
+block by block, which squares nothing, and corrections whose residuals are exact to 32 digits, until nothing changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from corollary.core.parallel import block_rows, sum_blocks
+from corollary.core.summary import Moments, Triangle
+from corollary.core.types import Array
+from corollary.solvers.double_double import Pair, gradient
+from corollary.solvers.least_squares import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
+from corollary.solvers.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
+
+PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
+SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
+SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the last digit
+
+
+def solve_primal(task: Task, method: str) -> Answer:
+    """``method`` is "auto", "cholesky" (moments only) or "svd" (orthogonal factor only)."""
+    if method == "cholesky" or (method == "auto" and task.size > SMALL):
+        answer = _by_moments(task)
+        if answer is not None:
+            return answer
+        if method == "cholesky":
+            raise ValueError(
+                "solver='cholesky' found XᵀX + alpha·I too close to singular. Use solver='svd' (or 'auto'), drop "
+                "dependent columns, or raise alpha."
+            )
+    return _by_rows(task)
+
+
+def _by_moments(task: Task) -> Answer | None:
+    """From one pass over X; None if the moments have lost too many digits."""
+    moments = task.moments
+    _check_range(task, moments)
+    mean = moments.mean_x if task.fit_intercept else np.zeros_like(moments.mean_x)
+    level = moments.mean_y if task.fit_intercept else np.zeros_like(moments.mean_y)
+    raw = np.diagonal(moments.xx) + moments.weight * moments.mean_x**2
+    if task.design.is_sparse and task.fit_intercept and (raw > 1e6 * np.diagonal(moments.xx)).any():
+        return None  # sparse moments are centred by subtraction
+    xx, xy, yy = (moments.xx, moments.xy, moments.yy) if task.fit_intercept else moments.about_zero()
+    varied = np.diagonal(xx) > (4 * task.precision) ** 2 * raw
+    if not varied.all():
+        xx, xy = xx * np.outer(varied, varied), xy * varied[:, None]
+    values, index = task.groups
+    roots = []
+    for alpha in values:
+        H = xx + np.diag(task.penalty(alpha))
+        root = root_of_gram(H)
+        if root is None or root.condition > SQUARED:
+            root = _deficient_root(task, H, mean, np.sqrt(raw)) if alpha == 0 else None
+        if root is None:
+            return None
+        roots.append(root)
+    return _polish(task, Factor(roots, index, mean), xx, xy, yy, level)
+
+
+def _check_range(task: Task, moments: Moments) -> None:
+    diagonal, means = np.diagonal(moments.xx), np.abs(moments.mean_x)
+    if not (np.isfinite(moments.xx).all() and np.isfinite(moments.xy).all() and np.isfinite(moments.yy).all()):
+        raise OutOfRange
+    if ((np.sqrt(np.abs(diagonal)) + means < 1e-100) & ((means > 0) | (diagonal > 0))).any():
+        raise OutOfRange
+    sizes = np.abs(task.Y).max(axis=0)
+    if ((sizes > 0) & (sizes < 1e-100)).any():
+        raise OutOfRange
+
+
+def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | None:
+    """A root of a singular H, if X itself shows that the small eigenvalues are zeros and not rounding."""
+    n, d = task.design.shape
+    root, null = root_of_spectrum(H, 1e-11)
+    if task.design.is_sparse and float(n) * d * d > 1e10:
+        return root  # no orthogonal factor of a matrix that large, were it dense
+    if not null.shape[1] or not root.rank or root.condition > SQUARED:
+        return None
+    images = plain_gradient(task, mean, null, 0.0, with_target=False).squares
+    noise = (16 * np.sqrt(d) * EPS + 2 * task.precision) * (np.abs(null).T @ raw)
+    return root if (np.sqrt(images) <= noise).all() else None
+
+
+def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
+    """Solve in the moments; look at the residuals themselves only where the moments cannot tell."""
+    coef = factor.solve(xy)
+    slope = xy - xx @ coef - task.penalties * coef
+    squares = np.maximum(yy - np.einsum("jk,jk->k", coef, 2 * xy - xx @ coef), 0.0)
+    # the moments carry rounding errors of their own, which the measured slope does not show
+    rounding = 4 * EPS * factor.condition * np.sqrt(np.einsum("jk,jk->k", coef, xy).clip(0.0))
+    gap, passes = 0.5 * (np.sqrt(factor.whiten(slope)) + rounding) ** 2, 0
+    best = np.full_like(gap, np.inf)
+    if factor.condition > PLAIN or (squares < 1e-3 * yy).any():
+        while passes < 5:
+            passes += 1
+            seen = plain_gradient(task, factor.mean, coef, level)
+            slope = seen.slope - task.penalties * coef
+            shift = seen.total / task.weight if task.fit_intercept else np.zeros_like(level)
+            squares = seen.squares
+            gap = 0.5 * (factor.whiten(slope) + shift**2 * task.weight)
+            done = gap <= np.maximum(1e-26 * yy, EPS**2 * squares)
+            if done.all() or (gap > best / 4).all():
+                break
+            best, coef, level = gap, coef + factor.solve(slope), level + shift
+    singular = np.sqrt(np.linalg.eigvalsh(xx)[::-1].clip(0.0)) if len(xx) <= SPECTRUM else None
+    intercept = level - factor.mean @ coef
+    return _answer(task, factor, coef, intercept, squares, gap, "Cholesky factor", passes, singular)
+
+
+def _by_rows(task: Task) -> Answer:
+    factor, triangle = _factor_by_rows(task)
+    coef, intercept, squares, gap, passes = _refine(task, factor)
+    singular = np.linalg.svd(triangle, compute_uv=False) if len(triangle.T) <= SPECTRUM else None
+    return _answer(task, factor, coef, intercept, squares, gap, "orthogonal factor", passes, singular)
+
+
+def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
+    """Roots from the triangular factor of the centred rows, and that triangle."""
+    mean, triangle, noise = factor_rows(task)
+    values, index = task.groups
+    penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
+    return Factor([root_of_triangle(triangle, penalty, noise) for penalty in penalties], index, mean), triangle
+
+
+def factor_rows(task: Task) -> tuple[Array, Array, Array]:
+    """The mean of X, R with RᵀR = (X − mean)ᵀ W (X − mean), and the norm of the rounding error in each column."""
+    n, d = task.design.shape
+    shift = task.design.column_means(task.weights) if task.fit_intercept else np.zeros(d)
+    first = int(task.fit_intercept)
+
+    def part(start: int, stop: int) -> Triangle:
+        rows = np.ones((stop - start, first + d))
+        np.subtract(task.design.block(start, stop), shift, out=rows[:, first:])
+        if task.weights is not None:
+            rows *= np.sqrt(task.weights[start:stop])[:, None]
+        return Triangle.of(rows)
+
+    R = sum_blocks(part, n, max(block_rows(n, 8 * d), 2 * d)).R
+    shifted = np.sqrt(np.einsum("ij,ij->j", R, R))[first:]
+    raw = shifted + np.abs(shift) * np.sqrt(task.weight)
+    mean = shift + R[0, 1:] / R[0, 0] if task.fit_intercept else shift
+    triangle = R[first:, first:].copy()
+    triangle[:, np.sqrt(np.einsum("ij,ij->j", triangle, triangle)) <= 4 * task.precision * raw] = 0.0
+    return mean, triangle, 2 * task.precision * raw
+
+
+def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array, Array, Array, Array, int]:
+    """Newton steps with exact residuals until the coefficients stop changing: (coef, intercept, squares, gap, passes).
+
+    A step leaves about condition · 1e-16 of the error, so two or three are enough for anything of full rank.
+    With ``aim`` ((d + 1) × k) the gradient is brought to −aim instead of 0: that gives columns of the inverse of H.
+    """
+    d, k = task.design.shape[1], task.Y.shape[1]
+    coef, intercept = Pair.of(np.zeros((d, k))), Pair.of(np.zeros(k))
+    best, passes = np.inf, 0
+    while passes < 10:
+        passes += 1
+        seen = gradient(task.design, task.Y, task.weights, coef, intercept)
+        slope = seen.slope if aim is None else seen.slope + Pair.of(aim)
+        total = slope.value[d] if task.fit_intercept else np.zeros(k)
+        pull = Pair(slope.high[:d], slope.low[:d]) + -coef.times(task.penalties)
+        inward = pull.value - np.outer(factor.mean, total)
+        step = factor.solve(inward)
+        step_intercept = total / task.weight - factor.mean @ step if task.fit_intercept else np.zeros(k)
+        gap = 0.5 * (factor.whiten(inward) + total**2 / task.weight)
+        size = float(gap.max())
+        if not size < best / 16:  # the contraction has reached the end of the digits
+            break
+        best = size
+        coef = coef + Pair.of(step)
+        intercept = intercept + Pair.of(step_intercept)
+        steps, sizes = np.vstack([step, step_intercept]), np.vstack([coef.high, intercept.high])
+        if (np.abs(steps) <= EPS / 4 * np.abs(sizes)).all():
+            break
+    return coef.value, intercept.value, seen.squares, gap, passes
+
+
+def _answer(
+    task: Task,
+    factor: Factor,
+    coef: Array,
+    intercept: Array,
+    squares: Array,
+    gap: Array,
+    solver: str,
+    passes: int,
+    singular: Array | None,
+) -> Answer:
+    root, d = factor.roots[0], len(coef)
+    values, index = task.groups
+    dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
+    spread, intercept_spread = _spread(task, factor)
+    notes: tuple[str, ...] = ()
+    if root.rank < d:
+        notes = (
+            f"X has rank {root.rank}, not {d}: its columns are linearly dependent, so many coefficients fit equally "
+            "well; these are the ones of minimum norm.",
+        )
+    return Answer(
+        coef=coef,
+        intercept=intercept if task.fit_intercept else np.zeros_like(intercept),
+        norm=np.sqrt(squares),
+        gap=gap,
+        rank=root.rank,
+        condition=factor.condition,
+        dof=dof[index],
+        solver=solver,
+        passes=passes,
+        mean=factor.mean,
+        inverse=root.inverse,
+        spread=spread,
+        intercept_spread=intercept_spread,
+        singular=singular,
+        notes=notes,
+    )
+
+
+def _spread(task: Task, factor: Factor) -> tuple[Array, float]:
+    """√diag of the inverse of H, and the intercept's entry."""
+    root, (n, d) = factor.roots[0], task.design.shape
+    share = 1 / task.weight if task.fit_intercept else 0.0
+    ill = root.condition > 5e3 and root.rank == d and len(factor.roots) == 1
+    if ill and n * d * (d + 1) <= SPREAD_WORK:
+        columns = d + int(task.fit_intercept)
+        single = replace(task, Y=np.zeros((n, columns)), alpha=np.full(columns, task.alpha[0]))
+        whole = Factor(factor.roots, np.zeros(columns, dtype=int), factor.mean)
+        coef, intercept, *_ = _refine(single, whole, np.eye(d + 1, columns))
+        return np.sqrt(np.diagonal(coef)), float(np.sqrt(intercept[-1])) if task.fit_intercept else 0.0
+    squares = np.square(root.inverse).sum(axis=1)
+    return np.sqrt(squares), float(np.sqrt(share + np.square(factor.mean @ root.inverse).sum()))

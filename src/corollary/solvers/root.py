@@ -1,0 +1,107 @@
+"""Square roots of H = XᵀX + diag(penalty) and of its inverse: the one object from which least squares answers.
+
+A root holds M with M Mᵀ = H⁻¹ (or the pseudo-inverse) and F with Fᵀ F = H. Columns are scaled by powers of two first,
+which is exact, so that units of measurement (metres or parsecs) change neither the rank nor a single digit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack
+
+from corollary.core.summary import Triangle
+from corollary.core.types import Array
+
+
+@dataclass(frozen=True)
+class Root:
+    """``inverse`` is M (d × r), ``forward`` is F (r × d), F M = I; ``condition`` is that of X with scaled columns.
+
+    ``null`` is an orthonormal basis of the directions that H cannot see, if there are any.
+    """
+
+    inverse: Array
+    forward: Array
+    condition: float
+    null: Array | None = None
+
+    @property
+    def rank(self) -> int:
+        return self.inverse.shape[1]
+
+    def solve(self, slope: Array) -> Array:
+        """H⁻¹ slope; if H is singular, the solution of minimum norm."""
+        step = self.inverse @ (self.inverse.T @ slope)
+        # rounding errors of M are relative to the largest entries of a row: what is left of the null space goes here
+        return step if self.null is None else step - self.null @ (self.null.T @ step)
+
+    def penalty_share(self, penalty: Array | float) -> float:
+        """tr(diag(penalty) H⁻¹): the degrees of freedom that the penalty takes away."""
+        return float(np.sum(np.einsum("ij,ij->i", self.inverse, self.inverse) * penalty))
+
+
+def power_of_two(magnitudes: Array) -> Array:
+    """The power of two next above each magnitude; 1 for zero."""
+    _, exponents = np.frexp(magnitudes)
+    return np.where(magnitudes > 0, np.ldexp(1.0, exponents), 1.0)
+
+
+def root_of_gram(H: Array) -> Root | None:
+    """By Cholesky; None if H is not numerically positive definite. Cost d³ / 3, twice."""
+    diagonal = np.diagonal(H)
+    if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
+        return None
+    scale = power_of_two(np.sqrt(diagonal))
+    scaled = H / scale[:, None] / scale
+    norm = float(np.abs(scaled).sum(axis=0).max())
+    upper, failed = lapack.dpotrf(scaled, lower=0, clean=1)
+    if failed:
+        return None
+    reciprocal, _ = lapack.dpocon(upper, norm, uplo="U")
+    inverse, failed = lapack.dtrtri(upper, lower=0)
+    if failed or not reciprocal > 0:
+        return None
+    return Root(inverse / scale[:, None], upper * scale, float(reciprocal**-0.5))
+
+
+def root_of_spectrum(H: Array, cut: float) -> tuple[Root, Array]:
+    """By eigenvectors, leaving out eigenvalues up to cut · largest; also the null vectors left out (d × (d − r)).
+
+    X times a null vector is what tells whether X is truly deficient: the eigenvalues of H have half its digits.
+    """
+    scale = power_of_two(np.sqrt(np.maximum(np.diagonal(H), 0.0)))
+    values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
+    keep = values > cut * max(values[-1], 0.0)
+    values = np.sqrt(np.maximum(values, 0.0))
+    return _assemble(values, vectors, keep, scale), vectors[:, ~keep] / scale[:, None]
+
+
+def root_of_triangle(R: Array, penalty: Array | None, noise: Array) -> Root:
+    """By the singular values of R, which squares nothing. Cost about 20 d³.
+
+    ``noise`` is the rounding error in each column of X (its norm). A direction whose singular value is not above the
+    rounding error of the columns that take part in it counts as dependent.
+    """
+    if penalty is not None:
+        R = Triangle.of(np.concatenate([R, np.diag(np.sqrt(penalty))])).R
+    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", R, R)))
+    _, values, right = np.linalg.svd(R / scale)
+    values = np.concatenate([values, np.zeros(len(right) - len(values))])
+    # a column of zeros has no rounding error, but what the decomposition makes of it has
+    floor = 16 * np.sqrt(len(scale)) * np.finfo(float).eps
+    keep = values > np.sqrt(right**2 @ np.maximum(noise / scale, floor) ** 2)
+    return _assemble(values, right.T, keep, scale)
+
+
+def _assemble(values: Array, vectors: Array, keep: Array, scale: Array) -> Root:
+    kept, directions = values[keep], vectors[:, keep]
+    inverse, basis = directions / kept / scale[:, None], None
+    if not keep.all():
+        # minimum norm is meant in the user's units, so take out what the null space of X itself contributes
+        null = vectors[:, ~keep] / scale[:, None]
+        basis = np.linalg.qr(null / np.abs(null).max(axis=0))[0]
+        inverse = inverse - basis @ (basis.T @ inverse)
+    condition = float(kept.max() / kept.min()) if len(kept) else 1.0
+    return Root(inverse, kept[:, None] * directions.T * scale, condition, basis)

@@ -1,0 +1,240 @@
+"""``compare``: honest scores, one failing model never stops the rest, and the best pipeline is whole."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import log_loss
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.svm import LinearSVC
+
+import corollary
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.evaluate.problem import InputError
+
+ROWS = 150
+DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=ROWS)
+    kind = rng.choice(["a", "b", "c"], ROWS)
+    return pd.DataFrame(
+        {
+            "x": np.where(rng.random(ROWS) < 0.1, np.nan, x),
+            "kind": kind,
+            "noise": rng.normal(size=ROWS),
+            "label": np.where(x + (kind == "a") + 0.5 * rng.normal(size=ROWS) > 0, "yes", "no"),
+            "size": 10 * x + 3 * (kind == "b") + rng.normal(size=ROWS),
+        }
+    )
+
+
+def test_scores_are_those_of_scikit_learn(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", drop=["size"], models={"logistic": LogisticRegression()}, seed=3)
+    pipeline = clone(result.best_)
+    folds = StratifiedKFold(5, shuffle=True, random_state=3)
+    expected = -cross_val_score(
+        pipeline, frame[["x", "kind", "noise"]], frame["label"], cv=folds, scoring="neg_log_loss"
+    )
+    np.testing.assert_allclose(result.best_row.scores["log-loss"].folds, expected)
+
+
+def test_out_of_fold_predictions_cover_every_row_in_order(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", drop=["size"], models={"logistic": LogisticRegression()})
+    said = result.out_of_fold["logistic"]
+    assert said.probabilities is not None
+    assert said.values.shape == (ROWS,)
+    mean = result.best_row.scores["log-loss"].mean
+    assert log_loss(frame["label"], said.probabilities) == pytest.approx(mean, rel=1e-6)
+    assert (said.values == np.array(["no", "yes"])[said.probabilities.argmax(axis=1)]).all()
+
+
+def test_regression_and_the_fitted_pipeline(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "size", drop=["label"], models={"ridge": Ridge()})
+    assert result.target.task == "regression"
+    assert [row.model for row in result.rows] == ["ridge", "Baseline"]
+    assert result.beats_baseline
+    correlation = np.corrcoef(result.best_.predict(frame), frame["size"])[0, 1]
+    assert correlation > 0.9
+
+
+def test_paths_pandas_and_polars_agree(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    results = [corollary.compare(data, "label", models={"m": LogisticRegression()}, drop=["size"], folds=2)
+               for data in (frame, polars.from_pandas(frame), path)]  # fmt: skip
+    scores = [result.best_row.scores["log-loss"].folds for result in results]
+    np.testing.assert_allclose(scores[1], scores[0])
+    np.testing.assert_allclose(scores[2], scores[0])
+
+
+def test_the_registry_is_used_by_default(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", drop=["size"])
+    assert result.best == "LogisticRegression"
+    assert result.best_row.canon == "L9"
+    evidence = result.best_row.evidence
+    assert evidence is not None
+    assert evidence is result.best_[-1].evidence_
+    assert evidence.holds
+    assert result.best_row.verdict == "✓ proved"
+
+
+def test_your_own_candidates_beside_ours(frame: pd.DataFrame) -> None:
+    models = {"ours": corollary.LogisticRegression(C=10.0), "theirs": LogisticRegression(C=10.0)}
+    result = corollary.compare(frame, "label", drop=["size"], models=models)
+    rows = {row.model: row for row in result.rows}
+    ours, theirs = (rows[name].scores["log-loss"].folds for name in models)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-3)
+    assert (rows["ours"].verdict, rows["theirs"].verdict) == ("✓ proved", "–")
+
+
+class Warning_(DummyClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        warnings.warn("mind\nthe gap", UserWarning, stacklevel=2)
+        warnings.warn("for programmers", FutureWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+class Doubtful(DummyClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        self.evidence_ = Evidence(Status.MAX_ITER, Certificate("gap", len(y) * 1.0, 1e-8), "guessing", 3)
+        return super().fit(X, y)
+
+
+class Broken(BaseEstimator, ClassifierMixin):
+    def fit(self, X: Any, y: Any) -> Any:
+        raise ValueError("cannot\ndo this")
+
+
+class Endless(DummyClassifier):
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((len(X), 2), np.nan)
+
+
+def test_what_goes_wrong_with_a_model_is_kept_with_it(frame: pd.DataFrame) -> None:
+    models = {"good": LogisticRegression(), "warns": Warning_(), "doubts": Doubtful(), "breaks": Broken(),
+              "no probabilities": LinearSVC(), "not a number": Endless()}  # fmt: skip
+    result = corollary.compare(frame, "label", drop=["size"], models=models)
+    rows = {row.model: row for row in result.rows}
+    assert result.best == "good"
+    assert rows["warns"].notes == ("mind the gap",)
+    assert rows["doubts"].verdict == "✗ not proved"
+    assert rows["breaks"].error == "cannot do this"
+    assert rows["breaks"].rank is None
+    assert rows["not a number"].error == "its predictions are not finite"
+    assert rows["no probabilities"].rank is None
+    assert np.isfinite(rows["no probabilities"].scores["accuracy"].mean)
+    assert np.isnan(rows["no probabilities"].scores["log-loss"].mean)
+    text = str(result)
+    for words in ("log-loss ↓", "breaks: cannot do this", "good predicts label best"):
+        assert words in text
+    assert "<table>" in result._repr_html_()
+
+
+def test_without_probabilities_one_can_rank_by_accuracy(frame: pd.DataFrame) -> None:
+    models = {"svm": LinearSVC(), "logistic": LogisticRegression()}
+    result = corollary.compare(frame, "label", drop=["size"], models=models, metric="accuracy")
+    assert {row.model for row in result.rows if row.rank is not None} == {"svm", "logistic", "Baseline"}
+    assert result.metric.name == "accuracy"
+
+
+def test_models_that_cannot_be_told_apart_are_tied(frame: pd.DataFrame) -> None:
+    models = {"a": LogisticRegression(), "b": LogisticRegression(C=1.01), "c": DummyClassifier(strategy="prior")}
+    rows = {row.model: row for row in corollary.compare(frame, "label", drop=["size"], models=models).rows}
+    assert rows["a"].tied != rows["b"].tied  # the best is not tied with itself
+    assert not rows["c"].tied
+
+
+def test_when_nothing_beats_the_baseline_it_is_said() -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({f"x{i}": rng.normal(size=30) for i in range(20)} | {"y": rng.normal(size=30)})
+    result = corollary.compare(data, "y", models={"wild": Ridge(alpha=1e-9)})
+    assert not result.beats_baseline
+    assert result.best == "wild"
+    assert "No model beats the baseline" in result.summary()
+
+
+def _folds(frame: pd.DataFrame, **options: Any) -> tuple[float, ...]:
+    result = corollary.compare(frame, "label", drop=["size"], models={"m": LogisticRegression()}, folds=2, **options)
+    return result.best_row.scores["log-loss"].folds
+
+
+def test_a_lead_that_may_be_chance_is_called_so() -> None:
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"x": rng.normal(size=60), "y": rng.choice(["a", "b"], 60)})
+    for seed in range(20):  # in some split of pure noise a model is slightly ahead
+        result = corollary.compare(data, "y", models={"m": LogisticRegression(C=0.1)}, folds=3, seed=seed)
+        if result.beats_baseline:
+            break
+    assert "That may be chance" in result.summary()
+
+
+def test_same_seed_same_answer(frame: pd.DataFrame) -> None:
+    assert _folds(frame) == _folds(frame)
+    assert _folds(frame) != _folds(frame, seed=1)
+
+
+@pytest.mark.slow  # two processes have to start
+def test_same_answer_whatever_the_processes(frame: pd.DataFrame) -> None:
+    assert _folds(frame) == _folds(frame, n_jobs=2)
+
+
+def test_progress_is_told(frame: pd.DataFrame) -> None:
+    seen: list[tuple[int, int, str]] = []
+    corollary.compare(
+        frame,
+        "label",
+        drop=["size"],
+        folds=3,
+        models={"m": LogisticRegression()},
+        progress=lambda *now: seen.append(now),
+    )
+    assert seen == [(0, 6, "m"), (1, 6, "m"), (2, 6, "m"), (3, 6, "Baseline"), (4, 6, "Baseline"), (5, 6, "Baseline"),
+                    (6, 6, "")]  # fmt: skip
+
+
+def test_rows_without_a_target(frame: pd.DataFrame) -> None:
+    frame.loc[[4, 9], "label"] = None
+    with pytest.raises(InputError, match=r"target 'label' is missing in 2 rows \(first: row 5\)"):
+        corollary.compare(frame, "label")
+    result = corollary.compare(frame, "label", drop_missing_target=True, models={"m": LogisticRegression()})
+    assert result.facts.rows == ROWS - 2
+    assert result.facts.rows_without_target == 2
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not part of the repository")
+@pytest.mark.parametrize(
+    ("name", "target", "drop", "best_at_most"),
+    [
+        ("classification/titanic.csv.gz", "survived", ["boat", "body"], 0.49),
+        ("classification/penguins.csv", "species", [], 0.1),
+        ("regression/california_housing_ocean.csv.gz", "median_house_value", [], 70_000),
+    ],
+)
+def test_real_tables(name: str, target: str, drop: list[str], best_at_most: float) -> None:
+    data = pd.read_csv(DATA / name, na_values="?").sample(frac=1, random_state=0).head(3000)
+    result = corollary.compare(data, target, drop=drop)
+    assert not [row.error for row in result.rows if row.error]
+    assert result.beats_baseline
+    assert result.best_row.scores[result.metric.name].mean <= best_at_most
+    assert all(row.verdict == "✓ proved" for row in result.rows if not row.baseline)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not part of the repository")
+def test_the_lifeboat_is_suspected() -> None:
+    result = corollary.compare(DATA / "classification/titanic.csv.gz", "survived", models={"m": LogisticRegression()})
+    leakage = result.checks[0]
+    assert not leakage.fine
+    assert "'boat'" in leakage.detail

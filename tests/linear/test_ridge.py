@@ -1,0 +1,227 @@
+"""Ridge: augmented least squares, the limit of no penalty, and leave-one-out against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import sklearn.linear_model
+from scipy import sparse
+from sklearn.model_selection import KFold
+
+from corollary.linear import LinearRegression, Ridge, RidgeCV
+
+
+@pytest.fixture(params=[(40, 4), (12, 30), (3000, 12)], ids=["tall", "wide", "large"])
+def data(request):
+    n, d = request.param
+    rng = np.random.default_rng(2)
+    X = rng.standard_normal((n, d)) + 1
+    return X, X @ rng.standard_normal((d, 2)) + rng.standard_normal((n, 2)), rng.integers(0, 4, n) + 0.0
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("solver", ["auto", "cholesky", "qr", "svd"])
+def test_agrees_with_scikit_learn(data, fit_intercept, solver) -> None:
+    X, Y, w = data
+    for y, alpha in ((Y[:, 0], 0.3), (Y[:, :1], 0.3), (Y, [0.3, 4.0])):
+        ours = Ridge(alpha, fit_intercept=fit_intercept, solver=solver).fit(X, y, w)
+        theirs = sklearn.linear_model.Ridge(alpha, fit_intercept=fit_intercept, solver="svd").fit(X, y, w)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-8, atol=1e-10)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-8, atol=1e-10)
+        assert ours.coef_.shape == theirs.coef_.shape
+        assert np.shape(ours.intercept_) == np.shape(theirs.intercept_)
+        assert ours.predict(X).shape == theirs.predict(X).shape
+        assert ours.evidence_.holds
+
+
+def test_is_augmented_least_squares_and_maximum_a_posteriori(data) -> None:
+    X, Y, _ = data
+    d, alpha, y = X.shape[1], 1.7, Y[:, 0]
+    ridge = Ridge(alpha, fit_intercept=False).fit(X, y)
+    rows, target = np.vstack([X, np.sqrt(alpha) * np.eye(d)]), np.append(y, np.zeros(d))
+    np.testing.assert_allclose(
+        LinearRegression(fit_intercept=False).fit(rows, target).coef_, ridge.coef_, rtol=1e-9, atol=1e-11
+    )
+    # y ~ N(Xβ, σ²), β ~ N(0, σ²/α): the posterior precision is (XᵀX + αI)/σ², its mode solves the normal equations
+    mode = np.linalg.solve(X.T @ X + alpha * np.eye(d), X.T @ y)
+    np.testing.assert_allclose(ridge.coef_, mode, rtol=1e-8, atol=1e-10)
+
+
+def test_vanishing_penalty_is_least_squares(data) -> None:
+    X, Y, w = data
+    ridge, free = Ridge(alpha=1e-13).fit(X, Y, w), LinearRegression().fit(X, Y, w)
+    np.testing.assert_allclose(ridge.coef_, free.coef_, rtol=1e-8, atol=1e-9)
+    zero = Ridge(alpha=0.0).fit(X, Y, w)
+    np.testing.assert_allclose(zero.coef_, free.coef_, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(zero.effective_dof_, free.rank_, rtol=1e-12)
+
+
+def test_weights_are_repetitions(data) -> None:
+    X, Y, w = data
+    times = w.astype(int)
+    for model in (Ridge(2.0), RidgeCV(alphas=[3.0])):
+        weighted = model.fit(X, Y, w)
+        coef, dof = weighted.coef_, weighted.effective_dof_
+        repeated = model.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+        np.testing.assert_allclose(coef, repeated.coef_, rtol=1e-9, atol=1e-11)
+        np.testing.assert_allclose(dof, repeated.effective_dof_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("view", [np.asfortranarray, sparse.csr_array, sparse.csc_array])
+def test_any_container_gives_the_same(data, view) -> None:
+    X, Y, w = data
+    for model in (Ridge(2.0), RidgeCV()):
+        plain = model.fit(X, Y, w).coef_
+        np.testing.assert_allclose(model.fit(view(X), Y, w).coef_, plain, rtol=1e-9, atol=1e-11)
+
+
+def test_float32_stays(data) -> None:
+    X, Y, w = data
+    for model in (Ridge(2.0), RidgeCV()):
+        exact = model.fit(X.astype(np.float32).astype(float), Y, w).coef_
+        single = model.fit(X.astype(np.float32), Y, w)
+        assert single.coef_.dtype == single.predict(X.astype(np.float32)).dtype == np.float32
+        np.testing.assert_allclose(single.coef_, exact, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("mode", [None, "svd", "eigen"])
+@pytest.mark.parametrize("shape", [(25, 4), (8, 20)])
+def test_leave_one_out_equals_brute_force(shape, fit_intercept, weighted, mode) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal(shape) + 1
+    Y = rng.standard_normal((shape[0], 2)) + X[:, :2]
+    w = rng.random(shape[0]) + 0.1 if weighted else None
+    if weighted:
+        w[3] = 0.0
+    alphas = [1e-3, 0.5, 20.0]
+    model = RidgeCV(alphas, fit_intercept=fit_intercept, gcv_mode=mode, store_cv_results=True).fit(X, Y, w)
+    brute = np.empty((shape[0], 2, 3))
+    for i in range(shape[0]):
+        rest = np.arange(shape[0]) != i
+        for a, alpha in enumerate(alphas):
+            part = Ridge(alpha, fit_intercept=fit_intercept).fit(X[rest], Y[rest], None if w is None else w[rest])
+            brute[i, :, a] = (Y[i] - part.predict(X[i : i + 1])[0]) ** 2
+    np.testing.assert_allclose(model.cv_results_, brute, rtol=1e-7, atol=1e-12)
+    scores = -np.average(brute, axis=0, weights=w).mean(axis=0)
+    np.testing.assert_allclose(model.mean_scores_, scores, rtol=1e-8)
+    assert model.alpha_ == alphas[int(np.argmax(scores))]
+    assert model.best_score_ == pytest.approx(scores.max(), rel=1e-8)
+
+
+def test_leave_one_out_agrees_with_scikit_learn(data) -> None:
+    X, Y, _ = data
+    alphas = np.geomspace(1e-3, 1e3, 9)
+    for options in ({}, {"alpha_per_target": True}, {"scoring": "neg_mean_absolute_error"}, {"scoring": "r2"}):
+        ours = RidgeCV(alphas, **options).fit(X, Y)
+        theirs = sklearn.linear_model.RidgeCV(alphas, **options).fit(X, Y)
+        np.testing.assert_allclose(ours.alpha_, theirs.alpha_)
+        np.testing.assert_allclose(ours.best_score_, theirs.best_score_, rtol=1e-8)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, rtol=1e-6, atol=1e-8)
+        assert ours.evidence_.holds
+
+
+def test_is_the_ridge_at_its_alpha(data) -> None:
+    X, Y, w = data
+    model = RidgeCV(np.geomspace(1e-2, 1e2, 5)).fit(X, Y, w)
+    ridge = Ridge(model.alpha_).fit(X, Y, w)
+    np.testing.assert_array_equal(model.coef_, ridge.coef_)
+    np.testing.assert_array_equal(model.effective_dof_, ridge.effective_dof_)
+
+
+@pytest.mark.parametrize("scoring", [None, "neg_mean_squared_error"])
+def test_folds_agree_with_scikit_learn(data, scoring) -> None:
+    X, Y, _ = data
+    cv = KFold(4, shuffle=True, random_state=0)
+    ours = RidgeCV([0.01, 1.0, 100.0], cv=cv, scoring=scoring).fit(X, Y)
+    theirs = sklearn.linear_model.RidgeCV([0.01, 1.0, 100.0], cv=cv, scoring=scoring).fit(X, Y)
+    assert ours.alpha_ == theirs.alpha_
+    assert ours.best_score_ == pytest.approx(theirs.best_score_, rel=1e-7)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-7, atol=1e-9)
+
+
+def test_folds_use_the_weights_in_fit_and_score(data) -> None:
+    """With whole groups in a fold, weights and repetitions are the same thing."""
+    X, Y, w = data
+    w[: len(w) // 3] += 1
+    times = w.astype(int)
+    groups = np.arange(len(w)) % 3
+    copied = np.repeat(groups, times)
+    splits = [(np.flatnonzero(groups != g), np.flatnonzero(groups == g)) for g in range(3)]
+    copies = [(np.flatnonzero(copied != g), np.flatnonzero(copied == g)) for g in range(3)]
+    weighted = RidgeCV([0.1, 10.0], cv=splits).fit(X, Y, w)
+    repeated = RidgeCV([0.1, 10.0], cv=copies).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    np.testing.assert_allclose(weighted.best_score_, repeated.best_score_, rtol=1e-9)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-9, atol=1e-11)
+
+
+def test_positive(data) -> None:
+    X, Y, w = data
+    ours = Ridge(1.5, positive=True).fit(X, Y, w)
+    assert (ours.coef_ >= 0).all()
+    assert ours.evidence_.holds
+    centre, root = w @ X / w.sum(), np.sqrt(w)[:, None]
+    rows = np.vstack([root * (X - centre), np.sqrt(1.5) * np.eye(X.shape[1])])
+    target = np.vstack([root * (Y - w @ Y / w.sum()), np.zeros((X.shape[1], 2))])
+    slope = rows.T @ (target - rows @ ours.coef_.T)
+    assert (np.abs(slope[ours.coef_.T > 0]) < 1e-8 * np.abs(rows.T @ target).max()).all()
+    assert (slope[ours.coef_.T == 0] < 1e-8 * np.abs(rows.T @ target).max()).all()
+
+
+def test_sparse_conjugate_gradients() -> None:
+    X = sparse.random_array((500, 80), density=0.1, rng=np.random.default_rng(0), format="csr")
+    y = X @ np.random.default_rng(1).standard_normal(80)
+    exact, iterated = Ridge().fit(X, y), Ridge(solver="sparse_cg").fit(X, y)
+    assert iterated.evidence_.holds
+    assert iterated.n_iter_ > 1
+    np.testing.assert_allclose(iterated.coef_, exact.coef_, atol=1e-3)
+
+
+def test_plot_shows_the_choice(data) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    X, Y, _ = data
+    model = RidgeCV([0.1, 1.0, 10.0]).fit(X, Y[:, 0])
+    ax = model.plot()
+    line = ax.lines[0]
+    np.testing.assert_array_equal(line.get_xdata(), [0.1, 1.0, 10.0])
+    np.testing.assert_allclose(line.get_ydata(), -model.mean_scores_)
+    assert ax.lines[1].get_xdata()[0] == model.alpha_
+    mpl.pyplot.close(ax.figure)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (Ridge(-1.0), "alpha must be"),
+        (Ridge([1.0, 2.0, 3.0]), "3 penalties for 2 targets"),
+        (Ridge([1.0, -2.0]), "alpha must be"),
+        (Ridge(solver="lsqr"), "'cholesky'"),
+        (RidgeCV([0.0, 1.0]), "alphas must be"),
+        (RidgeCV([]), "alphas must be"),
+        (RidgeCV(cv=3, store_cv_results=True), "store_cv_results"),
+        (RidgeCV(cv=3, alpha_per_target=True), "alpha_per_target"),
+        (RidgeCV(gcv_mode="fast"), "gcv_mode"),
+    ],
+)
+def test_bad_parameters_say_what_is_expected(data, model, message) -> None:
+    X, Y, _ = data
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, Y)
+    assert not hasattr(model, "coef_")
+
+
+def test_a_path_that_needs_too_much_memory_says_so(monkeypatch) -> None:
+    monkeypatch.setattr("corollary.solvers.leave_one_out.LARGEST", 3)
+    X = np.random.default_rng(0).standard_normal((20, 5))
+    with pytest.raises(ValueError, match="GridSearchCV"):
+        RidgeCV().fit(X, X[:, 0])
+
+
+def test_overflow_is_an_error(data) -> None:
+    X, Y, _ = data
+    with pytest.raises(ValueError, match="Rescale"):
+        RidgeCV().fit(X * 1e200, Y)
