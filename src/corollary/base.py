@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import numbers
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -36,7 +37,8 @@ def fitting(method: F) -> F:
         before = dict(self.__dict__)
         try:
             self._check_parameters()
-            with threads(getattr(self, "n_jobs", None)):
+            # data too large for float64 show as an objective that is not finite, which solvers refuse with a sentence
+            with threads(getattr(self, "n_jobs", None)), np.errstate(over="ignore", invalid="ignore"):
                 return managed(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
@@ -116,7 +118,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds:
-            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=4)
+            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=_caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -133,6 +135,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not isinstance(model, cls):
             raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
         return model
+
+
+def _caller_level() -> int:
+    """The ``stacklevel`` at which a warning of ours names the line that called ``fit``, through any pipeline."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("corollary", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def check_weights(sample_weight: Any, X: Any) -> Array:

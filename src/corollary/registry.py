@@ -73,7 +73,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("Lasso", "linear.lasso", "L3", reg)
     yield Entry("ElasticNet", "linear.lasso", "L3", reg)
     yield Entry("LassoCV", "linear.lasso_cv", "L3", reg, "fast")
-    yield Entry("ElasticNetCV", "linear.lasso_cv", "L3", reg, "full")
+    yield Entry("ElasticNetCV", "linear.lasso_cv", "L3", reg, "full", {"l1_ratio": [0.5, 0.9, 0.99], "eps": 1e-4})
     yield Entry("HuberRegressor", "linear.huber", "L5", reg, "fast")
     yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")

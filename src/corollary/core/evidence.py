@@ -17,13 +17,13 @@ import numpy as np
 class Status(Enum):
     """How a fit ended. The value is advice to the person reading it."""
 
-    EXACT = "solved in closed form; nothing to tune"
+    EXACT = "was solved in closed form; nothing to tune"
     CONVERGED = "converged; the certificate holds"
     MAX_ITER = "stopped at max_iter before the certificate held; raise max_iter, loosen tol, or add regularisation"
-    STALLED = "no further progress is possible in this precision; rescale the data, loosen tol, or use float64"
-    BUDGET = "stopped by a callback; the best answer so far was kept"
-    INTERRUPTED = "interrupted from the keyboard; the best answer so far was kept"
-    SEPARABLE = "the classes are separable and nothing is penalised, so no finite optimum exists; add a penalty"
+    STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
+    BUDGET = "was stopped by a callback; the best answer so far was kept"
+    INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
+    SEPARABLE = "separates the classes with nothing penalised, so no finite optimum exists; add a penalty"
 
     @property
     def advice(self) -> str:

@@ -168,6 +168,7 @@ def _refit(
     rows: tuple[Row, ...], candidates: list[Candidate], prepare: Any, X: Any, target: Target, seed: int
 ) -> tuple[tuple[Row, ...], str, Pipeline]:
     """Fit the best model to every row; if that fails, the next best."""
+    order = np.random.default_rng(seed).permutation(len(X))  # as in the folds: files are often sorted
     makers = {candidate.name: candidate.make for candidate in candidates}
     reasons = [f"{row.model}: {row.error}" for row in rows if row.error]
     for index, row in enumerate(rows):
@@ -177,7 +178,7 @@ def _refit(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
-                pipeline.fit(X, target.values)
+                pipeline.fit(X.iloc[order], target.values[order])
             except Exception as error:
                 reasons.append(f"{row.model}: {one_line(error)}")
                 continue

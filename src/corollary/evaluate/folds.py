@@ -101,7 +101,9 @@ def make_splits(target: Target, folds: int | None, seed: int, source: str) -> tu
         wanted, note = smallest, f"{smallest} folds instead of {wanted}, because {why}"
     splitter = StratifiedKFold if counts else KFold
     splits = splitter(wanted, shuffle=True, random_state=seed).split(np.zeros((rows, 1)), target.values)
-    return list(splits), note
+    # files are often sorted, and models that cross-validate inside their fit do not all shuffle: mix the training rows
+    mix = np.random.default_rng(seed)
+    return [(mix.permutation(train), test) for train, test in splits], note
 
 
 class PreparedFolds:

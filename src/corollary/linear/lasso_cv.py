@@ -184,6 +184,8 @@ class ElasticNetCV(LinearRegressor):
             observe=observe,
         )
         single = np.ndim(self.l1_ratio) == 0
+        self.alphas_: Array
+        self.mse_path_: Array
         self.alphas_, self.mse_path_ = (grids[0], errors[0]) if single else (grids, errors)
         self.n_iter_, self.dual_gap_ = found.evidence.n_iter, _gap(found.evidence)
         self._keep_coefficients(found.coef, whole.intercept(found) if self.fit_intercept else 0.0, X.dtype)

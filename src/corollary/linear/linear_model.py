@@ -5,21 +5,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import expit, log_expit, softmax
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting, weights_by_class
+from corollary.base import fitting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Logistic, Loss, Quantile
+from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, Penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.linear.classify import encode_labels, signs
+from corollary.linear.classify import agreeing, encode_labels, signs, winners
 from corollary.linear.predict import LinearPredictor
 from corollary.solvers.choose import choose_solver
+from corollary.solvers.closed_form import least_squares
 from corollary.solvers.driver import Solution, State, solve
 
 
@@ -154,8 +156,7 @@ class LinearModel(LinearPredictor):
         observe = self._observer(X, y, self.max_iter, self._attributes)
         options = {"tol": self.tol, "max_iter": self.max_iter, "observe": observe}
         if classifier:
-            self.classes_, codes = encode_labels(y)
-            weights = weights_by_class(self.class_weight, self.classes_, y, weights)
+            self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
             found = self._classes(design, codes, weights / weights.sum(), loss, penalty, options)
             coef = np.stack([part.coef for part in found], axis=1) if found[0].coef.ndim == 1 else found[0].coef
             intercept = np.concatenate([np.atleast_1d(part.intercept) for part in found])
@@ -166,12 +167,24 @@ class LinearModel(LinearPredictor):
         else:
             loss.check_target(y)
             y = y.astype(np.float64, copy=False)
+            if loss.constant_curvature and penalty.separable and penalty.l1 == 0:
+                return self._closed_form(design, y, weights, penalty.l2, X.dtype)
             problem = Problem(design, y, weights / weights.sum(), loss, penalty, self.fit_intercept)
             found = [solve(choose_solver(problem), problem, **options)]
             coef, intercept = found[0].coef, found[0].intercept
         self.n_iter_ = max(part.evidence.n_iter for part in found)
         self._keep_coefficients(coef, intercept, X.dtype)
         self._keep_evidence(worst_of([part.evidence for part in found]))
+        return self
+
+    def _closed_form(self, design: Design, y: Array, weights: Array, l2: float, dtype: Any) -> LinearModel:
+        """Squared loss with an L2 penalty or none: ridge regression, whose objective is this one times 2 Σ s."""
+        answer, evidence = least_squares(
+            design, y[:, None], weights, alpha=l2 * weights.sum(), fit_intercept=self.fit_intercept, tol=self.tol
+        )
+        self.n_iter_ = max(evidence.n_iter, 1)
+        self._keep_coefficients(answer.coef[:, 0], float(answer.intercept[0]), dtype)
+        self._keep_evidence(evidence)
         return self
 
     def _classes(
@@ -221,18 +234,18 @@ class LinearModel(LinearPredictor):
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities; one-vs-rest scores are normalised to sum to one."""
         raw = self.decision_function(X)
-        loss = Logistic() if raw.ndim == 1 and self.loss == "softmax" else self._loss()
-        p = loss.link.inverse(raw)
+        if raw.ndim == 2 and self.loss == "softmax":
+            return agreeing(softmax(raw, axis=1), raw)
+        odds = (2 if self.loss == "exponential" else 1) * raw  # the exponential loss is least at half the log-odds
         if raw.ndim == 1:
-            return np.column_stack([1 - p, p])
-        return p / p.sum(axis=1, keepdims=True)
+            return agreeing(np.column_stack([expit(-odds), expit(odds)]), raw)
+        return agreeing(softmax(log_expit(odds), axis=1), raw)
 
     def predict(self, X: Any) -> Array:
         """The class with the highest score, or the mean of y (for "poisson": exp of the raw prediction)."""
         if not _is_classifier(self):
             return self._loss().link.inverse(self._raw_prediction(X))
-        raw = self.decision_function(X)
-        index = (raw > 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
+        index = winners(self.decision_function(X))
         return self.classes_[index]
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

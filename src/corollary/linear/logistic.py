@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import expit, softmax
 
-from corollary.base import fitting, weights_by_class
+from corollary.base import fitting
 from corollary.core.design import Design, as_design
+from corollary.core.evidence import Status
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.linear.classify import LinearClassifier, encode_labels, signs
+from corollary.linear.classify import LinearClassifier, agreeing, encode_labels, signs
 from corollary.solvers.choose import choose_solver
 from corollary.solvers.driver import Solver, State, solve
 
@@ -40,6 +42,13 @@ def named_solver(name: str, problem: Problem) -> Solver:
         if name != "auto"
         else choose_solver(problem)
     )
+
+
+def _separates(problem: Problem, coef: Array, intercept: Any) -> bool:
+    """Whether every row with weight is on the right side."""
+    raw, live = problem.raw(coef, intercept), problem.weights > 0
+    right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
+    return bool(right[live].all())
 
 
 class LogisticRegression(LinearClassifier):
@@ -138,11 +147,13 @@ class LogisticRegression(LinearClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
         """Fit the coefficients to labels y of any type."""
         X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=False)
-        classes, codes = encode_labels(y)
-        weights = weights_by_class(self.class_weight, classes, y, weights)
-        problem = logistic_problem(
-            as_design(X), codes, len(classes), weights, self.C, self.l1_ratio, self.fit_intercept
-        )
+        self._fit_at(X, y, weights, self.C, self.l1_ratio)
+        return self
+
+    def _fit_at(self, X: Any, y: Array, weights: Array, C: float, l1_ratio: float, **facts: float) -> None:
+        """Fit and keep the model of that strength and mix; ``facts`` join its evidence."""
+        classes, codes, weights = encode_labels(y, weights, self.class_weight)
+        problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
 
         def attributes(state: State) -> dict[str, Any]:
             coef = np.atleast_2d(state.coef.T)
@@ -159,8 +170,10 @@ class LogisticRegression(LinearClassifier):
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
         self._keep_classifier(found.coef, found.intercept, X.dtype)
-        self._keep_evidence(found.evidence)
-        return self
+        evidence = replace(found.evidence, facts={**found.evidence.facts, **facts})
+        if np.isinf(C) and _separates(problem, found.coef, found.intercept):
+            evidence = replace(evidence, status=Status.SEPARABLE)
+        self._keep_evidence(evidence)
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):
@@ -173,9 +186,7 @@ class LogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, in the order of ``classes_``; its argmax is ``predict``."""
         raw = self.decision_function(X)
-        if raw.ndim == 1:
-            return np.column_stack([expit(-raw), expit(raw)])
-        return softmax(raw, axis=1)
+        return agreeing(np.column_stack([expit(-raw), expit(raw)]) if raw.ndim == 1 else softmax(raw, axis=1), raw)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of ``predict_proba``, accurate where probabilities are tiny."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
-from corollary.base import fitting, weights_by_class
+from corollary.base import fitting
 from corollary.core.design import as_design
 from corollary.core.limits import (
     ArrayLike,
@@ -100,7 +99,7 @@ class LogisticRegressionCV(LogisticRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegressionCV:
         """Choose C and the mix by cross-validation, then fit them on all rows."""
         checked, labels, weights = self._validate_fit(X, y, sample_weight, y_numeric=False)
-        encode_labels(labels)  # one class is an error before any fold is tried
+        encode_labels(labels, weights, self.class_weight)  # one class is an error before any fold is tried
         self.Cs_ = np.geomspace(1e-4, 1e4, self.Cs) if np.ndim(self.Cs) == 0 else np.sort(np.asarray(self.Cs, float))
         self.l1_ratios_ = np.asarray(self.l1_ratios, dtype=np.float64)
         folds = list(check_cv(self.cv, labels, classifier=True).split(checked, labels))
@@ -109,30 +108,14 @@ class LogisticRegressionCV(LogisticRegression):
         mean = np.tensordot(shares / shares.sum(), self.scores_, axes=1)
         mix, at = np.unravel_index(int(mean.argmax()), mean.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[at]), float(self.l1_ratios_[mix])
-        final = LogisticRegression(
-            C=self.C_,
-            l1_ratio=self.l1_ratio_,
-            tol=self.tol,
-            fit_intercept=self.fit_intercept,
-            class_weight=self.class_weight,
-            solver=self.solver,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-        )
-        observe_only = self._observer(checked, labels, self.max_iter, lambda state: {})
-        final.set_callbacks(*getattr(self, "_skl_callbacks", ())) if observe_only else None
-        final.fit(checked, labels, weights)
-        self.classes_, self.coef_, self.intercept_ = final.classes_, final.coef_, final.intercept_
-        self.n_iter_ = final.n_iter_
-        facts = dict(final.evidence_.facts) | {"cross-validated fits": float(self.scores_.size)}
-        self._keep_evidence(replace(final.evidence_, facts=facts))
+        fits = {"cross-validated fits": float(self.scores_.size)}
+        self._fit_at(checked, labels, weights, self.C_, self.l1_ratio_, **fits)
         return self
 
     def _score_fold(self, X: Any, y: Array, weights: Array, fold: tuple[Array, Array]) -> Array:
         """Held-out scores (l1_ratios, Cs) of one fold."""
         train, test = fold
-        classes, codes = encode_labels(y[train])
-        row_weights = weights_by_class(self.class_weight, classes, y[train], weights[train])
+        classes, codes, row_weights = encode_labels(y[train], weights[train], self.class_weight)
         design = as_design(X).rows(train)
         judge = LogisticRegression()
         judge.classes_, judge.n_features_in_ = classes, X.shape[1]

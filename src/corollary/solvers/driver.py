@@ -63,6 +63,17 @@ class Solver(ABC):
         """The yardstick for relative gaps when the objective itself is nearly zero."""
         return problem.null_objective()
 
+    def trivial_dual(self, problem: Problem) -> float:
+        """The dual value of θ = 0, which is always feasible: exact fits are proved by it."""
+        zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
+        return problem.offset - problem.conjugate_sum(zero) if problem.penalty.convex else -np.inf
+
+    def certificate_name(self, problem: Problem) -> str:
+        """What is proved: a duality gap, or for penalties that are not convex only a local optimum."""
+        return (
+            "relative duality gap" if problem.penalty.convex else "relative gain of another pass over all coordinates"
+        )
+
     @abstractmethod
     def init(self, problem: Problem, start: State) -> State:
         """The state at a starting point, with its objective and dual value (``start.memory`` may be another's)."""
@@ -101,19 +112,20 @@ def _loop(
     solver: Solver, problem: Problem, tol: float, max_iter: int, start: State | None, observe: Observer | None
 ) -> Solution:
     began = time.perf_counter()
-    null = solver.null_objective(problem)
+    null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
     history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
     status, iteration = Status.MAX_ITER, 0
     state = solver.init(problem, start)
-    best, best_gap = state, relative_gap(state.objective, state.dual, null)
+    best, best_gap = state, np.inf
     try:
         while True:
-            gap = relative_gap(state.objective, state.dual, null)
+            gap = relative_gap(state.objective, max(state.dual, floor), null)
             if gap <= best_gap or state.objective < best.objective:
                 best, best_gap = state, gap
-            record = dict(zip(history, (iteration, state.objective, gap, time.perf_counter() - began), strict=True))
+            values = (float(iteration), float(state.objective), float(gap), time.perf_counter() - began)
+            record = dict(zip(history, values, strict=True))
             for name, value in record.items():
                 history[name].append(value)
             if gap <= tol:
@@ -134,12 +146,12 @@ def _loop(
     _check_finite(best, problem)
     evidence = Evidence(
         status=status,
-        certificate=Certificate("relative duality gap", best_gap, tol),
+        certificate=Certificate(solver.certificate_name(problem), float(best_gap), tol),
         solver=solver.name,
         n_iter=iteration,
         seconds=time.perf_counter() - began,
         history=history,
-        facts={"objective": best.objective, "dual objective": best.dual},
+        facts={"objective": float(best.objective), "dual objective": float(max(best.dual, floor))},
     )
     return Solution(best.coef, best.intercept, evidence, best)
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.problem import Problem
+from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.solvers.driver import Solver, State
 
@@ -33,15 +34,24 @@ class HuberNewton(Solver):
         centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
         return 2 * float(np.sqrt((w @ centred**2) * w.sum()))
 
+    def trivial_dual(self, problem: Problem) -> float:
+        return 0.0
+
     def init(self, problem: Problem, start: State) -> State:
         """Least squares, unless a start with a scale is given: then every row is an inlier and σ² = mean r²."""
         w = problem.weights
         if "scale" in start.memory:
             return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"], None)
         moments = problem.design.moments(problem.y[:, None], w)
+        penalties = {0.0, problem.penalty.l2}
         xx, xy = (moments.xx, moments.xy) if problem.fit_intercept else moments.about_zero()[:2]
-        system = xx + 0.5 * problem.penalty.l2 * np.eye(len(xx))
-        coef = np.linalg.lstsq(system, xy[:, 0], rcond=None)[0]
+        # the penalty's share shrinks with the scale, so an exact fit is near the unpenalised solution
+        starts = [self._start(problem, moments, xx + 0.5 * l2 * np.eye(len(xx)), xy[:, 0]) for l2 in penalties]
+        return min(starts, key=lambda state: state.objective)
+
+    def _start(self, problem: Problem, moments: Moments, system: Array, target: Array) -> State:
+        w = problem.weights
+        coef = np.linalg.lstsq(system, target, rcond=None)[0]
         intercept = float(moments.mean_y[0] - moments.mean_x @ coef) if problem.fit_intercept else 0.0
         residual = problem.y - problem.raw(coef, intercept)
         scale = float(np.sqrt(w @ residual**2 / w.sum()))
@@ -65,23 +75,28 @@ class HuberNewton(Solver):
         return state
 
     def _dual(self, problem: Problem, state: State) -> float:
-        w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
+        w, eps = problem.weights, problem.loss.parameter
         z, inlier = state.memory["z"], state.memory["inlier"]
         u = 2 * np.clip(z, -eps, eps)
         free = w * inlier
         if problem.fit_intercept and free.sum() > 0:
             u = u - inlier * ((w @ u) / free.sum())
-        pull = problem.design.rmatvec(w * u)
-        if l2 == 0:  # Xᵀ(s u) must vanish: correct the inliers by their least-squares projection
+        if problem.penalty.l2 == 0:  # Xᵀ(s u) must vanish: correct the inliers by their least-squares projection
             moments = problem.design.moments(problem.y[:, None], free)
             gram = moments.xx if problem.fit_intercept else moments.about_zero()[0]
-            step = np.linalg.lstsq(gram, pull, rcond=None)[0]
+            step = np.linalg.lstsq(gram, problem.design.rmatvec(w * u), rcond=None)[0]
             centre = moments.mean_x @ step if problem.fit_intercept else 0.0
             u = u - inlier * (problem.design.matvec(step) - centre)
             pull = problem.design.rmatvec(w * u)
             size = problem.design.rmatvec(w * np.abs(u))
             if np.any(np.abs(pull) > 1e-8 * (np.abs(size) + 1e-300)):
                 return -np.inf
+        return self._dual_value(problem, u)
+
+    def _dual_value(self, problem: Problem, u: Array) -> float:
+        """The dual objective at u, shrunk into the feasible set; u is balanced, and Xᵀ(s u) = 0 if α = 0."""
+        w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
+        pull = problem.design.rmatvec(w * u)
         spread = float(w @ u**2) / (4 * w.sum())
         shrink = min(1.0, 1 / np.sqrt(spread) if spread > 0 else 1.0, 2 * eps / max(float(np.abs(u).max()), 1e-300))
         ridge = shrink**2 * float(pull @ pull) / (2 * l2) if l2 > 0 else 0.0
@@ -103,7 +118,31 @@ class HuberNewton(Solver):
                 return new
             length *= 0.5
         state.stalled = True
+        nobody = np.ones(len(problem.y), dtype=bool)
+        witnesses = [self._exact_fit_dual(problem, state, rows) for rows in (state.memory["inlier"], nobody)]
+        state.dual = max(state.dual, *witnesses)
         return state
+
+    def _exact_fit_dual(self, problem: Problem, state: State, inlier: Array) -> float:
+        """When rows are fitted exactly their residuals are rounding and say nothing about u.
+
+        A better witness keeps u = ±2ε for the outliers and takes the smallest u of the others that makes
+        Xᵀ(s u) = 2αβ and Σ s u = 0.
+        """
+        w, l2, free = problem.weights, problem.penalty.l2, problem.fit_intercept
+        u = np.where(inlier, 0.0, 2 * problem.loss.parameter * np.sign(state.memory["z"]))
+        wanted, excess = l2 * state.coef - problem.design.rmatvec(w * u), -float(w @ u)
+        moments = problem.design.moments(problem.y[:, None], w * inlier)
+        if free:
+            step = np.linalg.lstsq(moments.xx, wanted - moments.mean_x * excess, rcond=None)[0]
+            u = u + inlier * (problem.design.matvec(step) - moments.mean_x @ step + excess / moments.weight)
+        else:
+            step = np.linalg.lstsq(moments.about_zero()[0], wanted, rcond=None)[0]
+            u = u + inlier * problem.design.matvec(step)
+        missed = float(np.abs(problem.design.rmatvec(w * u) - l2 * state.coef).max(initial=0.0))
+        if l2 == 0 and missed > 1e-8 * float(np.abs(wanted).max(initial=0.0)):
+            return -np.inf
+        return self._dual_value(problem, u)
 
     def _direction(self, problem: Problem, state: State) -> tuple[Array, float, float]:
         """Newton step for (β, b, σ) from the Hessian of the inliers."""

@@ -232,8 +232,8 @@ class ProxNewton(Solver):
         memory["violation"] = penalty.subdiff_distance(state.coef, memory["gradient"])
         settled = previous is not None and state.objective >= previous.objective - 1e-15 * abs(previous.objective)
         if not penalty.convex:
-            # L0 is proved coordinate by coordinate only: no single step improves the answer
-            state.dual = state.objective if settled else -np.inf
+            # L0 has no dual: what is measured is how much another pass over all coordinates gained
+            state.dual = -np.inf if previous is None else 2 * state.objective - max(previous.objective, state.objective)
             return state
         if penalty.l1 == penalty.l2 == 0:  # these slopes satisfy Xᵀθ = 0
             dual = problem.offset - problem.conjugate_sum(memory["slope"])
