@@ -215,7 +215,7 @@ def test_bad_parameters_say_what_is_expected(data, model, message) -> None:
 
 
 def test_a_path_that_needs_too_much_memory_says_so(monkeypatch) -> None:
-    monkeypatch.setattr("corollary.solvers.leave_one_out.LARGEST", 3)
+    monkeypatch.setattr("corollary.solvers.least_squares.leave_one_out.LARGEST", 3)
     X = np.random.default_rng(0).standard_normal((20, 5))
     with pytest.raises(ValueError, match="GridSearchCV"):
         RidgeCV().fit(X, X[:, 0])

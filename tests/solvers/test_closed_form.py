@@ -11,9 +11,9 @@ from corollary.core.design import as_design
 from corollary.core.evidence import Status
 from corollary.core.parallel import threads
 from corollary.core.summary import Moments, Triangle
-from corollary.solvers.closed_form import least_squares
-from corollary.solvers.least_squares import Task
-from corollary.solvers.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.task import Task
 
 SHAPES = [(40, 6), (3000, 20), (6, 40), (12, 12), (60, 150)]
 

@@ -21,8 +21,8 @@ from corollary.core.types import Array
 from corollary.linear.classify import agreeing, encode_labels, signs, winners
 from corollary.linear.predict import LinearPredictor
 from corollary.solvers.choose import choose_solver
-from corollary.solvers.closed_form import least_squares
 from corollary.solvers.driver import Solution, State, solve
+from corollary.solvers.least_squares.closed_form import least_squares
 
 
 def _is_classifier(model: Any) -> bool:

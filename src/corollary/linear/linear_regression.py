@@ -12,9 +12,9 @@ from corollary.core.design import as_design
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.closed_form import least_squares
-from corollary.solvers.least_squares import Answer, Task
-from corollary.solvers.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.task import Answer, Task
 
 KEPT = 1_000_000  # entries of the matrix kept for leverages; beyond that it would outgrow the model
 

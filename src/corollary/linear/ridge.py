@@ -11,7 +11,7 @@ from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Inte
 from corollary.core.types import Array
 from corollary.linear.ridge_base import RidgeRegressor
 from corollary.linear.ridge_cv import RidgeCV
-from corollary.solvers.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
 
 __all__ = ["Ridge", "RidgeCV"]
 

@@ -12,8 +12,8 @@ from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.closed_form import solve
-from corollary.solvers.least_squares import Task
+from corollary.solvers.least_squares.closed_form import solve
+from corollary.solvers.least_squares.task import Task
 
 
 class RidgeRegressor(MultiOutputMixin, LinearRegressor):

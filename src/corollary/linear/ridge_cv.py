@@ -12,7 +12,7 @@ from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer,
 from corollary.core.types import Array
 from corollary.linear.ridge_base import RidgeRegressor
 from corollary.linear.ridge_selection import fold_scores, leave_one_out_scores
-from corollary.solvers.least_squares import Task
+from corollary.solvers.least_squares.task import Task
 
 
 class RidgeCV(RidgeRegressor):

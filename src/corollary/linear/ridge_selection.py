@@ -13,8 +13,8 @@ from sklearn.model_selection import check_cv
 
 from corollary.core.design import as_design
 from corollary.core.types import Array
-from corollary.solvers.least_squares import Task, steady_algebra
-from corollary.solvers.leave_one_out import ridge_path
+from corollary.solvers.least_squares.leave_one_out import ridge_path
+from corollary.solvers.least_squares.task import Task, steady_algebra
 
 Score = Callable[[Array, Array, Array | None], float]  # of (truth, prediction, weights)
 

@@ -20,9 +20,10 @@ import numpy as np
 from corollary.core.design import Design, SparseDesign, as_design
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.types import Array
-from corollary.solvers.conjugate_gradient import conjugate_gradient
-from corollary.solvers.dual import solve_dual
-from corollary.solvers.least_squares import (
+from corollary.solvers.least_squares.conjugate_gradient import conjugate_gradient
+from corollary.solvers.least_squares.dual import solve_dual
+from corollary.solvers.least_squares.primal import solve_primal
+from corollary.solvers.least_squares.task import (
     EPS,
     Answer,
     OutOfRange,
@@ -31,7 +32,6 @@ from corollary.solvers.least_squares import (
     largest_entries,
     steady_algebra,
 )
-from corollary.solvers.primal import solve_primal
 
 METHODS = ("auto", "cholesky", "svd", "cg")
 SPARSE, DENSE = 4096, 20_000  # min(n, d) beyond which a factor costs more than conjugate gradients

@@ -13,9 +13,9 @@ import numpy as np
 from corollary.core.parallel import block_rows, sum_blocks
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
-from corollary.solvers.double_double import Pair, gradient
-from corollary.solvers.least_squares import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
-from corollary.solvers.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
+from corollary.solvers.least_squares.double_double import Pair, gradient
+from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
+from corollary.solvers.least_squares.task import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor

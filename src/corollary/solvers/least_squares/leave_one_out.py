@@ -13,9 +13,9 @@ import numpy as np
 
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.dual import Rows
-from corollary.solvers.least_squares import SMALL, OutOfRange, Scratch, Task, check_magnitudes
-from corollary.solvers.primal import factor_rows
+from corollary.solvers.least_squares.dual import Rows
+from corollary.solvers.least_squares.primal import factor_rows
+from corollary.solvers.least_squares.task import SMALL, OutOfRange, Scratch, Task, check_magnitudes
 
 LARGEST = 20_000
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.types import Array
-from corollary.solvers.least_squares import Task, plain_gradient
-from corollary.solvers.primal import factor_rows
-from corollary.solvers.root import power_of_two
+from corollary.solvers.least_squares.primal import factor_rows
+from corollary.solvers.least_squares.root import power_of_two
+from corollary.solvers.least_squares.task import Task, plain_gradient
 
 
 def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evidence]:

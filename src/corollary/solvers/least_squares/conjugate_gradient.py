@@ -8,8 +8,8 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.types import Array
-from corollary.solvers.dual import Rows
-from corollary.solvers.least_squares import Answer, Task
+from corollary.solvers.least_squares.dual import Rows
+from corollary.solvers.least_squares.task import Answer, Task
 
 
 class _Descent:

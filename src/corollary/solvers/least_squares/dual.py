@@ -13,8 +13,8 @@ import numpy as np
 from corollary.core.parallel import block_rows, sum_blocks
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
-from corollary.solvers.least_squares import EPS, SPECTRUM, Answer, Factor, Task
-from corollary.solvers.root import Root, root_of_gram
+from corollary.solvers.least_squares.root import Root, root_of_gram
+from corollary.solvers.least_squares.task import EPS, SPECTRUM, Answer, Factor, Task
 
 LIMIT = 1e5  # condition number of X up to which K is factorised as it is
 

@@ -1,0 +1,142 @@
+"""The linear system inside the interior point method: a weighted Gram matrix plus a diagonal, bordered by the intercept.
+
+For weights w > 0 on the rows, find x, b and z such that
+
+    X x + b + dz / w = miss,      diagonal · x − Xᵀ(z + dz) = pull,      Σ (z + dz) = total (if there is an intercept).
+
+Eliminating dz leaves (Xᵀ w X + diagonal) x = …, factored d × d; eliminating x leaves an n × n matrix, for d > n.
+Columns are scaled by powers of two, matrices are equilibrated, and solutions refined: w spans many powers of ten.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from corollary.core.problem import Problem
+from corollary.core.types import Array
+
+LIMIT = 5000  # side of the matrix beyond which it may not be larger than X itself
+CORRECTIONS = 4  # refinements at most; one is enough unless the matrix is nearly singular
+ENOUGH = 1e-12  # relative residual at which refinement stops
+
+
+class System(ABC):
+    """The system for one set of weights, factored once and solved for several right-hand sides."""
+
+    @abstractmethod
+    def solve(self, miss: Array, z: Array, pull: Array, total: float) -> tuple[Array, float, Array]:
+        """x, b and z + dz.
+
+        Corrections add to dz instead of computing it afresh: where w is huge, X x has no digits to spare.
+        """
+
+
+def newton_system(problem: Problem, scale: Array, w: Array, diagonal: Array) -> System:
+    """The cheaper of the two forms; ``diagonal`` belongs to the scaled columns X · scale."""
+    rows, columns = problem.design.shape
+    wide = columns > rows and bool((diagonal > 0).all())
+    return _ByRows(problem, scale, w, diagonal) if wide else _ByColumns(problem, scale, w, diagonal)
+
+
+def check_size(problem: Problem) -> None:
+    """Say before anything is allocated that the matrix would be too large."""
+    n, d = problem.design.shape
+    side = min(n, d) if problem.penalty.l1 > 0 or problem.penalty.l2 > 0 else d
+    if side <= LIMIT or (side <= n and not problem.design.is_sparse):
+        return
+    raise ValueError(
+        f"The interior point method would factor a {side:,} × {side:,} matrix ({8 * side**2 / 2**30:.1f} GiB, and as much "
+        f"again while it works) in every iteration, for X of shape {n:,} × {d:,}. Keep fewer columns (select, hash or "
+        "reduce them), or use a smooth loss: 'huber' instead of 'absolute', 'squared_hinge' instead of 'hinge'."
+    )
+
+
+class _ByColumns(System):
+    """Through the d × d Schur complement in b, which is the matrix of centred moments: huge means cost no digits."""
+
+    def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:
+        self.design, self.scale, self.w, self.diagonal = problem.design, scale, w, diagonal
+        if problem.fit_intercept:
+            moments = self.design.moments(np.empty((len(w), 0)), w)
+            self.weight, self.mean, gram = moments.weight, scale * moments.mean_x, moments.xx
+            removed = self.weight * self.mean**2
+        else:
+            self.weight, self.mean, gram = np.inf, np.zeros(len(scale)), self.design.gram(w)
+            removed = self.mean
+        gram = gram * scale[:, None] * scale
+        gram[np.diag_indices_from(gram)] += diagonal
+        self.root, self.inverse = _cholesky(gram, removed)
+
+    def solve(self, miss: Array, z: Array, pull: Array, total: float) -> tuple[Array, float, Array]:
+        z = z + self.w * miss
+        x, b, move, move_b = np.zeros(len(self.scale)), 0.0, np.zeros(len(self.scale)), 0.0
+
+        def pointwise(start: int, stop: int, moved: Array) -> tuple[float, Array, None]:
+            z[start:stop] -= self.w[start:stop] * moved
+            return 0.0, z[start:stop], None
+
+        first = last = np.inf
+        for turn in range(CORRECTIONS + 1):
+            found = self.design.sweep(self.scale * move, move_b, pointwise)
+            left = self.scale * found.gradient + pull - self.diagonal * x
+            left_b = float(found.gradient_sum) - total
+            left -= self.mean * left_b
+            size = float(np.abs(self.root * left).max(initial=0.0)) + abs(left_b) / self.weight**0.5
+            first = size if turn == 0 else first
+            if turn == CORRECTIONS or size <= ENOUGH * first or not size < last:
+                break
+            move, last = self.inverse(left), size
+            move_b = left_b / self.weight - float(self.mean @ move)
+            x, b = x + move, b + move_b
+        return x, b, z
+
+
+class _ByRows(System):
+    """Through the n × n matrix I + √w X diagonal⁻¹ Xᵀ √w (Woodbury)."""
+
+    def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:
+        self.problem, self.scale, self.w, self.diagonal, self.sqrt = problem, scale, w, diagonal, np.sqrt(w)
+        matrix = problem.design.transposed().gram(scale**2 / diagonal)
+        matrix *= self.sqrt[:, None] * self.sqrt
+        matrix[np.diag_indices_from(matrix)] += 1.0
+        _, self.inverse = _cholesky(matrix, 0.0)
+        self.ones = self.inverse(self.sqrt)
+
+    def solve(self, miss: Array, z: Array, pull: Array, total: float) -> tuple[Array, float, Array]:
+        design, scale = self.problem.design, self.scale
+        x, b, move_b = np.zeros(len(scale)), 0.0, 0.0
+        for _ in range(CORRECTIONS - 1):
+            left = pull - self.diagonal * x + scale * design.rmatvec(z)
+            inner = self.inverse(self.sqrt * (miss - design.matvec(scale * left / self.diagonal)))
+            if self.problem.fit_intercept:
+                move_b = (float(self.sqrt @ inner) - total + float(z.sum())) / float(self.sqrt @ self.ones)
+            dz = self.sqrt * (inner - move_b * self.ones)
+            move = (left + scale * design.rmatvec(dz)) / self.diagonal
+            miss = miss - self.problem.raw(scale * move, move_b) - dz / self.w
+            x, b, z = x + move, b + move_b, z + dz
+        return x, b, z
+
+
+def _cholesky(matrix: Array, removed: Any) -> tuple[Array, Callable[[Array], Array]]:
+    """Factor a positive semidefinite matrix, equilibrated, with just enough added to its diagonal to succeed.
+
+    ``removed`` is what centring took from the diagonal: a constant column gets a pivot of the size of its rounding.
+    Returns the equilibrating scale and the solver.
+    """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+    diagonal = np.maximum(np.diagonal(matrix), 1e-15 * removed) + np.finfo(float).tiny
+    root = 1.0 / np.sqrt(diagonal)
+    unit = matrix * root[:, None] * root
+    for extra in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+        unit[np.diag_indices_from(unit)] = 1.0 + extra
+        try:
+            factor = cho_factor(unit, lower=True, check_finite=False)
+        except LinAlgError:
+            continue
+        return root, lambda g: root * cho_solve(factor, root * g, check_finite=False)
+    return root, lambda g: np.full_like(g, np.nan)
