@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,9 +16,10 @@ from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Inte
 from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.penalty import Penalty, PositiveElasticNet
-from corollary.core.problem import Problem
+from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
+from corollary.solvers.cd import minimise_quadratic
 from corollary.solvers.compress import Compressed, compress, worth_compressing
 from corollary.solvers.driver import Observer, Solution, State, solve
 from corollary.solvers.prox_newton import ProxNewton
@@ -67,6 +68,38 @@ class SquaredPath:
         if self.compressed is not None:
             return self.compressed.intercept(solution.coef)
         return float(solution.intercept)
+
+    def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
+        """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.
+
+        On compressed data every step stays in d dimensions: the Gram matrix is formed once, and neither the solver's
+        bookkeeping nor its history is needed.
+        """
+        if self.compressed is None:
+            for penalty in penalties:
+                found = self.solve(penalty, tol=tol, max_iter=max_iter)
+                yield found.coef, self.intercept(found), found.evidence.holds
+            return
+        R, y = self.compressed.R, self.compressed.y
+        scale = self.data[2][0] if len(y) else 1.0
+        H, w = scale * (R.T @ R), np.zeros(R.shape[1])
+        null = self.offset + 0.5 * scale * float(y @ y)
+        for penalty in penalties:
+            for part in (0.1, 1e-3, 1e-6):  # of the strength: as exact as the gap asks
+                slope = scale * (R @ w - y)
+                w, _ = minimise_quadratic(H, R.T @ slope, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
+                gap = self._gap(penalty, w, scale, null)
+                if gap <= tol:
+                    break
+            yield w, self.compressed.intercept(w), gap <= tol
+
+    def _gap(self, penalty: Penalty, w: Array, scale: float, null: float) -> float:
+        problem = self.problem(penalty)
+        assert self.compressed is not None
+        residual = self.compressed.R @ w - self.compressed.y
+        primal = problem.primal_value(0.5 * scale * float(residual @ residual), w)
+        slope = scale * residual
+        return relative_gap(primal, problem.dual_value(slope, self.compressed.R.T @ slope), null)
 
 
 def squared_paths(X: Any, Y: Array, weights: Array, fit_intercept: bool) -> Iterator[SquaredPath]:

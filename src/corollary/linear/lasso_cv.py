@@ -221,10 +221,9 @@ class ElasticNetCV(LinearRegressor):
 
     def _walk(self, path: SquaredPath, ratio: float, grid: Array) -> Iterator[tuple[Array, float, bool]]:
         # choosing a strength needs far fewer digits than the answer itself
-        loose = max(self.tol, 1e-6)
-        for alpha in grid:
-            found = path.solve(penalty_of(float(alpha), ratio, self.positive), tol=loose, max_iter=self.max_iter)
-            yield found.coef, path.intercept(found) if self.fit_intercept else 0.0, found.evidence.holds
+        penalties = (penalty_of(float(alpha), ratio, self.positive) for alpha in grid)
+        for coef, intercept, proved in path.walk(penalties, tol=max(self.tol, 1e-6), max_iter=self.max_iter):
+            yield coef, intercept if self.fit_intercept else 0.0, proved
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the cross-validated error against the strength, with its spread over folds; returns the axes."""
