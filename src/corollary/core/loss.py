@@ -58,6 +58,9 @@ class Loss(ABC):
         """Raise ValueError if y lies outside the loss's domain."""
 
 
+SLACK = 1e-12  # rounding of a dual point at the edge of its domain is forgiven, a violation is not
+
+
 def _inside(condition: Array, value: Array) -> Array:
     return np.where(condition, value, np.inf)
 
@@ -97,7 +100,7 @@ class Absolute(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        return _inside(np.abs(u) <= 1, u * y)
+        return _inside(np.abs(u) <= 1 + SLACK, u * y)
 
 
 class Huber(Loss):
@@ -119,7 +122,7 @@ class Huber(Loss):
         return (np.abs(f - y) <= self.parameter).astype(float)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        return _inside(np.abs(u) <= self.parameter, u * (0.5 * u + y))
+        return _inside(np.abs(u) <= self.parameter * (1 + SLACK), u * (0.5 * u + y))
 
 
 class Quantile(Loss):
@@ -142,7 +145,7 @@ class Quantile(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        return _inside((u >= -self.parameter) & (u <= 1 - self.parameter), u * y)
+        return _inside((u >= -self.parameter - SLACK) & (u <= 1 - self.parameter + SLACK), u * y)
 
 
 class EpsilonInsensitive(Loss):
@@ -164,7 +167,7 @@ class EpsilonInsensitive(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        return _inside(np.abs(u) <= 1, u * y + self.parameter * np.abs(u))
+        return _inside(np.abs(u) <= 1 + SLACK, u * y + self.parameter * np.abs(u))
 
 
 class Logistic(Loss):
@@ -187,7 +190,8 @@ class Logistic(Loss):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
-        return -entr(v) - entr(1 - v)  # entr is −inf outside [0, 1], so this is +inf there
+        p = np.clip(v, 0.0, 1.0)
+        return _inside(np.abs(v - p) <= SLACK, -entr(p) - entr(1 - p))
 
 
 class SoftmaxLoss(Loss):
@@ -215,7 +219,8 @@ class SoftmaxLoss(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         p = u.copy()
         p[np.arange(len(y)), y] += 1
-        return _inside(np.abs(p.sum(axis=1) - 1) < 1e-9, -entr(p).sum(axis=1))
+        simplex = (np.abs(p.sum(axis=1) - 1) < 1e-9) & (p.min(axis=1) >= -SLACK)
+        return _inside(simplex, -entr(np.maximum(p, 0.0)).sum(axis=1))
 
 
 class Hinge(Loss):
@@ -234,7 +239,7 @@ class Hinge(Loss):
         return np.zeros_like(f)
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        return _inside((u * y <= 0) & (u * y >= -1), u * y)
+        return _inside((u * y <= SLACK) & (u * y >= -1 - SLACK), u * y)
 
 
 class SquaredHinge(Loss):
@@ -253,7 +258,7 @@ class SquaredHinge(Loss):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
-        return _inside(v >= 0, v * (0.25 * v - 1))
+        return _inside(v >= -SLACK, v * (0.25 * v - 1))
 
 
 class Exponential(Loss):
@@ -276,7 +281,7 @@ class Exponential(Loss):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
-        return _inside(v >= 0, xlogy(v, np.maximum(v, 0)) - v)
+        return _inside(v >= -SLACK, xlogy(np.maximum(v, 0), np.maximum(v, 0)) - v)
 
 
 class Poisson(Loss):
@@ -299,7 +304,7 @@ class Poisson(Loss):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         v = u + y
-        return _inside(v >= 0, xlogy(v, np.maximum(v, 0)) - v)
+        return _inside(v >= -SLACK * (1 + y), xlogy(np.maximum(v, 0), np.maximum(v, 0)) - v)
 
     def check_target(self, y: Array) -> None:
         if (y < 0).any():

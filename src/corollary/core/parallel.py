@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import multiprocessing
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -97,15 +98,18 @@ class _BlasLimit:
         self._lock = threading.Lock()
         self._depth = 0
         self._controller: Any = None
+        self._with_scipy = False
         self._limiter: Any = None
 
     def __enter__(self) -> None:
         with self._lock:
             if self._depth == 0:
-                if self._controller is None:
+                scipy_loaded = "scipy.linalg" in sys.modules  # it brings a BLAS of its own
+                if self._controller is None or scipy_loaded != self._with_scipy:
                     from threadpoolctl import ThreadpoolController
 
                     self._controller = ThreadpoolController().select(user_api="blas")
+                    self._with_scipy = scipy_loaded
                 self._limiter = self._controller.limit(limits=1)
             self._depth += 1
 

@@ -1,0 +1,35 @@
+"""Parameter limits accept what they say and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
+
+
+@pytest.mark.parametrize(
+    ("limit", "good", "bad", "text"),
+    [
+        (Real(low=0), [0, 1.5, np.float32(2), np.inf], [-1, "1", True, None, np.nan, 1j], "a number ≥ 0"),
+        (Real(low=0, high=1, above=True), [0.5, 1], [0, 1.1], "a number > 0 and ≤ 1"),
+        (Real(high=3), [-5, 3], [4], "a number ≤ 3"),
+        (Integer(1), [1, np.int64(3)], [0, 1.0, True, "2"], "a whole number ≥ 1"),
+        (Boolean(), [True, np.bool_(False)], [0, 1, "yes"], "True or False"),
+        (Choice(None, "auto"), [None, "auto"], ["other", 0], "None or 'auto'"),
+        (ArrayLike(), [[1.0], (1,), np.ones(2)], ["text", 3, {}], "an array of numbers"),
+        (Choice("auto") | Integer(0), ["auto", 3], [-1, "x"], "'auto' or a whole number ≥ 0"),
+    ],
+)
+def test_limits(limit: Limit, good: list[Any], bad: list[Any], text: str) -> None:
+    assert [limit.accepts(value) for value in good] == [True] * len(good)
+    assert [limit.accepts(value) for value in bad] == [False] * len(bad)
+    assert str(limit) == text
+
+
+def test_random_states() -> None:
+    for good in (None, 0, np.random.default_rng(0), np.random.RandomState(0)):
+        assert RANDOM_STATE.accepts(good) or isinstance(good, np.random.Generator)
+    assert not RANDOM_STATE.accepts("seed")

@@ -1,0 +1,100 @@
+"""Threads: order, errors, nesting, forks and the BLAS limit."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from corollary.core import parallel
+
+
+def test_results_come_in_order_whatever_the_threads() -> None:
+    for count in (1, 2, 5):
+        with parallel.threads(count):
+            assert list(parallel.map_blocks(lambda a, b: (a, b), 10, 3)) == [(0, 3), (3, 6), (6, 9), (9, 10)]
+
+
+def test_nothing_to_do_is_an_error_for_sums_only() -> None:
+    assert list(parallel.map_blocks(lambda a, b: a, 0, 3)) == []
+    with pytest.raises(ValueError, match="no rows"):
+        parallel.sum_blocks(lambda a, b: a, 0, 3)
+
+
+def test_an_error_in_a_block_reaches_the_caller_and_stops_the_rest() -> None:
+    def task(start: int, stop: int) -> int:
+        if start == 4:
+            raise RuntimeError("block 4")
+        return start
+
+    with parallel.threads(2), pytest.raises(RuntimeError, match="block 4"):
+        list(parallel.map_blocks(task, 100, 2))
+    assert list(parallel.map_blocks(lambda a, b: a, 4, 2)) == [0, 2]
+
+
+def test_a_task_inside_the_pool_runs_its_own_blocks_in_line() -> None:
+    def outer(start: int, stop: int) -> int:
+        return parallel.sum_blocks(lambda a, b: b - a, 10, 3)
+
+    with parallel.threads(2):
+        assert list(parallel.map_blocks(outer, 8, 1)) == [10] * 8
+
+
+def _blas_threads() -> list[int]:
+    return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+
+
+def test_the_blas_limit_is_shared_and_undone() -> None:
+    before = _blas_threads()
+    seen: list[list[int]] = []
+
+    def work(_: int) -> None:
+        with parallel.one_blas_thread():
+            seen.append(_blas_threads())
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, range(20)))
+    assert all(set(counts) == {1} for counts in seen)
+    assert _blas_threads() == before
+
+
+def test_concurrent_callers_get_their_own_results() -> None:
+    def caller(k: int) -> float:
+        with parallel.threads(2):
+            return float(parallel.sum_blocks(lambda a, b: np.float64(k * (b - a)), 1000, 7))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(caller, range(8))) == [1000.0 * k for k in range(8)]
+
+
+def _child(queue: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+    queue.put((parallel.n_threads(), parallel.sum_blocks(lambda a, b: b - a, 100, 9)))
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # forking while threads exist is the point
+def test_a_forked_child_works_after_its_parent_used_the_pool() -> None:
+    with parallel.threads(2):
+        parallel.sum_blocks(lambda a, b: b - a, 100, 9)
+    context = multiprocessing.get_context("fork")
+    queue = context.Queue()
+    child = context.Process(target=_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=60) == (1, 100)
+    child.join(timeout=60)
+    assert child.exitcode == 0
+
+
+def test_requested_threads_are_local_to_their_context() -> None:
+    outside = parallel.n_threads()
+    with parallel.threads(3):
+        assert parallel.n_threads() == 3
+        found: list[int] = []
+        other = threading.Thread(target=lambda: found.append(parallel.n_threads()))
+        other.start()
+        other.join()
+        assert found == [outside]
+    assert parallel.n_threads() == outside
