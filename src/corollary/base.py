@@ -86,7 +86,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             reset=False,
         )
 
-    def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any]]) -> Any:
+    def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any] | None]) -> Any:
         """What the solver calls after each iteration, or None when nobody listens.
 
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.

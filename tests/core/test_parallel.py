@@ -50,15 +50,25 @@ def _blas_threads() -> list[int]:
 
 def test_the_blas_limit_is_shared_and_undone() -> None:
     before = _blas_threads()
-    seen: list[list[int]] = []
+    with parallel.one_blas_thread():
+        with parallel.threads(2):
+            seen = list(parallel.map_blocks(lambda a, b: _blas_threads(), 8, 1))
+        assert all(set(counts) == {1} for counts in seen)
+        with parallel.one_blas_thread():
+            pass
+        assert set(_blas_threads()) == {1}  # leaving an inner context must not undo the outer one
+    assert _blas_threads() == before
+
+
+def test_limits_in_many_threads_leave_the_process_as_it_was() -> None:
+    before = _blas_threads()
 
     def work(_: int) -> None:
         with parallel.one_blas_thread():
-            seen.append(_blas_threads())
+            np.ones((50, 50)) @ np.ones((50, 50))
 
     with ThreadPoolExecutor(4) as pool:
-        list(pool.map(work, range(20)))
-    assert all(set(counts) == {1} for counts in seen)
+        list(pool.map(work, range(40)))
     assert _blas_threads() == before
 
 

@@ -40,6 +40,11 @@ class Problem:
         d = self.design.shape[1]
         return (d, self.n_classes) if self.n_classes else (d,)
 
+    @property
+    def _uncompiled(self) -> bool:
+        """A loss that has no kernel is evaluated by its NumPy formulas, however many rows there are."""
+        return self.loss.code < 0 and not self.loss.multiclass
+
     def null_intercept(self) -> Any:
         """A zero intercept of the right shape."""
         return np.zeros(self.n_classes) if self.n_classes else 0.0
@@ -51,7 +56,7 @@ class Problem:
     def pointwise(self, start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
         """Σ w ℓ, w ℓ′ and w ℓ″ for rows start:stop (ℓ″ is None for multi-class losses)."""
         y, w, loss = self.y[start:stop], self.weights[start:stop], self.loss
-        if raw.size <= SMALL:
+        if raw.size <= SMALL or self._uncompiled:
             value = float(w @ loss.value(y, raw))
             if loss.multiclass:
                 return value, w[:, None] * loss.gradient(y, raw), None
@@ -82,7 +87,7 @@ class Problem:
 
         def part(start: int, stop: int) -> float:
             y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
-            if u.size <= SMALL:
+            if u.size <= SMALL or self._uncompiled:
                 live = w > 0
                 scaled = u[live] / (w[live][:, None] if self.loss.multiclass else w[live])
                 return float(w[live] @ self.loss.conjugate(y[live], scaled))

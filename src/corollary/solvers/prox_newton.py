@@ -43,6 +43,14 @@ class ProxNewton(Solver):
         self.cache = cache
         self._norms: Array | None = None
 
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.loss.multiclass and problem.penalty.grouped:
+            raise ValueError(
+                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups are "
+                "of columns, and this loss has one coefficient per column and class. Use a two-class loss, one-vs-rest."
+            )
+
     def init(self, problem: Problem, start: State) -> State:
         if problem.loss.constant_curvature:
             self.name = "coordinate descent"  # type: ignore[misc]  # the quadratic model is the loss itself
