@@ -161,12 +161,15 @@ def softmax_block(labels, f, weights, slope):
 
 @kernel
 def softmax_conjugate_block(labels, dual, weights):
-    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex."""
+    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex or a row has no weight."""
     total = 0.0
     slack = 1e-12
     for i in range(dual.shape[0]):
         w = weights[i]
         if w <= 0.0:
+            for k in range(dual.shape[1]):
+                if dual[i, k] != 0.0:
+                    return np.inf
             continue
         mass = 0.0
         entropy = 0.0

@@ -84,13 +84,14 @@ class Boolean(Limit):
 
 
 class Choice(Limit):
-    """One of the given values."""
+    """One of the given values; a string may be NumPy's (a grid search over an array of strings gives those)."""
 
     def __init__(self, *values: Any) -> None:
         self.values = values
 
     def accepts(self, value: Any) -> bool:
-        return any(value is allowed or (type(value) is type(allowed) and value == allowed) for allowed in self.values)
+        kind = str if isinstance(value, str) else type(value)
+        return any(value is allowed or (kind is type(allowed) and value == allowed) for allowed in self.values)
 
     def __str__(self) -> str:
         return " or ".join(repr(value) for value in self.values)

@@ -83,12 +83,14 @@ class Problem:
         return self.derivatives(raw)[0]
 
     def conjugate_sum(self, slope: Array) -> float:
-        """Σ w ℓ*(slope / w), where slope plays the part of −θ."""
+        """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one."""
 
         def part(start: int, stop: int) -> float:
             y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
             if u.size <= SMALL or self._uncompiled:
                 live = w > 0
+                if u[~live].any():
+                    return np.inf
                 scaled = u[live] / (w[live][:, None] if self.loss.multiclass else w[live])
                 return float(w[live] @ self.loss.conjugate(y[live], scaled))
             from corollary._compiled import losses

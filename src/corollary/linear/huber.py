@@ -61,8 +61,8 @@ class HuberRegressor(LinearRegressor):
     >>> y = 2 * x + 1
     >>> y[3] = 500
     >>> model = HuberRegressor(alpha=0.0).fit(x[:, None], y + 0.01 * np.sin(7 * x))
-    >>> model.coef_.round(2), model.outliers_.nonzero()[0]
-    (array([2.]), array([3]))
+    >>> model.coef_.round(2), bool(model.outliers_[3]), model.evidence_.holds
+    (array([2.]), True, True)
     """
 
     limits: ClassVar[dict[str, Limit]] = {

@@ -101,7 +101,7 @@ class LogisticRegression(LinearClassifier):
     >>> from corollary import LogisticRegression
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LogisticRegression().fit(X, y)
-    >>> float(model.score(X, y).round(2)), model.evidence_.holds
+    >>> round(model.score(X, y), 2), model.evidence_.holds
     (0.97, True)
     """
 

@@ -28,6 +28,12 @@ class LinearPredictor(Estimator):
 
     def _keep_coefficients(self, coef: Array, intercept: Any, dtype: Any) -> None:
         """Store the result of a solver (coef of shape (d,) or (d, k)) as scikit-learn does, in the type of X."""
+        largest = np.finfo(dtype).max
+        if not (np.abs(coef).max(initial=0.0) <= largest and np.abs(intercept).max(initial=0.0) <= largest):
+            raise ValueError(
+                f"The coefficients leave the range of {np.dtype(dtype)} ({largest:.1g}): columns of X, or y, are too large "
+                "or too small. Rescale them (StandardScaler does)."
+            )
         self.coef_ = np.ascontiguousarray(np.transpose(coef), dtype=dtype)
         self.intercept_ = np.asarray(intercept, dtype=dtype) if np.ndim(intercept) else np.dtype(dtype).type(intercept)
 

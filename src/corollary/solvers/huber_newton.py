@@ -1,4 +1,4 @@
-r"""Huber regression with its scale, by a semi-smooth Newton method.
+r"""Huber regression with its scale, by a semi-smooth Newton method with the scale eliminated.
 
 Minimises, jointly in the coefficients and the scale σ > 0,
 
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from corollary.core.problem import Problem
-from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.solvers.driver import Solver, State
+from corollary.solvers.least_squares.closed_form import least_squares
 
 
 class HuberNewton(Solver):
@@ -38,60 +38,76 @@ class HuberNewton(Solver):
         return 0.0
 
     def init(self, problem: Problem, start: State) -> State:
-        """Least squares, unless a start with a scale is given: then every row is an inlier and σ² = mean r²."""
-        w = problem.weights
+        """Least squares, unless a start with a scale is given."""
         if "scale" in start.memory:
             return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"], None)
-        moments = problem.design.moments(problem.y[:, None], w)
-        penalties = {0.0, problem.penalty.l2}
-        xx, xy = (moments.xx, moments.xy) if problem.fit_intercept else moments.about_zero()[:2]
         # the penalty's share shrinks with the scale, so an exact fit is near the unpenalised solution
-        starts = [self._start(problem, moments, xx + 0.5 * l2 * np.eye(len(xx)), xy[:, 0]) for l2 in penalties]
+        starts = []
+        for alpha in {0.0, 0.5 * problem.penalty.l2}:
+            answer, _ = least_squares(
+                problem.design, problem.y[:, None], problem.weights, alpha=alpha, fit_intercept=problem.fit_intercept
+            )
+            starts.append(self._evaluate(problem, answer.coef[:, 0], float(answer.intercept[0]), None, None))
         return min(starts, key=lambda state: state.objective)
-
-    def _start(self, problem: Problem, moments: Moments, system: Array, target: Array) -> State:
-        w = problem.weights
-        coef = np.linalg.lstsq(system, target, rcond=None)[0]
-        intercept = float(moments.mean_y[0] - moments.mean_x @ coef) if problem.fit_intercept else 0.0
-        residual = problem.y - problem.raw(coef, intercept)
-        scale = float(np.sqrt(w @ residual**2 / w.sum()))
-        return self._evaluate(problem, coef, intercept, max(scale, self._least_scale(problem)), None)
 
     def _least_scale(self, problem: Problem) -> float:
         return 10 * np.finfo(float).eps * (float(np.abs(problem.y).max(initial=0.0)) or 1.0)
 
-    def _evaluate(self, problem: Problem, coef: Array, intercept: Any, scale: float, old: State | None) -> State:
+    def _best_scale(self, problem: Problem, residual: Array) -> float:
+        """The σ that minimises F for given residuals: Σ s min(r²/σ², ε²) = Σ s, solved exactly by sorting |r|."""
+        size = np.abs(residual)
+        order = np.argsort(size)
+        size, w = size[order], problem.weights[order]
+        inside, beyond = np.cumsum(w * size**2), w.sum() - np.cumsum(w)
+        room = w.sum() - problem.loss.parameter**2 * beyond
+        scales = np.sqrt(inside / np.where(room > 0, room, np.inf))
+        following = np.append(size[1:], np.inf)
+        # the k smallest residuals are the inliers of σ_k if the next one lies beyond ε σ_k
+        fits = (room > 0) & (problem.loss.parameter * scales < following)
+        return max(float(scales[np.argmax(fits)]), self._least_scale(problem))
+
+    def _evaluate(self, problem: Problem, coef: Array, intercept: Any, scale: float | None, old: State | None) -> State:
         state = State(coef, intercept)
         residual = problem.y - problem.raw(coef, intercept)
+        if scale is None:
+            scale = self._best_scale(problem, residual)
         z = residual / scale
         eps, w = problem.loss.parameter, problem.weights
         inlier = np.abs(z) <= eps
         height = np.where(inlier, z**2, eps * (2 * np.abs(z) - eps))
         state.objective = float(scale * (w @ (1 + height))) + problem.penalty.value(coef)
         state.memory = {"scale": scale, "z": z, "inlier": inlier}
-        state.dual = self._dual(problem, state)
+        near = old is not None and old.objective - state.objective <= 1e-6 * abs(state.objective)
+        state.dual = self._dual(problem, state, near)
         if old is not None:
             state.dual = max(state.dual, old.dual)
         return state
 
-    def _dual(self, problem: Problem, state: State) -> float:
-        w, eps = problem.weights, problem.loss.parameter
+    def _dual(self, problem: Problem, state: State, near: bool) -> float:
+        """The dual value of u = H′(z), balanced for the intercept.
+
+        Without a penalty Xᵀ(s u) must vanish, and with a weak one any excess over 2αβ is punished by 1/α; near the
+        optimum it is worth a Gram matrix to correct the inliers by their least-squares projection.
+        """
+        w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
         z, inlier = state.memory["z"], state.memory["inlier"]
         u = 2 * np.clip(z, -eps, eps)
         free = w * inlier
         if problem.fit_intercept and free.sum() > 0:
             u = u - inlier * ((w @ u) / free.sum())
-        if problem.penalty.l2 == 0:  # Xᵀ(s u) must vanish: correct the inliers by their least-squares projection
-            moments = problem.design.moments(problem.y[:, None], free)
-            gram = moments.xx if problem.fit_intercept else moments.about_zero()[0]
-            step = np.linalg.lstsq(gram, problem.design.rmatvec(w * u), rcond=None)[0]
-            centre = moments.mean_x @ step if problem.fit_intercept else 0.0
-            u = u - inlier * (problem.design.matvec(step) - centre)
-            pull = problem.design.rmatvec(w * u)
-            size = problem.design.rmatvec(w * np.abs(u))
-            if np.any(np.abs(pull) > 1e-8 * (np.abs(size) + 1e-300)):
-                return -np.inf
-        return self._dual_value(problem, u)
+        if (l2 > 0 and not near) or not free.sum() > 0:
+            return self._dual_value(problem, u) if l2 > 0 else -np.inf
+        moments = problem.design.moments(problem.y[:, None], free)
+        gram = moments.xx if problem.fit_intercept else moments.about_zero()[0]
+        step = np.linalg.lstsq(gram, problem.design.rmatvec(w * u) - l2 * state.coef, rcond=None)[0]
+        centre = moments.mean_x @ step if problem.fit_intercept else 0.0
+        better = u - inlier * (problem.design.matvec(step) - centre)
+        if l2 > 0:
+            return max(self._dual_value(problem, u), self._dual_value(problem, better))
+        size = problem.design.rmatvec(w * np.abs(better))
+        if np.any(np.abs(problem.design.rmatvec(w * better)) > 1e-8 * (np.abs(size) + 1e-300)):
+            return -np.inf
+        return self._dual_value(problem, better)
 
     def _dual_value(self, problem: Problem, u: Array) -> float:
         """The dual objective at u, shrunk into the feasible set; u is balanced, and Xᵀ(s u) = 0 if α = 0."""
@@ -103,25 +119,36 @@ class HuberNewton(Solver):
         return shrink * float((w * u) @ problem.y) - ridge
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
-        direction, shift, stretch = self._direction(problem, state)
-        scale = state.memory["scale"]
-        least = self._least_scale(problem)
-        length = 1.0
-        for _ in range(50):
-            new_scale = scale + length * stretch
-            if new_scale <= 0:
-                new_scale = max(0.1 * scale, least)
-            new = self._evaluate(
-                problem, state.coef + length * direction, state.intercept + length * shift, max(new_scale, least), state
-            )
-            if new.objective < state.objective:
-                return new
-            length *= 0.5
+        """A Newton step of min over σ of F, which is convex in (β, b); where that fails, one of its majorant.
+
+        For a fixed scale, weights min(1/σ, ε/|r|) give a quadratic that lies above F and touches it, so the second
+        kind of step always goes down.
+        """
+        for direction, shift, tries in (self._direction(problem, state), self._majorant_step(problem, state)):
+            length = 1.0
+            for _ in range(tries):
+                new = self._evaluate(
+                    problem, state.coef + length * direction, state.intercept + length * shift, None, state
+                )
+                level = new.objective <= state.objective * (1 + 1e-13) and new.dual > state.dual
+                if new.objective < state.objective or level:  # at the rounding of F the dual can still tell better
+                    return new
+                length *= 0.25
         state.stalled = True
         nobody = np.ones(len(problem.y), dtype=bool)
         witnesses = [self._exact_fit_dual(problem, state, rows) for rows in (state.memory["inlier"], nobody)]
         state.dual = max(state.dual, *witnesses)
         return state
+
+    def _majorant_step(self, problem: Problem, state: State) -> tuple[Array, float, int]:
+        scale, z, l2 = state.memory["scale"], state.memory["z"], problem.penalty.l2
+        pull = 2 * problem.weights / scale / np.maximum(1.0, np.abs(z) / problem.loss.parameter)
+        moments = problem.design.moments((scale * z)[:, None], pull)
+        xx, xy = (moments.xx, moments.xy) if problem.fit_intercept else moments.about_zero()[:2]
+        system, target = xx + l2 * np.eye(len(xx)), xy[:, 0] - l2 * state.coef
+        step = np.linalg.lstsq(system, target, rcond=None)[0]
+        shift = float(moments.mean_y[0] - moments.mean_x @ step) if problem.fit_intercept else 0.0
+        return step, shift, 3
 
     def _exact_fit_dual(self, problem: Problem, state: State, inlier: Array) -> float:
         """When rows are fitted exactly their residuals are rounding and say nothing about u.
@@ -130,6 +157,8 @@ class HuberNewton(Solver):
         Xᵀ(s u) = 2αβ and Σ s u = 0.
         """
         w, l2, free = problem.weights, problem.penalty.l2, problem.fit_intercept
+        if not w @ inlier > 0:
+            return -np.inf
         u = np.where(inlier, 0.0, 2 * problem.loss.parameter * np.sign(state.memory["z"]))
         wanted, excess = l2 * state.coef - problem.design.rmatvec(w * u), -float(w @ u)
         moments = problem.design.moments(problem.y[:, None], w * inlier)
@@ -144,10 +173,12 @@ class HuberNewton(Solver):
             return -np.inf
         return self._dual_value(problem, u)
 
-    def _direction(self, problem: Problem, state: State) -> tuple[Array, float, float]:
-        """Newton step for (β, b, σ) from the Hessian of the inliers."""
+    def _direction(self, problem: Problem, state: State) -> tuple[Array, float, int]:
+        """Newton step for (β, b), with σ eliminated, from the Hessian of the inliers; and how often to shorten it."""
         w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
         scale, z, inlier = (state.memory[key] for key in ("scale", "z", "inlier"))
+        if not w @ inlier > 0:  # no curvature anywhere
+            return np.zeros_like(state.coef), 0.0, 0
         curve = 2 * w * inlier / scale
         slope = -2 * w * np.clip(z, -eps, eps)
         lean = curve * np.where(inlier, z, 0.0)  # d² F / df dσ
@@ -170,4 +201,4 @@ class HuberNewton(Solver):
         unit = H * size * size[:, None]
         unit[np.diag_indices_from(unit)] += 1e-13
         step = -size * np.linalg.lstsq(unit, size * gradient, rcond=None)[0]
-        return step[:d], float(step[d]), float(step[d + 1])
+        return step[:d], float(step[d]), 8
