@@ -98,13 +98,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
         def observe(record: dict[str, float], snapshot: Callable[[], Any]) -> bool:
             task = context.subcontext(task_name="iteration")
+            task.record = dict(record, max_iter=max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
             return bool(
                 task.call_on_fit_task_end(
                     estimator=self,
                     X=X,
                     y=y,
-                    metadata=dict(record, max_iter=max_iter),
                     reconstruction_attributes=lambda: attributes(snapshot()),
                 )
             )

@@ -124,9 +124,10 @@ class JSONLog:
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         pass
 
-    def on_fit_task_end(self, estimator: Any, context: Any, *, metadata: dict[str, Any] | None) -> bool:
-        if metadata and self._file is not None:
-            line = {"estimator": type(estimator).__name__, **metadata}
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        record = getattr(context, "record", None)  # of an iteration; tasks of other kinds have none
+        if record and self._file is not None:
+            line = {"estimator": type(estimator).__name__, **record}
             finite = {
                 key: value if not isinstance(value, float) or np.isfinite(value) else None
                 for key, value in line.items()
@@ -136,5 +137,6 @@ class JSONLog:
         return False
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        self._file.close()
-        self._file = None
+        if self._file is not None:  # None if it could not be opened
+            self._file.close()
+            self._file = None

@@ -76,6 +76,24 @@ def test_parts(design: Design) -> None:
     close(design.take(chosen).cross(design.take(np.array([1])), W), X[:, chosen].T @ (W[:, None] * X[:, [1]]))
 
 
+def test_transposed_is_a_view_with_every_operation(design: Design) -> None:
+    turned = design.transposed()
+    v = np.arange(7.0)
+    assert turned.shape == (7, 97)
+    close(turned.matvec(W), X.T @ W)
+    close(turned.rmatvec(v), X @ v)
+    close(turned.gram(v), X @ (v[:, None] * X.T))
+    assert np.shares_memory(
+        turned.X.data if turned.is_sparse else turned.X, design.X.data if design.is_sparse else design.X
+    )
+
+
+def test_unweighted_statistics(design: Design) -> None:
+    close(design.column_means(), X.mean(axis=0))
+    close(design.column_squares(np.zeros(7)), (X**2).sum(axis=0))
+    close(design.moments(Y).xx, (X - X.mean(axis=0)).T @ (X - X.mean(axis=0)))
+
+
 def test_column_statistics(design: Design) -> None:
     mean = W @ X / W.sum()
     close(design.column_means(W), mean)

@@ -62,3 +62,49 @@ def test_restricting_groups_keeps_their_weights() -> None:
     part = whole.restrict(np.array([2, 3, 4]))
     w = np.array([0.0, 0.0, 1.0, -2.0, 0.5])
     assert part.value(w[2:]) == pytest.approx(whole.value(w))
+
+
+@pytest.mark.parametrize("penalty", CONVEX, ids=lambda penalty: penalty.name)
+def test_fenchel_young_holds_with_equality_at_subgradients(penalty: Penalty) -> None:
+    """point − prox(point) is a subgradient z of Ω at w = prox(point): there, and only there, Ω(w) + Ω*(z) = zᵀw."""
+    for point in POINTS:
+        w = penalty.prox(point, 1.0)
+        z = point - w
+        z = penalty.feasible_scale(z) * z  # rounding only
+        assert penalty.value(w) + penalty.conjugate(z) == pytest.approx(float(z @ w), abs=1e-12)
+        for other in np.abs(POINTS):
+            assert penalty.value(other) + penalty.conjugate(z) >= float(z @ other) - 1e-12
+
+
+@pytest.mark.parametrize("penalty", CONVEX, ids=lambda penalty: penalty.name)
+def test_feasible_scale_is_the_largest_that_is_feasible(penalty: Penalty) -> None:
+    for point in POINTS:
+        scale = penalty.feasible_scale(3 * point)
+        assert 0.0 <= scale <= 1.0
+        assert np.isfinite(penalty.conjugate(scale * 3 * point))
+        if scale < 1.0:
+            assert penalty.conjugate((scale + 1e-6) * 3 * point) == np.inf
+        assert penalty.feasible_scale(np.zeros(5)) == 1.0
+
+
+def test_penalties_that_never_give_zero() -> None:
+    for penalty in (NoPenalty(), L2(0.7)):
+        assert penalty.null_strength(POINTS[0]) == np.inf
+    assert L1(0.4).null_strength(np.zeros(5)) == 0.0
+    assert Group(0.4, GROUPS).null_strength(np.zeros(5)) == 0.0
+
+
+def test_counting_is_not_convex_and_says_so() -> None:
+    penalty = L0(0.5)
+    assert not penalty.convex
+    assert penalty.value(np.array([0.0, -3.0, 1e-300])) == 1.0
+    np.testing.assert_array_equal(penalty.prox(np.array([0.9, 1.1, -1.1]), 1.0), [0.0, 1.1, -1.1])  # threshold √(2·0.5)
+    assert penalty.conjugate(np.zeros(3)) == 0.0
+    assert penalty.conjugate(np.ones(3)) == np.inf
+
+
+def test_no_coefficients_cost_nothing() -> None:
+    for penalty in CONVEX[:5]:
+        assert penalty.value(np.zeros(0)) == 0.0
+        assert penalty.conjugate(np.zeros(0)) == 0.0
+        assert penalty.feasible_scale(np.zeros(0)) == 1.0

@@ -71,8 +71,12 @@ class Design(ABC):
         """Xᵀ diag(weights) X (d × d); weights must not be negative."""
 
     @abstractmethod
-    def moments(self, Y: Array, weights: Array | None = None) -> Moments:
-        """The centred second moments of (X, Y), for Y of shape (n, k)."""
+    def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
+        """The centred second moments of (X, Y), for Y of shape (n, k).
+
+        ``shift`` is a point near the weighted mean of X. Give it when weights span many powers of ten: dense designs
+        otherwise take the plain mean of a few rows.
+        """
 
     @abstractmethod
     def sweep(self, coef: Array, intercept: Any, pointwise: Pointwise, *, gram: bool = False) -> Pass:
@@ -155,17 +159,18 @@ class DenseDesign(Design):
 
         return sum_blocks(part, self.shape[0], self._size)
 
-    def moments(self, Y: Array, weights: Array | None = None) -> Moments:
+    def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
         n, d = self.shape
-        with np.errstate(over="ignore", invalid="ignore"):
-            shift = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
-        size, scratch = block_rows(n, 16 * d), threading.local()
+        if shift is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                shift = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
+        centre, size, scratch = shift, block_rows(n, 16 * d), threading.local()
 
         def part(start: int, stop: int) -> Moments:
             if not hasattr(scratch, "rows"):
                 scratch.rows = np.empty((size, d + 1))
             w = None if weights is None else weights[start:stop]
-            return Moments.of(self.X[start:stop], Y[start:stop], w, shift, scratch.rows)
+            return Moments.of(self.X[start:stop], Y[start:stop], w, centre, scratch.rows)
 
         return sum_blocks(part, n, size)
 
@@ -248,7 +253,7 @@ class SparseDesign(Design):
         scaled = X if weights is None else sparse.diags_array(weights) @ X
         return np.asarray((X.T @ scaled).toarray(), dtype=np.float64)
 
-    def moments(self, Y: Array, weights: Array | None = None) -> Moments:
+    def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
         w = np.ones(self.shape[0]) if weights is None else weights
         total = float(w.sum())
         mean_x, mean_y = self.rmatvec(w) / total, w @ Y / total

@@ -30,6 +30,7 @@ class Loss(ABC):
     multiclass: ClassVar[bool] = False  # raw predictions have one column per class
     piecewise_linear: ClassVar[bool] = False
     lipschitz: ClassVar[float] = np.inf  # of the first derivative; finite ones allow safe screening
+    flat: ClassVar[bool] = False  # the second derivative vanishes far from y, and solvers use ℓ′/(f − y) instead
 
     def __init__(self, parameter: float = 0.0) -> None:
         self.parameter = float(parameter)
@@ -53,6 +54,10 @@ class Loss(ABC):
     @abstractmethod
     def conjugate(self, y: Array, u: Array) -> Array:
         """ℓ*(y, u)."""
+
+    def shrink(self, slope: Array, weights: Array) -> float:
+        """The largest c ≤ 1 that brings c · slope into the domain of Σ w ℓ*(slope / w), where rounding has left it."""
+        return 1.0
 
     def check_target(self, y: Array) -> None:  # noqa: B027 - most losses take any real y
         """Raise ValueError if y lies outside the loss's domain."""
@@ -106,10 +111,15 @@ class Absolute(Loss):
 class Huber(Loss):
     """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
 
-    name, code, task, lipschitz = "huber", codes.HUBER, "regression", 1.0
+    name, code, task, lipschitz, flat = "huber", codes.HUBER, "regression", 1.0, True
 
     def __init__(self, delta: float = 1.35) -> None:
         super().__init__(delta)
+
+    def shrink(self, slope: Array, weights: Array) -> float:
+        live = weights > 0
+        largest = float(np.max(np.abs(slope[live]) / weights[live], initial=0.0))
+        return 1.0 if largest <= self.parameter else self.parameter / largest
 
     def value(self, y: Array, f: Array) -> Array:
         r, delta = np.abs(f - y), self.parameter

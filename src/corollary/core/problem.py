@@ -60,7 +60,8 @@ class Problem:
             value = float(w @ loss.value(y, raw))
             if loss.multiclass:
                 return value, w[:, None] * loss.gradient(y, raw), None
-            return value, w * loss.gradient(y, raw), w * loss.hessian(y, raw)
+            slope = w * loss.gradient(y, raw)
+            return value, slope, self._majorant(slope, raw - y, w) if loss.flat else w * loss.hessian(y, raw)
         from corollary._compiled import losses
 
         slope = np.empty_like(raw)
@@ -68,7 +69,11 @@ class Problem:
             return float(losses.softmax_block(y, raw, w, slope)), slope, None
         curve = np.empty_like(raw)
         value = float(losses.loss_block(loss.code, loss.parameter, y, raw, w, slope, curve))
-        return value, slope, curve
+        return value, slope, self._majorant(slope, raw - y, w) if loss.flat else curve
+
+    def _majorant(self, slope: Array, residual: Array, weights: Array) -> Array:
+        """Curvature of the parabola through a point that lies above a loss with flat parts: ℓ′(r)/r, and 1 at r = 0."""
+        return np.where(residual == 0, weights, slope / np.where(residual == 0, 1.0, residual))
 
     def derivatives(self, raw: Array) -> tuple[float, Array, Array | None]:
         """``pointwise`` for all rows, on threads."""
@@ -110,7 +115,7 @@ class Problem:
 
         The caller makes Σ slope = 0 when there is an intercept. For a penalty with an l2 part every θ is feasible.
         """
-        scale = self.penalty.feasible_scale(-gradient)
+        scale = self.penalty.feasible_scale(-gradient) * self.loss.shrink(slope, self.weights)
         scaled = slope if scale == 1.0 else scale * slope
         return self.offset - self.conjugate_sum(scaled) - self.penalty.conjugate(-scale * gradient)
 

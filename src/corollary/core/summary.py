@@ -88,6 +88,15 @@ class Moments:
         return self.xx + w * np.outer(x, x), self.xy + w * np.outer(x, y), self.yy + w * y**2
 
 
+def centre_gram(H: Array, border: Array, total: float) -> None:
+    """Turn XᵀWX into its value about the weighted means, in place; constant columns become exactly zero."""
+    raw = np.diag(H).copy()
+    H -= np.outer(border, border / total)
+    constant = np.diag(H) <= 1e-12 * raw  # what is left of such a column is rounding
+    H[constant] = 0.0
+    H[:, constant] = 0.0
+
+
 @dataclass(frozen=True)
 class Triangle:
     """The triangular factor R of a block of rows A = Q R: all that least squares needs of A, without squaring it.

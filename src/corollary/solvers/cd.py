@@ -18,6 +18,7 @@ from corollary._compiled import codes
 from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
+from corollary.solvers.driver import overflow
 
 GRAM_COLUMNS = 4096  # beyond this a working set's H would outgrow a cache and then the memory
 HISTORY = 5
@@ -37,6 +38,8 @@ def minimise_quadratic(
     from corollary._compiled import cd
 
     w, gradient = w.copy(), gradient.copy()
+    if not (np.isfinite(gradient).all() and np.isfinite(np.diag(H)[: len(w)]).all()):
+        raise overflow()
     if penalty.grouped:
         return _minimise_groups(H[: len(w), : len(w)], gradient, w, penalty, tol, max_rounds)
     if penalty.separable and penalty.l1 == 0 and penalty.code == codes.ELASTIC:

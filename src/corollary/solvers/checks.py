@@ -48,7 +48,7 @@ class Point:
 class Checks:
     """All checks: those of the rows of positive weight, first kinks first, then those of l1|β|.
 
-    β = scale · x with a power of two per column, so that the columns of X · scale are of size one; ridge is l2 · scale².
+    β = scale · x with a power of two per column that makes the columns of X · scale of size one; ridge is l2 · scale².
     """
 
     problem: Problem
@@ -104,7 +104,7 @@ class Checks:
         return np.concatenate([rows, x]) if self.problem.penalty.l1 > 0 else rows
 
     def start(self, coef: Array) -> Point:
-        """The best intercept for ``coef``, and a dual point that is feasible if θ = 0 lies strictly inside the bounds."""
+        """The best intercept for ``coef``, and a dual point: θ = 0 where that is inside the bounds, else midway."""
         raw, x = self.problem.raw(coef, 0.0), coef / self.scale
         b = self._best_intercept(raw) if self.problem.fit_intercept else 0.0
         r = self.target - self.spread(raw + b, x)
@@ -112,7 +112,8 @@ class Checks:
         inside = (self.low < 0) & (self.high > 0)
         q = np.where(inside, -self.low, 0.5 * width)
         # far from the kinks if the dual point is infeasible: feasibility must not be the last thing to be reached
-        away = (0.1 if inside.all() else 100.0) * (float(np.abs(r).mean()) or 1.0)
+        size = (0.1 if inside.all() else 100.0) * (float(np.abs(r).mean()) or 1.0)
+        away = size * float(width[: self.count].mean()) / width
         return Point(x, b, np.maximum(r, 0.0) + away, np.maximum(-r, 0.0) + away, width - q, q)
 
     def _best_intercept(self, raw: Array) -> float:
@@ -128,7 +129,7 @@ class Checks:
         return np.where(point.q < point.p, self.low + point.q, self.high - point.p)
 
     def feasible(self, point: Point, system: System) -> Array:
-        """A θ per row near the iterate's, in its box, balanced if there is an intercept; orthogonal to X if unpenalised."""
+        """A θ per row near the iterate's, in its box, balanced for an intercept, orthogonal to X if unpenalised."""
         theta = self.theta(point)
         rows = self.by_row(theta)
         pull = self.by_column(theta) - self.ridge * point.x

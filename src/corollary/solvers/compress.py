@@ -56,7 +56,7 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compresse
     factor, pivots, rank, _ = lapack.dpstrf(unit, tol=1e-15)
     order = pivots - 1
     upper = np.triu(factor)[:rank]
-    if rank < live.sum() or (rank and abs(upper[0, 0]) > WORST_CONDITION * abs(upper[rank - 1, rank - 1])):
+    if rank == 0 or rank < live.sum() or abs(upper[0, 0]) > WORST_CONDITION * abs(upper[rank - 1, rank - 1]):
         return None
     R = np.empty((rank, len(xx)), order="F")
     R[:, order] = upper * scale[order]

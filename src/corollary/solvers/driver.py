@@ -118,6 +118,7 @@ def _loop(
     history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
     status, iteration = Status.MAX_ITER, 0
     state = solver.init(problem, start)
+    _check_finite(state)
     best, best_gap = state, np.inf
     try:
         while True:
@@ -140,10 +141,10 @@ def _loop(
             if iteration == max_iter:
                 break
             state = solver.step(problem, state, tol)
+            _check_finite(state)
             iteration += 1
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    _check_finite(best, problem)
     evidence = Evidence(
         status=status,
         certificate=Certificate(solver.certificate_name(problem), float(best_gap), tol),
@@ -160,10 +161,14 @@ def _same(state: State) -> State:
     return state
 
 
-def _check_finite(state: State, problem: Problem) -> None:
-    if np.isfinite(state.objective) and np.isfinite(state.coef).all():
-        return
-    raise ValueError(
-        f"The objective is not finite ({state.objective}): squares of the data overflow float64. "
-        "Rescale the columns of X, or y, to magnitudes below 1e100 (StandardScaler does)."
+def _check_finite(state: State) -> None:
+    if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
+        raise overflow()
+
+
+def overflow() -> ValueError:
+    """What to say when numbers leave the range of float64."""
+    return ValueError(
+        "The objective is not finite: squares of the data overflow float64. Rescale the columns of X, or y, to "
+        "magnitudes below 1e100 (StandardScaler does)."
     )

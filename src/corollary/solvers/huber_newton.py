@@ -32,7 +32,8 @@ class HuberNewton(Solver):
         """F at β = 0 with the best scale for squared residuals: 2 Σ s · (root mean square of y)."""
         w, y = problem.weights, problem.y
         centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
-        return 2 * float(np.sqrt((w @ centred**2) * w.sum()))
+        spread = 2 * float(np.sqrt((w @ centred**2) * w.sum()))
+        return max(spread, float(w.sum() * np.abs(y).max(initial=0.0)))  # of a constant y nothing else is left
 
     def trivial_dual(self, problem: Problem) -> float:
         return 0.0

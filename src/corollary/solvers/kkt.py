@@ -1,11 +1,13 @@
-"""The linear system inside the interior point method: a weighted Gram matrix plus a diagonal, bordered by the intercept.
+"""The linear system of the interior point method: a weighted Gram matrix plus a diagonal, bordered by the intercept.
 
 For weights w > 0 on the rows, find x, b and z such that
 
     X x + b + dz / w = miss,      diagonal · x − Xᵀ(z + dz) = pull,      Σ (z + dz) = total (if there is an intercept).
 
-Eliminating dz leaves (Xᵀ w X + diagonal) x = …, factored d × d; eliminating x leaves an n × n matrix, for d > n.
-Columns are scaled by powers of two, matrices are equilibrated, and solutions refined: w spans many powers of ten.
+Small systems are factored whole. Otherwise eliminating dz leaves (Xᵀ w X + diagonal) x = …, factored d × d, and
+eliminating x an n × n matrix, for d > n. Both lose digits if as many rows have huge weights as there are columns, that
+is, in nearly exact fits with n ≈ d; the whole does not. Columns are scaled by powers of two, matrices equilibrated, and
+solutions refined: w spans many powers of ten.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 
+WHOLE = 500  # rows and columns together, up to which the system is factored whole
 LIMIT = 5000  # side of the matrix beyond which it may not be larger than X itself
 CORRECTIONS = 4  # refinements at most; one is enough unless the matrix is nearly singular
 ENOUGH = 1e-12  # relative residual at which refinement stops
@@ -36,8 +39,10 @@ class System(ABC):
 
 
 def newton_system(problem: Problem, scale: Array, w: Array, diagonal: Array) -> System:
-    """The cheaper of the two forms; ``diagonal`` belongs to the scaled columns X · scale."""
+    """The form that suits the shape; ``diagonal`` belongs to the scaled columns X · scale."""
     rows, columns = problem.design.shape
+    if rows + columns <= WHOLE:
+        return _Whole(problem, scale, w, diagonal)
     wide = columns > rows and bool((diagonal > 0).all())
     return _ByRows(problem, scale, w, diagonal) if wide else _ByColumns(problem, scale, w, diagonal)
 
@@ -49,10 +54,45 @@ def check_size(problem: Problem) -> None:
     if side <= LIMIT or (side <= n and not problem.design.is_sparse):
         return
     raise ValueError(
-        f"The interior point method would factor a {side:,} × {side:,} matrix ({8 * side**2 / 2**30:.1f} GiB, and as much "
-        f"again while it works) in every iteration, for X of shape {n:,} × {d:,}. Keep fewer columns (select, hash or "
-        "reduce them), or use a smooth loss: 'huber' instead of 'absolute', 'squared_hinge' instead of 'hinge'."
+        f"The interior point method would factor a {side:,} × {side:,} matrix ({8 * side**2 / 2**30:.1f} GiB, and "
+        f"as much again while it works) in every iteration, for X of shape {n:,} × {d:,}. Keep fewer columns (select, "
+        "hash or reduce them), or use a smooth loss: 'huber' instead of 'absolute', 'squared_hinge' instead of 'hinge'."
     )
+
+
+class _Whole(System):
+    """All of x, b and dz at once, by an LU factorisation."""
+
+    def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:
+        from scipy.linalg import lu_factor
+
+        n, border = len(w), int(problem.fit_intercept)
+        self.A = np.hstack([problem.design.block(0, n) * scale, np.ones((n, border))])
+        self.w, self.diagonal = w, np.append(diagonal, np.zeros(border))
+        typical = np.exp(np.log(w).mean())
+        of_rows, of_columns = np.sqrt(np.minimum(typical, w)), 1.0 / np.sqrt(np.maximum(typical, self.diagonal))
+        self.root = np.concatenate([of_columns, of_rows])
+        matrix = np.block([[np.diag(self.diagonal), -self.A.T], [self.A, np.diag(1.0 / w)]])
+        matrix *= self.root[:, None] * self.root
+        if not (diagonal > 0).all():  # columns may be dependent
+            matrix[np.diag_indices(len(self.diagonal))] += 1e-14
+        self.factor = lu_factor(matrix, overwrite_a=True, check_finite=False)
+
+    def solve(self, miss: Array, z: Array, pull: Array, total: float) -> tuple[Array, float, Array]:
+        from scipy.linalg import lu_solve
+
+        d, columns = len(pull), len(self.diagonal)
+        pull = np.append(pull, np.full(columns - d, -total))
+        x, dz, last = np.zeros(columns), np.zeros(len(z)), np.inf
+        for _ in range(CORRECTIONS):
+            left = np.append(pull - self.diagonal * x + self.A.T @ (z + dz), miss - self.A @ x - dz / self.w)
+            size = float(np.abs(self.root * left).max())
+            if not size < last:
+                break
+            last = size
+            move = self.root * lu_solve(self.factor, self.root * left, check_finite=False)
+            x, dz = x + move[:columns], dz + move[columns:]
+        return x[:d], float(x[d:].sum()), z + dz
 
 
 class _ByColumns(System):
@@ -61,7 +101,7 @@ class _ByColumns(System):
     def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:
         self.design, self.scale, self.w, self.diagonal = problem.design, scale, w, diagonal
         if problem.fit_intercept:
-            moments = self.design.moments(np.empty((len(w), 0)), w)
+            moments = self.design.moments(np.empty((len(w), 0)), w, self.design.column_means(w))
             self.weight, self.mean, gram = moments.weight, scale * moments.mean_x, moments.xx
             removed = self.weight * self.mean**2
         else:
@@ -132,11 +172,13 @@ def _cholesky(matrix: Array, removed: Any) -> tuple[Array, Callable[[Array], Arr
     diagonal = np.maximum(np.diagonal(matrix), 1e-15 * removed) + np.finfo(float).tiny
     root = 1.0 / np.sqrt(diagonal)
     unit = matrix * root[:, None] * root
-    for extra in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
+    for extra in 10.0 ** np.arange(-14, 5, 2):
         unit[np.diag_indices_from(unit)] = 1.0 + extra
         try:
             factor = cho_factor(unit, lower=True, check_finite=False)
         except LinAlgError:
             continue
-        return root, lambda g: root * cho_solve(factor, root * g, check_finite=False)
-    return root, lambda g: np.full_like(g, np.nan)
+        break
+    else:
+        return root, lambda g: np.full_like(g, np.nan)
+    return root, lambda g: root * cho_solve(factor, root * g, check_finite=False)

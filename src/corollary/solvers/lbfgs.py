@@ -18,8 +18,9 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from corollary.core.problem import Problem
+from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.driver import Need, Solver, State, solve
+from corollary.solvers.driver import Need, Solver, State, overflow, solve
 from corollary.solvers.models import FULL_BLOCK, class_hessian
 from corollary.solvers.newton import SAMPLE_ROWS, THINNING, thinned
 
@@ -173,7 +174,7 @@ def _by_gram(problem: Problem) -> Precondition:
     total = level * float(problem.weights.sum())
     H, border = level * design.gram(problem.weights), level * design.rmatvec(problem.weights)
     if free:
-        H -= np.outer(border, border / total)
+        centre_gram(H, border, total)
     H[np.diag_indices_from(H)] += problem.penalty.l2
     scale, factor = _factor(H)
 
@@ -213,8 +214,10 @@ def _by_class_hessian(problem: Problem, state: State, *, every: int) -> Precondi
 
 def _factor(H: Array) -> tuple[Array, Any]:
     """Cholesky of H scaled to a unit diagonal, with a whisper of ridge: intercepts of classes share a null space."""
-    scale = 1 / np.sqrt(np.maximum(np.diag(H), 1e-300))
+    scale = 1 / np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
     unit = H * scale * scale[:, None]
+    if not np.isfinite(unit).all():
+        raise overflow()
     ridge = 1e-10
     while True:
         try:

@@ -15,6 +15,7 @@ import numpy as np
 from corollary.core.design import Design
 from corollary.core.parallel import block_rows, sum_blocks
 from corollary.core.problem import Problem
+from corollary.core.summary import centre_gram
 from corollary.core.types import Array
 
 FULL_BLOCK = 1500  # coefficients of all classes together, up to which their coupling is kept
@@ -56,7 +57,7 @@ def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, 
         return Model(gradient, [(slice(None), H)], 0.0, 0.0, 0.0, 0.0 * border, 0.0)
     gradient -= border * (pull / total)
     if hessian:
-        H -= np.outer(border, border / total)
+        centre_gram(H, border, total)
     return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), pull, border, 1 / total)
 
 

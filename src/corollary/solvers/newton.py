@@ -19,8 +19,9 @@ from scipy.linalg import cho_factor, cho_solve
 
 from corollary.core.design import Pass
 from corollary.core.problem import Problem
+from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.driver import Need, Solver, State, solve
+from corollary.solvers.driver import Need, Solver, State, overflow, solve
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
@@ -83,6 +84,8 @@ class Newton(Solver):
             return state if fresh else self._evaluate(problem, state, hessian=True)
         new.dual = max(new.dual, state.dual)
         new.memory["chord"] = True
+        if problem.loss.flat:
+            new.memory["exact"] = length == 1.0 and state.objective - new.objective <= 1e-3 * abs(new.objective)
         slow = shrinkage > CONTRACTION or length < 1.0
         if slow and new.memory["estimate"] > 0.1 * tol * abs(new.objective):
             new = self._evaluate(problem, new, hessian=True)
@@ -95,8 +98,12 @@ class Newton(Solver):
         memory["slope"] = slope = np.empty(problem.design.shape[0])
         curves = np.empty(problem.design.shape[0]) if hessian else None
 
+        exact = problem.loss.flat and memory.get("exact", False)
+
         def record(start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
             value, first, second = problem.pointwise(start, stop, raw)
+            if exact:  # close to the optimum the true curvature, zero on the flat parts, converges faster
+                second = problem.weights[start:stop] * problem.loss.hessian(problem.y[start:stop], raw)
             slope[start:stop] = first
             if curves is not None:
                 assert second is not None
@@ -121,11 +128,13 @@ class Newton(Solver):
         assert swept.gram is not None
         assert swept.gram_border is not None
         H = swept.gram
-        H[np.diag_indices_from(H)] += problem.penalty.l2
         total, border = swept.gram_sum, swept.gram_border
         if problem.fit_intercept and total > 0:
-            H -= np.outer(border, border / total)
+            centre_gram(H, border, total)
+        H[np.diag_indices_from(H)] += problem.penalty.l2
         memory["border"], memory["total"] = border, total
+        if not np.isfinite(H).all():
+            raise overflow()
         diagonal = np.maximum(np.diag(H), 0.0)
         scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         H *= scale

@@ -48,7 +48,7 @@ class ProxNewton(Solver):
         if problem.loss.multiclass and problem.penalty.grouped:
             raise ValueError(
                 f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups are "
-                "of columns, and this loss has one coefficient per column and class. Use a two-class loss, one-vs-rest."
+                "of columns, and this loss has a coefficient per column and class. Use a two-class loss, one-vs-rest."
             )
 
     def init(self, problem: Problem, start: State) -> State:
@@ -143,7 +143,7 @@ class ProxNewton(Solver):
         value, slope = memory["value"], memory["unbalanced"]
         curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
         now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
-        forcing = 0.25 if now > penalty.l1 else min(0.1, np.sqrt(now / penalty.l1))
+        forcing = min(0.1, np.sqrt(now / penalty.l1))
         w = state.coef[wanted]
         target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
         step = np.zeros_like(state.coef)

@@ -1,0 +1,7 @@
+"""The linear family: least squares, lasso, logistic and softmax regression."""
+
+from __future__ import annotations
+
+from benchmarks.linear import lasso, least_squares, logistic, text
+
+WORKLOADS = (*least_squares.WORKLOADS, *lasso.WORKLOADS, *logistic.WORKLOADS, *text.WORKLOADS)

@@ -1,0 +1,69 @@
+"""Tables on the terminal (rich) and as a page of the documentation (Markdown)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+from rich.console import Console
+from rich.table import Table as RichTable
+
+from benchmarks.results import Record
+from benchmarks.table import Table, tables
+
+HEADINGS = {
+    "linear": "Linear models",
+    "accuracy": "Accuracy: right digits of least squares",
+    "startup": "Start-up",
+}
+
+HEAD = """# Benchmarks
+
+Written by `make bench` (`python -m benchmarks --write docs/benchmarks.md`); do not edit. One workload is measured again
+with `python -m benchmarks FAMILY --only NAME --write docs/benchmarks.md`; the other figures stay, in `benchmarks.json`
+beside this page. The peers come with `pip install -e '.[bench]'`; one that is not installed is listed as such.
+
+- **Equal quality.** Every answer is put into the same objective (or duality gap) by the benchmark. Each candidate runs
+  at the loosest tolerance that satisfies the rule of the workload; one that cannot satisfy it "did not reach" and does
+  not count as best peer, however fast. *Quality* is the excess over the best value known, or the gap itself.
+- **Time.** All candidates run in one process on the same arrays with their default number of threads, in turn, after a
+  warm-up; the least time counts. *Ratio* is the best peer's time over ours: above 1 we are faster.
+- **Memory.** The peak of one fit beyond the data, in a process of its own, after a warm-up on small data; in brackets
+  as a share of X.
+- A bar that is not met says **LOSS**. Losses are not left out.
+"""
+
+
+def show(console: Console, found: Sequence[Table]) -> None:
+    """Print tables on the terminal."""
+    for table in found:
+        drawn = RichTable(title=table.title or None, title_justify="left", header_style="bold")
+        for number, heading in enumerate(table.header):
+            drawn.add_column(heading, overflow="fold", no_wrap=number == 0)
+        for row in table.rows:
+            lost = any(cell.startswith("LOSS") for cell in row)
+            drawn.add_row(*row, style="red" if lost else None)
+        console.print(drawn)
+
+
+def _markdown(table: Table) -> str:
+    def line(cells: Sequence[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    def emphasised(cell: str) -> str:
+        return f"**{cell}**" if cell.startswith("LOSS") else cell
+
+    rule = "|" + "---|" * len(table.header)
+    rows = [line([emphasised(cell) for cell in row]) for row in table.rows]
+    return "\n".join([f"### {table.title}", "", line(table.header), rule, *rows, ""])
+
+
+def page(machine: Mapping[str, str], records: Sequence[Record]) -> str:
+    """The whole page: how it was measured, on what, and the tables of every family."""
+    latest = max((record.date for record in records), default="never")
+    facts = [f"| {name} | {value} |" for name, value in machine.items()]
+    parts = [HEAD, "## Machine", "", "| | |", "|---|---|", f"| latest measurement | {latest} |", *facts, ""]
+    for family, group in groupby(records, key=lambda record: record.family):
+        parts += [f"## {HEADINGS.get(family, family.capitalize())}", ""]
+        parts += [_markdown(table) for table in tables(list(group))]
+    return "\n".join(parts).rstrip() + "\n"

@@ -1,0 +1,131 @@
+"""The loss kernels against their NumPy twins where it is delicate: kinks, edges of domains, weight zero, extremes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corollary._compiled import losses as compiled
+from corollary.core.design import as_design
+from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile, SoftmaxLoss
+from corollary.core.penalty import NoPenalty
+from corollary.core.problem import SMALL, Problem
+
+ONE_COLUMN = [cls() for name, cls in LOSSES.items() if name != "softmax"]
+ONE_COLUMN += [Huber(0.3), Quantile(0.9), EpsilonInsensitive(0.0)]
+IDS = [f"{loss.name}({loss.parameter:g})" for loss in ONE_COLUMN]
+
+
+def targets(loss: Loss) -> np.ndarray:
+    if loss.task == "classification":
+        return np.array([-1.0, 1.0])
+    return np.array([0.0, 1.0, 4.0]) if loss.name == "poisson" else np.array([-2.5, 0.0, 1.0])
+
+
+def pairs(loss: Loss, values: list[float]) -> tuple[np.ndarray, np.ndarray]:
+    y, f = np.meshgrid(targets(loss), values)
+    return y.ravel(), f.ravel()
+
+
+@pytest.mark.parametrize("loss", ONE_COLUMN, ids=IDS)
+def test_values_and_slopes_at_kinks(loss: Loss) -> None:
+    y, f = pairs(loss, [-1.0, 0.0, 1.0])
+    f = np.concatenate([f, y, y + loss.parameter, y - loss.parameter])  # on the kinks themselves
+    y = np.tile(y, 4)
+    slope, curve, one = np.empty_like(f), np.empty_like(f), np.ones_like(f)
+    total = compiled.loss_block(loss.code, loss.parameter, y, f, one, slope, curve)
+    assert total == pytest.approx(loss.value(y, f).sum(), rel=1e-13)
+    np.testing.assert_allclose(slope, loss.gradient(y, f), rtol=1e-13, atol=1e-15)
+    np.testing.assert_allclose(curve, loss.hessian(y, f), rtol=1e-13, atol=1e-15)
+
+
+@pytest.mark.parametrize("loss", ONE_COLUMN, ids=IDS)
+def test_the_twins_agree_on_what_lies_outside_the_domain(loss: Loss) -> None:
+    edges = [0.0, 1.0, -1.0, loss.parameter, -loss.parameter, 1 - loss.parameter, -4.0]
+    near = [edge + step for edge in edges for step in (0.0, 1e-14, -1e-14, 1e-9, -1e-9, 0.25, -0.25)]
+    y, u = pairs(loss, near)
+    plain = loss.conjugate(y, u)
+    one = np.ones(1)
+    kernel = [
+        compiled.conjugate_block(loss.code, loss.parameter, y[i : i + 1], u[i : i + 1], one) for i in range(len(u))
+    ]
+    np.testing.assert_allclose(kernel, plain, rtol=1e-12, atol=1e-14)  # inf must meet inf
+    if loss.name != "squared":
+        assert np.isinf(plain).any()
+    assert np.isfinite(plain).any()
+
+
+@pytest.mark.parametrize("loss", ONE_COLUMN, ids=IDS)
+def test_the_conjugate_is_convex_and_bounds_every_line(loss: Loss) -> None:
+    """u f − ℓ(y, f) ≤ ℓ*(y, u) everywhere, and the gradients of ℓ lie in the domain of ℓ*."""
+    y, f = pairs(loss, list(np.linspace(-3, 3, 13)))
+    u = loss.gradient(y, f)
+    assert np.isfinite(loss.conjugate(y, u)).all()
+    middle = loss.conjugate(y, 0.5 * (u + loss.gradient(y, f + 1)))
+    assert (middle <= 0.5 * (loss.conjugate(y, u) + loss.conjugate(y, loss.gradient(y, f + 1))) + 1e-12).all()
+    for other in np.linspace(-5, 5, 11):
+        assert (u * other - loss.value(y, np.full_like(y, other)) <= loss.conjugate(y, u) + 1e-10).all()
+
+
+@pytest.mark.parametrize("loss", ONE_COLUMN, ids=IDS)
+def test_rows_of_weight_zero_cost_nothing_and_may_have_no_dual(loss: Loss) -> None:
+    y, f = pairs(loss, [-0.5, 0.5])
+    w = np.zeros_like(y)
+    slope, curve = np.empty_like(f), np.empty_like(f)
+    assert compiled.loss_block(loss.code, loss.parameter, y, f, w, slope, curve) == 0.0
+    assert not slope.any()
+    assert not curve.any()
+    assert compiled.conjugate_block(loss.code, loss.parameter, y, slope, w) == 0.0
+    slope[1] = 0.1
+    assert compiled.conjugate_block(loss.code, loss.parameter, y, slope, w) == np.inf
+
+
+def test_logistic_keeps_its_digits_far_from_zero() -> None:
+    loss, slope, curve = LOSSES["logistic"](), np.empty(4), np.empty(4)
+    y, f = np.array([1.0, 1.0, -1.0, -1.0]), np.array([40.0, -40.0, 700.0, -700.0])
+    compiled.loss_block(loss.code, 0.0, y, f, np.ones(4), slope, curve)
+    np.testing.assert_allclose(slope, [-np.exp(-40), -1.0, 1.0, np.exp(-700)], rtol=1e-15)
+    np.testing.assert_allclose(curve, [np.exp(-40), np.exp(-40), np.exp(-700), np.exp(-700)], rtol=1e-15)
+
+
+def test_softmax_outside_the_simplex_and_without_weight() -> None:
+    y, loss = np.array([0, 2]), SoftmaxLoss()
+    edge = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, -0.5]])  # probabilities with zeros in them are allowed
+    assert compiled.softmax_conjugate_block(y, edge, np.ones(2)) == pytest.approx(np.log(0.5), rel=1e-14)
+    np.testing.assert_allclose(loss.conjugate(y, edge), [0.0, np.log(0.5)], atol=1e-15)
+    for outside in ([[0.1, -0.2, 0.1], [0, 0, 0]], [[0.1, 0.0, 0.0], [0, 0, 0]], [[-1.2, 0.6, 0.6], [0, 0, 0]]):
+        dual = np.array(outside, dtype=float)
+        assert compiled.softmax_conjugate_block(y, dual, np.ones(2)) == np.inf
+        assert np.isinf(loss.conjugate(y, dual)).any()
+    assert compiled.softmax_conjugate_block(y, edge, np.zeros(2)) == np.inf
+    assert compiled.softmax_conjugate_block(y, 0 * edge, np.zeros(2)) == 0.0
+    slope = np.empty((2, 3))
+    huge = np.array([[1e4, 0.0, -1e4], [0.0, 0.0, 0.0]])
+    assert compiled.softmax_block(y, huge, np.ones(2), slope) == pytest.approx(np.log(3.0), rel=1e-14)
+    np.testing.assert_allclose(slope[0], 0.0, atol=1e-300)
+
+
+@pytest.mark.parametrize("loss", [*ONE_COLUMN, SoftmaxLoss()], ids=[*IDS, "softmax"])
+def test_small_and_large_problems_take_different_roads_to_one_value(loss: Loss) -> None:
+    """Few rows are evaluated by NumPy, many by kernels; repeating the rows must multiply every sum."""
+    rng = np.random.default_rng(0)
+    n, times = 64, 2 * SMALL // 64
+    k = (3,) if loss.multiclass else ()
+    f = rng.standard_normal((n, *k))
+    y = rng.integers(0, 3, n) if loss.multiclass else rng.choice(targets(loss), n)
+    w = rng.random(n) * (rng.random(n) < 0.8)
+
+    def problem(rows: int) -> Problem:
+        X = np.zeros((n * rows, 1))
+        return Problem(as_design(X), np.tile(y, rows), np.tile(w, rows), loss, NoPenalty(), n_classes=3 if k else 0)
+
+    small, large = problem(1), problem(times)
+    value, slope, curve = small.derivatives(f)
+    many_value, many_slope, many_curve = large.derivatives(np.tile(f, (times, *[1 for _ in k])))
+    assert many_value == pytest.approx(times * value, rel=1e-12)
+    np.testing.assert_allclose(many_slope[:n], slope, rtol=1e-12, atol=1e-15)
+    assert (curve is None) == (many_curve is None)
+    assert large.conjugate_sum(many_slope) == pytest.approx(times * small.conjugate_sum(slope), rel=1e-11, abs=1e-11)
+    spoiled = slope.copy()
+    spoiled[w == 0] = 0.1  # a dual variable where there is no row
+    assert small.conjugate_sum(spoiled) == np.inf

@@ -1,0 +1,11 @@
+"""What all tests share. This file is read before anything imports SciPy."""
+
+from __future__ import annotations
+
+import os
+
+import matplotlib
+
+# scikit-learn runs its array-API check only if SciPy was told of it before its first import
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+matplotlib.use("Agg")

@@ -1,0 +1,102 @@
+"""How estimator classes are written: constructors, limits, documentation, scikit-learn's names."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import textwrap
+from typing import Any
+
+import pytest
+
+from corollary.base import Estimator
+from corollary.registry import ESTIMATORS, TRANSFORMERS
+
+NAMES = sorted(ESTIMATORS)
+
+# parameters of scikit-learn's classes that ours lack, and why
+LEFT_OUT = {
+    "penalty": "deprecated there",
+    "dual": "there is no dual solver to ask for",
+    "intercept_scaling": "the intercept is never penalised",
+    "verbose": "callbacks show progress",
+    "refit": "the choice is always refitted",
+    "use_legacy_attributes": "there is no legacy",
+}
+# parameters whose default differs, and why
+OTHER_DEFAULT = {
+    "tol": "it is a relative duality gap",
+    "solver": "'auto' chooses",
+    "max_iter": "it is a limit, not a budget",
+    "scoring": "log-loss judges probabilities",
+    "l1_ratios": "the default there is a warning",
+}
+
+
+def load(name: str) -> Any:
+    return ESTIMATORS[name].load()
+
+
+def parameters(cls: Any) -> dict[str, Any]:
+    return {name: each.default for name, each in inspect.signature(cls).parameters.items()}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_init_only_assigns(name: str) -> None:
+    tree = ast.parse(textwrap.dedent(inspect.getsource(load(name).__init__)))
+    function = tree.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    assigned = [ast.unparse(statement) for statement in function.body]
+    assert sorted(assigned) == sorted(f"self.{each} = {each}" for each in parameters(load(name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_parameter_has_a_limit_that_allows_its_default(name: str) -> None:
+    cls = load(name)
+    assert issubclass(cls, Estimator)
+    assert set(cls.limits) == set(parameters(cls))
+    for parameter, default in parameters(cls).items():
+        assert cls.limits[parameter].accepts(default), parameter
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_documentation(name: str) -> None:
+    """An example, and every parameter explained here or in the class that the text refers to."""
+    cls = load(name)
+    own = inspect.getdoc(cls) or ""
+    assert ">>> " in own
+    assert f"import {name}" in own
+    referred = [ESTIMATORS[each].load().__doc__ or "" for each in re.findall(r":class:`(\w+)`", own)]
+    text = " ".join([own, *referred])
+    for word in ("Parameters", "Attributes", "evidence"):
+        assert word in text
+    for parameter in parameters(cls):
+        assert re.search(rf"\b{parameter}\b", text), parameter
+    for method, function in inspect.getmembers(cls, inspect.isfunction):
+        if not method.startswith("_") and function.__module__.startswith("corollary"):
+            assert inspect.getdoc(function), method
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_parameters_are_those_of_scikit_learn(name: str) -> None:
+    theirs = getattr(importlib.import_module("sklearn.linear_model"), name, None)
+    if theirs is None:  # not everything in the canon is there
+        return
+    ours, original = parameters(load(name)), parameters(theirs)
+    assert set(ours) <= set(original)
+    assert set(original) - set(ours) <= set(LEFT_OUT)
+    for parameter, default in ours.items():
+        if parameter not in OTHER_DEFAULT:
+            assert default == original[parameter], parameter
+
+
+def test_the_registry_has_all_estimators() -> None:
+    """Nothing public lies around unregistered."""
+    modules = {importlib.import_module(f"corollary.{entry.module}") for entry in ESTIMATORS.values()}
+    for module in modules:
+        for name, cls in inspect.getmembers(module, inspect.isclass):
+            concrete = issubclass(cls, Estimator) and "limits" in vars(cls)
+            if concrete and not name.startswith("_"):
+                assert name in ESTIMATORS or name in TRANSFORMERS or cls is Estimator

@@ -1,0 +1,145 @@
+"""Any loss with any penalty."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import is_classifier, is_regressor
+from sklearn.datasets import load_diabetes, load_iris
+
+from corollary import Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge
+from corollary.core.loss import LOSSES
+
+X, Y = load_diabetes(return_X_y=True)
+IRIS = load_iris(return_X_y=True)
+PENALTIES = ["none", "l1", "l2", "elastic_net", "l0", "group"]
+
+
+def target(loss: str) -> Any:
+    if LOSSES[loss].task == "classification":
+        return np.where(np.median(Y) < Y, "high", "low")
+    return Y
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_pair_is_solved_or_refused_with_a_reason(loss: str, penalty: str) -> None:
+    model = LinearModel(loss, penalty, alpha=0.01)
+    y = target(loss) if loss != "squared" else Y
+    try:
+        model.fit(X, y)
+    except ValueError as refusal:
+        assert LOSSES[loss].piecewise_linear or loss == "softmax", refusal  # noqa: PT017 - either outcome is fine
+        assert penalty in str(refusal)  # noqa: PT017
+        return
+    assert model.evidence_.holds, str(model.evidence_)
+    assert is_classifier(model) == (LOSSES[loss].task == "classification")
+    assert is_regressor(model) != is_classifier(model)
+    assert model.score(X, y) > -0.7  # a quantile or a median is not a mean, but never far worse
+
+
+def test_probabilities_where_the_loss_has_them() -> None:
+    y = target("logistic")
+    for loss in LOSSES:
+        model = LinearModel(loss)
+        assert hasattr(model, "predict_proba") == (loss in ("logistic", "softmax", "exponential"))
+        assert hasattr(model, "decision_function") == (LOSSES[loss].task == "classification")
+    logistic, softmax = (LinearModel(loss, "none", tol=1e-12).fit(X, y) for loss in ("logistic", "softmax"))
+    np.testing.assert_allclose(logistic.predict_proba(X), softmax.predict_proba(X), atol=1e-5)
+    assert softmax.coef_.shape == (1, X.shape[1])
+
+
+def test_exponential_loss_estimates_half_the_log_odds() -> None:
+    """Without columns that help, the best constant is half the log-odds, and its probabilities are the frequencies."""
+    y = np.repeat([0, 1], [30, 10])
+    model = LinearModel("exponential", alpha=1.0, tol=1e-12).fit(np.zeros((40, 1)), y)
+    assert model.intercept_[0] == pytest.approx(0.5 * np.log(10 / 30), rel=1e-4)
+    np.testing.assert_allclose(model.predict_proba(np.zeros((1, 1))), [[0.75, 0.25]], atol=1e-4)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge", "exponential"])
+def test_one_against_the_rest(loss: str) -> None:
+    A, y = IRIS
+    model = LinearModel(loss, alpha=0.01).fit(A, y)
+    assert model.coef_.shape == (3, 4)
+    for c in range(3):
+        alone = LinearModel(loss, alpha=0.01).fit(A, y == c)
+        np.testing.assert_allclose(model.coef_[c], alone.coef_[0], atol=1e-3)
+
+
+def test_named_models_are_special_cases() -> None:
+    n = len(Y)
+    pairs = [
+        (LinearModel(penalty="l1", alpha=0.3), Lasso(0.3)),
+        (LinearModel(penalty="l2", alpha=0.01), Ridge(0.01 * n)),
+        (LinearModel(penalty="none"), LinearRegression()),
+        (LinearModel(penalty="l2", alpha=0.0), LinearRegression()),
+    ]
+    for general, named in pairs:
+        np.testing.assert_allclose(general.fit(X, Y).coef_, named.fit(X, Y).coef_, rtol=1e-4, atol=1e-6)
+    general = LinearModel("logistic", alpha=0.1, tol=1e-11).fit(X, target("logistic"))
+    named = LogisticRegression(C=1 / (0.1 * n), tol=1e-11).fit(X, target("logistic"))
+    np.testing.assert_allclose(general.coef_, named.coef_, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("quantile", [0.1, 0.5, 0.9])
+def test_a_quantile_has_that_many_rows_below_it(quantile: float) -> None:
+    model = LinearModel("quantile", "none", quantile=quantile).fit(X, Y)
+    below, at = (model.predict(X) - Y > 1e-4).mean(), (np.abs(model.predict(X) - Y) <= 1e-4).mean()
+    assert below <= 1 - quantile + at + 1e-9 or below + at >= quantile
+    assert abs((model.predict(X) >= Y - 1e-4).mean() - quantile) <= 12 / len(Y)
+
+
+def test_tube_of_no_loss() -> None:
+    model = LinearModel("epsilon_insensitive", alpha=1e-6, epsilon=1000.0).fit(X, Y)
+    assert not np.abs(model.coef_).max() > 1e-3
+    assert np.abs(Y - model.predict(X)).max() <= 1000.0
+
+
+def test_poisson_predicts_means() -> None:
+    model = LinearModel("poisson", "none", tol=1e-12).fit(X, Y)
+    assert (model.predict(X) > 0).all()
+    assert model.predict(X).sum() == pytest.approx(Y.sum())  # the likelihood equation of the intercept
+    with pytest.raises(ValueError, match="1 negative values"):
+        model.fit(X, np.append(Y[:-1], -1.0))
+
+
+def test_groups_enter_and_leave_together() -> None:
+    groups = np.arange(10) // 2
+    model = LinearModel(penalty="group", groups=groups, alpha=0.8).fit(X, Y)
+    zero = (model.coef_ == 0).reshape(5, 2)
+    assert (zero.all(axis=1) | ~zero.any(axis=1)).all()
+    assert 0 < zero.sum() < 10
+    with pytest.raises(ValueError, match=r"one entry per column of X \(10\), but its shape is \(3,\)"):
+        LinearModel(penalty="group", groups=[0, 1, 2]).fit(X, Y)
+
+
+def test_groups_of_one_column_are_the_lasso() -> None:
+    grouped = LinearModel(penalty="group", alpha=0.3, tol=1e-12).fit(X, Y)
+    np.testing.assert_allclose(grouped.coef_, Lasso(0.3, tol=1e-12).fit(X, Y).coef_, rtol=1e-5, atol=1e-5)
+
+
+def test_separable_classes_without_a_penalty() -> None:
+    """Margin losses reach zero; the others go on falling, and say so."""
+    A, y = np.linspace(-1, 1, 20)[:, None] * 5, np.repeat([0, 1], 10)
+    for loss in ("hinge", "squared_hinge", "logistic", "exponential", "softmax"):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            model = LinearModel(loss, "none").fit(A, y)
+        assert np.isfinite(model.coef_).all(), loss
+        np.testing.assert_array_equal(model.predict(A), y)
+        assert model.evidence_.holds or caught
+
+
+def test_rank_deficient_without_a_penalty() -> None:
+    """Weights are repetitions even where the answer is not unique."""
+    rng = np.random.default_rng(0)
+    A, b = rng.normal(size=(8, 12)), rng.normal(size=8)
+    counts = np.array([1, 2, 0, 1, 3, 1, 1, 2])
+    rows = np.repeat(np.arange(8), counts)
+    weighted = LinearModel(penalty="none").fit(A, b, sample_weight=counts)
+    repeated = LinearModel(penalty="none").fit(A[rows], b[rows])
+    np.testing.assert_allclose(weighted.predict(A), repeated.predict(A), atol=1e-6)

@@ -1,0 +1,117 @@
+"""Time budgets, early stopping and logs, by themselves (on every estimator: ``contract/test_stopping.py``)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.callback import ScoringMonitor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from corollary import EarlyStopping, JSONLog, LogisticRegression, LogisticRegressionCV, Status, TimeBudget
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 6))
+Y = (X @ RNG.normal(size=6) + RNG.normal(size=200) > 0).astype(int)
+
+
+def model(**options: Any) -> LogisticRegression:
+    return LogisticRegression(**{"solver": "lbfgs", "C": 100.0} | options)
+
+
+def test_a_generous_budget_changes_nothing() -> None:
+    free, timed = model().fit(X, Y), model().set_callbacks(TimeBudget(3600)).fit(X, Y)
+    np.testing.assert_array_equal(free.coef_, timed.coef_)
+    assert timed.evidence_.status is Status.CONVERGED
+
+
+def test_a_budget_can_be_used_again() -> None:
+    budget = TimeBudget(1e-9)
+    for _ in range(2):
+        with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
+            fitted = model().set_callbacks(budget).fit(X, Y)
+        assert fitted.evidence_.n_iter == 0
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+def test_a_budget_must_be_positive(seconds: float) -> None:
+    with pytest.raises(ValueError, match="seconds must be > 0"):
+        TimeBudget(seconds)
+
+
+def test_early_stopping_needs_patience() -> None:
+    with pytest.raises(ValueError, match="patience must be ≥ 1"):
+        EarlyStopping(X, Y, patience=0)
+
+
+def test_early_stopping_lets_an_improving_fit_finish() -> None:
+    stop = EarlyStopping(X, Y, patience=50)
+    fitted = model().set_callbacks(stop).fit(X, Y)
+    assert fitted.evidence_.holds
+    assert len(stop.scores_) == fitted.evidence_.n_iter  # the last one converged and was not asked
+    assert stop.scores_[-1] > stop.scores_[0]
+
+
+def test_early_stopping_stops_when_the_score_falls() -> None:
+    """Validation labels turned round: every step makes it worse."""
+    stop = EarlyStopping(X, 1 - Y, patience=2)
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
+        fitted = model().set_callbacks(stop).fit(X, Y)
+    assert fitted.evidence_.status is Status.BUDGET
+    assert len(stop.scores_) == 3
+    assert stop.scores_[0] == max(stop.scores_)
+
+
+def test_early_stopping_scores() -> None:
+    weights = np.linspace(0.1, 1.0, 200)
+    stop = EarlyStopping(X, Y, weights, scoring="accuracy", patience=100)
+    model().set_callbacks(stop).fit(X, Y)
+    assert all(0 <= score <= 1 for score in stop.scores_)
+    again = EarlyStopping(X, Y, scoring=lambda fitted, A, b: 1.0, patience=1)
+    with pytest.warns(ConvergenceWarning):
+        model().set_callbacks(again).fit(X, Y)
+    assert again.scores_ == [1.0, 1.0]
+
+
+def test_log_lines(tmp_path: Path) -> None:
+    log = JSONLog(tmp_path / "fit.jsonl")
+    fitted = model().set_callbacks(log).fit(X, Y)
+    lines = [json.loads(line) for line in (tmp_path / "fit.jsonl").read_text().splitlines()]
+    assert [line["iteration"] for line in lines] == list(range(fitted.evidence_.n_iter))
+    assert {line["estimator"] for line in lines} == {"LogisticRegression"}
+    assert all(line["max_iter"] == 1000 for line in lines)
+    assert lines[0]["objective"] >= lines[-1]["objective"]
+    model().set_callbacks(log).fit(X, Y)  # a second fit appends
+    assert len((tmp_path / "fit.jsonl").read_text().splitlines()) == 2 * len(lines)
+
+
+def test_a_log_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="missing"):
+        model().set_callbacks(JSONLog(tmp_path / "missing" / "fit.jsonl")).fit(X, Y)
+
+
+def test_several_callbacks_and_a_pipeline(tmp_path: Path) -> None:
+    stop, log = EarlyStopping(StandardScaler().fit(X).transform(X), Y, patience=50), JSONLog(tmp_path / "fit.jsonl")
+    pipeline = make_pipeline(StandardScaler(), model().set_callbacks(stop, log)).fit(X, Y)
+    assert pipeline[-1].evidence_.holds
+    assert len(stop.scores_) == len((tmp_path / "fit.jsonl").read_text().splitlines())
+
+
+def test_cross_validated_models_report_their_final_fit(tmp_path: Path) -> None:
+    log = JSONLog(tmp_path / "fit.jsonl")
+    LogisticRegressionCV(Cs=[0.1, 1.0], cv=3).set_callbacks(log).fit(X, Y)
+    lines = [json.loads(line) for line in (tmp_path / "fit.jsonl").read_text().splitlines()]
+    assert {line["estimator"] for line in lines} == {"LogisticRegressionCV"}
+
+
+def test_scikit_learns_scoring_monitor() -> None:
+    monitor = ScoringMonitor(scoring="neg_log_loss")
+    fitted = model().set_callbacks(monitor).fit(X, Y)
+    scores = [row["neg_log_loss"] for row in monitor.get_logs().data]
+    assert len(scores) == fitted.evidence_.n_iter
+    assert scores[-1] > scores[0]
