@@ -1,7 +1,7 @@
 """Residuals and gradients of least squares in double-double arithmetic: twice the digits of float64, from float64.
 
 A number is a pair (high, low) with low the rounding error of high. The sums and products below are error free, so the
-compiler must not reorder them: strict ``@kernel`` only. The NumPy twin is in ``corollary.solvers.least_squares.double_double``.
+compiler must not reorder them: strict ``@kernel`` only. Its NumPy twin: ``solvers/least_squares/double_double.py``.
 """
 
 from __future__ import annotations

@@ -31,8 +31,8 @@ class LinearPredictor(Estimator):
         largest = np.finfo(dtype).max
         if not (np.abs(coef).max(initial=0.0) <= largest and np.abs(intercept).max(initial=0.0) <= largest):
             raise ValueError(
-                f"The coefficients leave the range of {np.dtype(dtype)} ({largest:.1g}): columns of X, or y, are too large "
-                "or too small. Rescale them (StandardScaler does)."
+                f"The coefficients leave the range of {np.dtype(dtype)} ({largest:.1g}): columns of X, or y, are too "
+                "large or too small. Rescale them (StandardScaler does)."
             )
         self.coef_ = np.ascontiguousarray(np.transpose(coef), dtype=dtype)
         self.intercept_ = np.asarray(intercept, dtype=dtype) if np.ndim(intercept) else np.dtype(dtype).type(intercept)

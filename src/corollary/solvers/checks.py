@@ -15,6 +15,7 @@ from corollary.core.types import Array
 from corollary.solvers.kkt import System, check_size
 
 ROUNDING = 4 * np.finfo(float).eps
+EQUAL = 1e-10  # a sum of θ that is smaller than this part of Σ|θ| is zero but for rounding
 
 
 @dataclass(frozen=True)
@@ -156,8 +157,9 @@ class Checks:
         found = problem.design.sweep(coef, intercept, pointwise)
         shrink = penalty.feasible_scale(found.gradient) if self.penalised else 1.0
         theta, gradient = shrink * theta, shrink * found.gradient
-        # what rounding leaves of the equality constraints is charged at the present coefficients
-        lost = abs(intercept * float(found.gradient_sum)) if problem.fit_intercept else 0.0
+        # what rounding leaves of the equality constraints is charged at the present coefficients, and no more than that
+        left = np.append(0.0 if self.penalised else self.scale * gradient, found.gradient_sum * problem.fit_intercept)
+        lost = np.inf if np.abs(left).max() > EQUAL * np.abs(theta).sum() else float(abs(intercept * left[-1]))
         lost += penalty.conjugate(gradient) if self.penalised else float(np.abs(gradient) @ np.abs(coef))
         reward = float(self.kinks[0] @ np.maximum(theta, 0.0) + self.kinks[1] @ np.minimum(theta, 0.0))
         return problem.primal_value(found.value, coef), problem.offset + reward - lost, theta

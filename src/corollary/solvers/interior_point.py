@@ -81,6 +81,10 @@ class InteriorPoint(Solver):
         return State(coef, point.b, objective, dual, memory=memory)
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # seen below as a value that is not finite
+            return self._step(state, tol)
+
+    def _step(self, state: State, tol: float) -> State:
         memory = state.memory
         checks: Checks = memory["checks"]
         newton = _Newton(checks, memory["point"])

@@ -47,8 +47,8 @@ class ProxNewton(Solver):
         super().check(problem)
         if problem.loss.multiclass and problem.penalty.grouped:
             raise ValueError(
-                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups are "
-                "of columns, and this loss has a coefficient per column and class. Use a two-class loss, one-vs-rest."
+                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups "
+                "are of columns, and this loss has a coefficient per column and class. Use a two-class loss."
             )
 
     def init(self, problem: Problem, start: State) -> State:
