@@ -82,7 +82,8 @@ def child(arguments: list[str]) -> None:
     candidate = workload.candidate(options.candidate)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        candidate.fit(workload.make(*workload.quick_sizes), options.tolerance)
+        loosest = candidate.tolerances[0] if candidate.tolerances else options.tolerance
+        candidate.fit(workload.make(*workload.quick_sizes), loosest)
         data = workload.make(*(workload.quick_sizes if options.quick else workload.sizes))
         extra = extra_peak(lambda: candidate.fit(data, options.tolerance))
     print(json.dumps({"extra": extra}))

@@ -133,7 +133,7 @@ class Objective:
         z = -(X.T @ u)
         c = self.shrink(z)
         # the correction may push a slope over the edge of its conjugate's domain: a shade less is feasible again
-        return max(-conjugate(r * c * u) - self.conjugate(r * c * z) for r in (1.0, 1 - 1e-12, 1 - 1e-9))
+        return max(-conjugate(r * c * u) - self.conjugate(r * c * z) for r in (1.0, 1 - 1e-12, 1 - 1e-9, 1 - 3e-8))
 
     def bounds(self, X: Array, y: Array, w: Array, b: Array) -> tuple[float, float]:
         """(P, D): no coefficients have an objective below D."""

@@ -15,7 +15,6 @@ from instances import CASES, Case, assert_close, every, outputs
 from scipy import sparse
 
 NAMES = [f"column {j}" for j in range(5)]
-EXACT = {"tol": 1e-10}
 
 
 def strided(X: Any) -> Any:
@@ -69,11 +68,11 @@ def unsorted(X: Any) -> Any:
 @every(CASES)
 def test_dense_containers(case: Case) -> None:
     X, y = case.data()
-    plain = outputs(case.make(**EXACT).fit(X, y), X)
+    plain = outputs(case.make(**case.exact).fit(X, y), X)
     for container, convert in CONTAINERS.items():
         held = convert(X)
-        model = case.make(**EXACT).fit(held, y)
-        assert_close(outputs(model, held), plain, rtol=1e-6, atol=1e-7)
+        model = case.make(**case.exact).fit(held, y)
+        assert_close(outputs(model, held), plain, **case.digits)
         assert hasattr(model, "feature_names_in_") == (container in ("pandas", "polars", "pyarrow"))
 
 
@@ -91,10 +90,10 @@ def test_read_only_memory_map(case: Case, tmp_path: Path) -> None:
 def test_sparse_containers(case: Case) -> None:
     X, y = case.data(classes=3)
     X[np.abs(X) < 0.7] = 0.0
-    plain = outputs(case.make(**EXACT).fit(X, y), X)
+    plain = outputs(case.make(**case.exact).fit(X, y), X)
     for convert in SPARSE.values():
         held = convert(X)
-        assert_close(outputs(case.make(**EXACT).fit(held, y), held), plain, rtol=1e-6, atol=1e-7)
+        assert_close(outputs(case.make(**case.exact).fit(held, y), held), plain, **case.digits)
 
 
 @pytest.mark.parametrize("container", ["dense", "csr_array"])

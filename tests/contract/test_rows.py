@@ -12,7 +12,6 @@ from scipy import sparse
 from corollary.core import parallel, problem
 
 WEIGHTED = [case for case in CASES if case.weighted]
-EXACT = {"tol": 1e-11}
 
 
 def folds_of(rows: Any) -> dict[str, Any]:
@@ -23,7 +22,7 @@ def folds_of(rows: Any) -> dict[str, Any]:
 
 def fit_rows(case: Case, rows: Any, weights: Any = None) -> Any:
     X, y = case.data()
-    model = case.make(**EXACT, **folds_of(rows))
+    model = case.make(**case.exact, **folds_of(rows))
     return model.fit(X[rows], y[rows]) if weights is None else model.fit(X[rows], y[rows], sample_weight=weights)
 
 
@@ -33,7 +32,7 @@ def test_weights_are_repetitions(case: Case) -> None:
     weights = np.random.default_rng(2).integers(0, 4, len(y))
     weighted = fit_rows(case, np.arange(len(y)), weights.astype(float))
     repeated = fit_rows(case, np.repeat(np.arange(len(y)), weights))
-    assert_close(outputs(weighted, X), outputs(repeated, X), rtol=1e-6, atol=1e-6)
+    assert_close(outputs(weighted, X), outputs(repeated, X), **case.digits)
 
 
 @every(WEIGHTED)
@@ -46,17 +45,17 @@ def test_rows_of_weight_zero_do_not_matter(case: Case) -> None:
     wild, labels = X.copy(), y.copy()
     wild[::4] *= 1000.0
     labels[::4] = y[::4][::-1]
-    options = EXACT | folds_of(np.arange(len(y)))
+    options = case.exact | folds_of(np.arange(len(y)))
     all_rows = case.make(**options).fit(wild, labels, sample_weight=weights)
     without = fit_rows(case, kept, weights[kept])
-    assert_close(outputs(all_rows, X), outputs(without, X), rtol=1e-6, atol=1e-6)
+    assert_close(outputs(all_rows, X), outputs(without, X), **case.digits)
 
 
 @every(WEIGHTED)
 def test_weights_of_one_are_no_weights(case: Case) -> None:
     X, y = case.data()
-    plain, ones = case.make(**EXACT).fit(X, y), case.make(**EXACT).fit(X, y, sample_weight=np.ones(len(y)))
-    assert_close(outputs(plain, X), outputs(ones, X), rtol=1e-7, atol=1e-7)
+    plain, ones = case.make(**case.exact).fit(X, y), case.make(**case.exact).fit(X, y, sample_weight=np.ones(len(y)))
+    assert_close(outputs(plain, X), outputs(ones, X), **case.digits)
 
 
 @every(CASES)
@@ -64,13 +63,13 @@ def test_row_order_does_not_matter(case: Case) -> None:
     X, y = case.data()
     shuffled = np.random.default_rng(4).permutation(len(y))
     first, second = fit_rows(case, np.arange(len(y))), fit_rows(case, shuffled)
-    assert_close(outputs(first, X), outputs(second, X), rtol=1e-6, atol=1e-6)
+    assert_close(outputs(first, X), outputs(second, X), **case.digits)
 
 
 def fit_layout(case: Case, layout: str) -> dict[str, Any]:
     X, y = case.data(n=300, classes=3)
     rows = {"C": np.ascontiguousarray, "F": np.asfortranarray, "sparse": sparse.csr_array}[layout](X)
-    return outputs(case.make(**EXACT).fit(rows, y), X)
+    return outputs(case.make(**case.exact).fit(rows, y), X)
 
 
 @pytest.fixture
@@ -86,7 +85,7 @@ def many_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_blocks_are_the_whole(case: Case, layout: str, request: pytest.FixtureRequest) -> None:
     whole = fit_layout(case, layout)
     request.getfixturevalue("many_blocks")
-    assert_close(whole, fit_layout(case, layout), rtol=1e-7, atol=1e-7)
+    assert_close(whole, fit_layout(case, layout), **case.digits)
 
 
 @pytest.mark.usefixtures("many_blocks")

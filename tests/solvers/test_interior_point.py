@@ -182,7 +182,7 @@ def degenerate(name: str, loss: Loss) -> tuple[Array, Array]:
     if name == "columns of all sizes":
         return X * 10.0 ** rng.integers(-6, 7, 5), y
     if name == "large means":
-        return X + 1e3, y if loss.task == "classification" else y + 1e4
+        return X + 1e4, y if loss.task == "classification" else y + 1e4
     if name == "whole numbers":
         return rng.integers(0, 3, (60, 5)).astype(float), np.sign(y) if loss.task == "classification" else np.round(y)
     if name == "equal targets":
@@ -190,6 +190,10 @@ def degenerate(name: str, loss: Loss) -> tuple[Array, Array]:
     if name == "exact fit":
         exact = X @ np.arange(5.0) + 2
         return X, np.where(exact > 0, 1.0, -1.0) if loss.task == "classification" else exact
+    if name == "nearly square exact fit":
+        square = rng.standard_normal((30, 28))
+        exact = square @ np.where(np.arange(28) % 3, 0.0, 10.0)
+        return square, np.where(exact > 0, 1.0, -1.0) if loss.task == "classification" else exact
     if name == "more columns than rows":
         return rng.standard_normal((20, 50)), y[:20]
     return X[: int(name.split()[0])], y[: int(name.split()[0])]
@@ -203,6 +207,7 @@ DEGENERATE = [
     "whole numbers",
     "equal targets",
     "exact fit",
+    "nearly square exact fit",
     "more columns than rows",
     "1 row",
     "2 rows",

@@ -56,6 +56,8 @@ class Problem:
     def pointwise(self, start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
         """Σ w ℓ, w ℓ′ and w ℓ″ for rows start:stop (ℓ″ is None for multi-class losses)."""
         y, w, loss = self.y[start:stop], self.weights[start:stop], self.loss
+        if not w.all():  # a row of weight zero must not overflow either
+            raw = np.where((w > 0)[:, None] if raw.ndim > 1 else w > 0, raw, 0.0)
         if raw.size <= SMALL or self._uncompiled:
             value = float(w @ loss.value(y, raw))
             if loss.multiclass:

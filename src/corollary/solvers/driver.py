@@ -24,6 +24,9 @@ from corollary.core.types import Array
 Observer = Callable[[dict[str, float], Callable[[], "State"]], bool]
 
 
+PATIENCE = 15  # iterations without any progress after which there will be none
+
+
 @dataclass
 class State:
     """Where a solver is. ``gap`` and ``objective`` belong to ``coef`` and ``intercept``."""
@@ -119,10 +122,12 @@ def _loop(
     status, iteration = Status.MAX_ITER, 0
     state = solver.init(problem, start)
     _check_finite(state)
-    best, best_gap = state, np.inf
+    best, best_gap, idle = state, np.inf, 0
     try:
         while True:
             gap = relative_gap(state.objective, max(state.dual, floor), null)
+            moved = gap < 0.99 * best_gap or state.objective < best.objective - 1e-13 * abs(best.objective)
+            idle = 0 if moved else idle + 1
             if gap <= best_gap or state.objective < best.objective:
                 best, best_gap = state, gap
             values = (float(iteration), float(state.objective), float(gap), time.perf_counter() - began)
@@ -132,7 +137,7 @@ def _loop(
             if gap <= tol:
                 status = Status.CONVERGED
                 break
-            if state.stalled:
+            if state.stalled or idle > PATIENCE:
                 status = Status.STALLED
                 break
             if observe is not None and observe(record, functools.partial(_same, best)):

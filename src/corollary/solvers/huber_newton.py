@@ -33,7 +33,7 @@ class HuberNewton(Solver):
         w, y = problem.weights, problem.y
         centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
         spread = 2 * float(np.sqrt((w @ centred**2) * w.sum()))
-        return max(spread, float(w.sum() * np.abs(y).max(initial=0.0)))  # of a constant y nothing else is left
+        return max(spread, float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0)))  # of a constant y nothing else is left
 
     def trivial_dual(self, problem: Problem) -> float:
         return 0.0

@@ -58,7 +58,8 @@ class LBFGS(Solver):
             precondition = _by_gram(problem)
         else:
             precondition = _by_diagonal(problem)
-        state.memory = {"pairs": [], "precondition": precondition, "age": 0}
+        means = problem.design.column_means(problem.weights) if problem.fit_intercept else np.zeros(d)
+        state.memory = {"pairs": [], "precondition": precondition, "age": 0, "means": means}
         return self._evaluate(problem, state, 1e-8)
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
@@ -71,7 +72,7 @@ class LBFGS(Solver):
         length = 1.0
         for _ in range(40):
             new = State(state.coef + length * direction, state.intercept + length * shift)
-            new.memory = {"precondition": memory["precondition"], "age": memory["age"] + 1}
+            new.memory = {"precondition": memory["precondition"], "age": memory["age"] + 1, "means": memory["means"]}
             new = self._evaluate(problem, new, tol)
             if np.isfinite(new.objective) and new.objective <= (
                 state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
@@ -132,7 +133,8 @@ class LBFGS(Solver):
         gradient = swept.gradient + l2 * state.coef
         tilt = swept.gradient_sum if problem.fit_intercept else 0.0 * swept.gradient_sum
         state.memory |= {"gradient": gradient, "tilt": tilt}
-        estimate = float(np.vdot(gradient, gradient)) / (2 * l2) if l2 > 0 else 0.0
+        about_means = gradient - np.multiply.outer(state.memory["means"], tilt)  # as if the intercept followed
+        estimate = float(np.vdot(about_means, about_means)) / (2 * l2) if l2 > 0 else 0.0
         # for an L2 penalty the gap is |gradient|²/(2 l2) but for the intercept's part, so the costly proof can wait
         if np.isfinite(state.objective) and estimate <= tol * abs(state.objective):
             state.dual = self._dual(problem, slope, curve, swept.gradient, tilt)

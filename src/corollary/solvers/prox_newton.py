@@ -25,7 +25,7 @@ from corollary.solvers.gram_cache import GramCache
 from corollary.solvers.models import Model, feasible_slope, model_of
 
 FIRST_SET = 64
-INNER_STEPS = 60
+INNER_STEPS = 30
 SCREEN_GAP = 1e-2
 NEARLY = 0.9  # of the strength at which a column enters
 
