@@ -80,15 +80,15 @@ class Objective:
     l2: float = 0.0
     parameter: float = 0.0
     positive: bool = False
-    groups: Array | None = None
+    groups: Array = None  # group number of each column, or None
     intercept: bool = True
 
     def penalty(self, w: Array) -> float:
         if self.positive and (w < 0).any():
             return np.inf
         if self.groups is not None:
-            return self.l1 * sum(np.sqrt(k.sum()) * np.linalg.norm(w[k]) for k in self._members())
-        return self.l1 * abs(w).sum() + self.l2 / 2 * (w**2).sum()
+            return float(self.l1 * sum(np.sqrt(k.sum()) * np.linalg.norm(w[k]) for k in self._members()))
+        return float(self.l1 * abs(w).sum() + self.l2 / 2 * (w**2).sum())
 
     def _members(self) -> list[Array]:
         return [np.asarray(self.groups) == g for g in np.unique(self.groups)]

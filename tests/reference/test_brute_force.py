@@ -59,7 +59,7 @@ def best_subset(X: Any, y: Any, strength: float) -> float:
             A = np.column_stack([X[:, chosen], np.ones(n)])
             r = y - A @ np.linalg.lstsq(A, y, rcond=None)[0]
             values.append(r @ r / (2 * n) + strength * size)
-    return min(values)
+    return float(min(values))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -101,8 +101,12 @@ def test_columns_without_the_gram_matrix(penalty: str, free: bool, layout: str) 
         H, g = (centred.T * curve) @ centred, part.T @ (slope - curve * slope.sum() / curve.sum())
     else:
         H, g = (part.T * curve) @ part, part.T @ slope
-    chosen = PENALTIES[penalty]
-    scaled = type(chosen)(l1=0.02, l2=0.02 if penalty != "l1" else 0.0) if penalty != "l1" else L1(0.02)
+    weak: dict[str, Penalty] = {
+        "l1": L1(0.02),
+        "elastic net": ElasticNet(0.02, 0.02),
+        "positive": PositiveElasticNet(0.02, 0.02),
+    }
+    scaled = weak[penalty]
     expected, _ = minimise_quadratic(H, g, np.zeros(5), scaled, tol=1e-13)
     design = as_design(X if layout == "dense" else sparse.csc_array(X))
     found = minimise_columns(design, columns, curve, slope, np.zeros(5), scaled, free=free, tol=1e-13)

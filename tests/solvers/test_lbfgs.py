@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from small_problems import SMOOTH, make_problem, numerical_gradient, objective
 
+from corollary.core.design import as_design
 from corollary.core.penalty import L2
 from corollary.solvers.driver import State, solve
 from corollary.solvers.lbfgs import LBFGS
@@ -57,14 +60,7 @@ def test_columns_of_very_different_size() -> None:
     """The preconditioner takes out the scales."""
     problem = make_problem("logistic", L2(1e-4))
     scales = 10.0 ** np.array([-3, 3, 0, 2])
-    scaled = type(problem)(
-        type(problem.design)(problem.design.block(0, 40) * scales),
-        problem.y,
-        problem.weights,
-        problem.loss,
-        problem.penalty,
-        True,
-    )
+    scaled = dataclasses.replace(problem, design=as_design(problem.design.block(0, 40) * scales))
     found = solve(LBFGS(), scaled, tol=1e-8, max_iter=500)
     assert found.evidence.holds, str(found.evidence)
     exact = solve(Newton(), scaled, tol=1e-8, max_iter=500)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
 import pytest
 from small_problems import SMOOTH, make_problem, numerical_gradient, objective
 
+from corollary.core.design import as_design
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2, NoPenalty, Penalty
 from corollary.solvers.driver import State, solve
@@ -66,8 +68,7 @@ def test_warm_start_at_the_answer_takes_no_iteration() -> None:
 def test_no_row_is_curved_at_the_start(penalty: Penalty, shift: float) -> None:
     """Huber's loss is straight beyond delta: far from the target nothing is known of the curvature."""
     near = make_problem(Huber(1.35), penalty)
-    far = make_problem(Huber(1.35), penalty)
-    far = type(far)(far.design, far.y + shift, far.weights, far.loss, far.penalty, far.fit_intercept)
+    far = dataclasses.replace(near, y=near.y + shift)
     expected, found = (solve(Newton(), problem, tol=1e-8, max_iter=300) for problem in (near, far))
     assert found.evidence.holds, str(found.evidence)
     np.testing.assert_allclose(found.coef, expected.coef, atol=1e-3)
@@ -77,14 +78,7 @@ def test_no_row_is_curved_at_the_start(penalty: Penalty, shift: float) -> None:
 def test_columns_that_repeat_one_another() -> None:
     """A singular Hessian without a penalty: any of many solutions, with the same predictions."""
     problem = make_problem("logistic", NoPenalty(), d=2)
-    twice = type(problem)(
-        type(problem.design)(np.column_stack([problem.design.block(0, 40)] * 2)),
-        problem.y,
-        problem.weights,
-        problem.loss,
-        problem.penalty,
-        True,
-    )
+    twice = dataclasses.replace(problem, design=as_design(np.column_stack([problem.design.block(0, 40)] * 2)))
     first, second = (solve(Newton(), each, tol=1e-9, max_iter=100) for each in (problem, twice))
     assert second.evidence.holds
     np.testing.assert_allclose(
