@@ -76,9 +76,13 @@ def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
     inverse = np.linalg.pinv(own, hermitian=True)
     lean = flat.T @ inverse
     gradient = gradient - (lean @ pull).reshape(s, k)
+    reduced = square - lean @ flat
+    constant = np.diag(reduced) <= 1e-12 * np.diag(square)  # the intercepts do all that such a column could
+    reduced[constant], reduced[:, constant] = 0.0, 0.0
+    gradient.ravel()[constant] = 0.0
     floor = 0.5 * float(pull @ inverse @ pull)
     tilt = float(np.abs(pull).max(initial=0.0))
-    return Model(gradient, [(None, square - lean @ flat)], tilt, floor, pull, flat.reshape(k, s, k), inverse)
+    return Model(gradient, [(None, reduced)], tilt, floor, pull, flat.reshape(k, s, k), inverse)
 
 
 def feasible_slope(problem: Problem, slope: Array, curve: Array | None) -> Array:
