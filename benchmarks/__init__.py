@@ -12,6 +12,7 @@ from benchmarks.workload import Check, Workload
 
 FAMILIES: dict[str, str] = {
     "linear": "benchmarks.linear",
+    "trees": "benchmarks.trees",
     "accuracy": "benchmarks.accuracy",
     "startup": "benchmarks.startup",
 }

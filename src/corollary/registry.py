@@ -78,6 +78,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
+    yield Entry("GradientBoostingClassifier", "ensemble.gradient_boosting", "T5", cla, "fast")
+    yield Entry("GradientBoostingRegressor", "ensemble.gradient_boosting", "T5", reg, "fast")
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them

@@ -52,6 +52,34 @@ def fast_kernel(function: F) -> F:
     return _compile(function, fastmath=_FAST)
 
 
+if HAVE_NUMBA:
+    from llvmlite import ir
+    from numba.core import types
+    from numba.extending import intrinsic
+
+    @intrinsic
+    def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
+        """Ask for the memory ``offset`` bytes into an array's data, to be there when it is used a little later."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            pointer_type = ir.IntType(8).as_pointer()
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            pointer = builder.gep(builder.bitcast(data, pointer_type), [args[1]])
+            number = ir.IntType(32)
+            shape = ir.FunctionType(ir.VoidType(), [pointer_type, number, number, number])
+            call = builder.module.declare_intrinsic("llvm.prefetch", [pointer_type], shape)
+            reading, keep, data_cache = (ir.Constant(number, value) for value in (0, 3, 1))
+            builder.call(call, [pointer, reading, keep, data_cache])
+            return context.get_dummy_value()
+
+        return types.void(array, types.intp), codegen
+
+else:  # pragma: no cover
+
+    def prefetch(array: Any, offset: Any) -> None:
+        """Plain Python has nothing to prefetch."""
+
+
 def compiled_kernels() -> list[Any]:
     """The kernels registered so far, in order of definition."""
     return list(_registered)

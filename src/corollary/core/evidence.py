@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+NOTHING = 1e-16  # a relative number below the rounding of what it is relative to is shown as zero
+
 
 class Status(Enum):
     """How a fit ended. The value is advice to the person reading it."""
@@ -23,6 +25,7 @@ class Status(Enum):
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
     BUDGET = "was stopped by a callback; the best answer so far was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
+    RISING = "let the training loss rise; lower learning_rate or raise l2_regularization"
     SEPARABLE = "separates the classes with nothing penalised, so no finite optimum exists; add a penalty"
 
     @property
@@ -48,7 +51,8 @@ class Certificate:
         return bool(self.value <= self.tolerance)
 
     def __str__(self) -> str:
-        return f"{self.name} {self.value:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
+        shown = self.value if self.value >= NOTHING else 0.0
+        return f"{self.name} {shown:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
 
 
 @dataclass(frozen=True)

@@ -175,6 +175,17 @@ def _drain(pending: list[Future[Any]]) -> None:
             future.exception()
 
 
+def together(task: Callable[[int], T], count: int) -> list[T]:
+    """``[task(0), task(1), …]`` computed at once; the calling thread does the first. For many short rounds of work."""
+    if count == 1 or n_threads() == 1:
+        return [task(k) for k in range(count)]
+    pending = [_get_pool().submit(task, k) for k in range(1, count)]
+    try:
+        return [task(0), *(future.result() for future in pending)]
+    finally:
+        _drain(pending)
+
+
 def each_block(task: Callable[[int, int], Any], n: int, size: int) -> None:
     """Run ``task(start, stop)`` on every block, for its effect on disjoint slices."""
     for _ in map_blocks(task, n, size):

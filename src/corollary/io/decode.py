@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io import classes, invariants
 from corollary.io.encode import DEPTH_LIMIT
@@ -118,6 +119,15 @@ class Decoder:
             text(note)
         return evidence
 
+    def _trees(self, content: Json) -> Trees:
+        values = self._record(Trees, content)
+        try:
+            trees = Trees(**values)
+            trees.check()
+        except (TypeError, ValueError, AttributeError, IndexError) as error:
+            raise ModelFileError(f"it holds trees that are not trees: {error}") from None
+        return trees
+
     def _estimator(self, content: Json) -> Any:
         if set(_object(content)) != {"class", "attributes"}:
             raise ModelFileError(f"it holds an estimator with the entries {short(sorted(content))}")
@@ -138,6 +148,7 @@ class Decoder:
         "dict": _dict,
         "estimator": _estimator,
         "evidence": _evidence,
+        "trees": _trees,
         "frozenset": lambda self, content: frozenset(self._set(content)),
         "items": _items,
         "set": _set,

@@ -21,6 +21,7 @@ from scipy.interpolate import BSpline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io import classes
 from corollary.io.errors import ModelFileError
@@ -208,6 +209,7 @@ _HANDLERS: dict[type[Any], _Handler] = {
     Status: lambda encoder, value, place: {"status": value.name},
     Certificate: Encoder.record,
     Evidence: Encoder.record,
+    Trees: Encoder.record,
 }
 for _kind in ("csr", "csc", "coo"):
     for _flavour in ("array", "matrix"):

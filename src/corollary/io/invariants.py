@@ -12,12 +12,16 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io.errors import ModelFileError
 
 
 def check(class_id: str, model: Any) -> None:
     """Raise ModelFileError unless the loaded model is safe to use."""
+    trees = vars(model).get("trees_")
+    if trees is not None:
+        _trees(model, trees)
     rule = _RULES.get(class_id)
     if rule is not None:
         rule(model)
@@ -32,6 +36,20 @@ def fill_in_parameters(model: Any) -> None:
         if parameter.default is parameter.empty:
             raise ModelFileError(f"{cls.__name__} lacks its parameter {name!r}")
         vars(model)[name] = parameter.default
+
+
+def _trees(model: Any, trees: Any) -> None:
+    """Compiled code walks trees without looking whether a column is there."""
+    columns = vars(model).get("n_features_in_")
+    if not isinstance(trees, Trees) or not isinstance(columns, int | np.integer):
+        raise ModelFileError(f"{type(model).__name__} must have trees_ and n_features_in_")
+    try:
+        trees.check(int(columns))
+    except ValueError as error:
+        raise ModelFileError(f"{type(model).__name__}: {error}") from None
+    start = vars(model).get("start_")
+    if start is not None and (not isinstance(start, np.ndarray) or start.dtype != np.float64 or start.ndim != 1):
+        raise ModelFileError(f"{type(model).__name__}.start_ must be a vector of float64")
 
 
 def _pipeline(model: Any) -> None:

@@ -1,54 +1,32 @@
-"""What linear classifiers share: labels to ±1 or class numbers, decision values, probabilities, predictions."""
+"""What linear classifiers share: decision values, predictions, and what separable classes mean for a fit."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
 
-from corollary.base import weights_by_class
+from corollary.core.evidence import Evidence, Status
+from corollary.core.problem import Problem
 from corollary.core.types import Array
+from corollary.labels import winners
 from corollary.linear.predict import LinearPredictor
+from corollary.solvers.driver import Solution
 
 
-def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Array, Array, Array]:
-    """(classes, class number of each row, row weights times class weights); a clear error if only one class counts."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise ValueError(
-            f"A classifier needs samples of at least 2 classes in y, but y has only one class: {classes[0]!r}."
-        )
-    weights = weights_by_class(class_weight, classes, y, weights)
-    counted = np.bincount(codes, weights=weights) > 0
-    if counted.sum() < 2:
-        raise ValueError(
-            "A classifier needs samples of at least 2 classes, but sample_weight and class_weight leave only one "
-            f"class of y with a positive weight: {classes[counted]!r}."
-        )
-    return classes, codes, weights
+def honest_status(problem: Problem, found: Solution) -> Evidence:
+    """The evidence, with the status SEPARABLE if nothing is penalised and every row with weight is on the right side.
 
-
-def winners(raw: Array) -> Array:
-    """The class number with the highest score, from decision values (n,) or (n, k)."""
-    return (raw > 0).astype(np.intp) if raw.ndim == 1 else raw.argmax(axis=1)
-
-
-def agreeing(probabilities: Array, raw: Array) -> Array:
-    """Probabilities whose argmax is the winner: where rounding made a tie, the winner gets the last bit of it."""
-    best = winners(raw)
-    lost = np.flatnonzero(probabilities.argmax(axis=1) != best)
-    if lost.size:
-        largest = probabilities[lost].max(axis=1)
-        probabilities[lost, best[lost]] = np.nextafter(largest, np.ones_like(largest))
-    return probabilities
-
-
-def signs(codes: Array, positive: int = 1) -> Array:
-    """+1 for the positive class number, −1 for the others."""
-    return np.where(codes == positive, 1.0, -1.0)
+    A loss that is only ever neared has no finite optimum then.
+    """
+    if problem.loss.unattained and problem.penalty.l1 == problem.penalty.l2 == 0:
+        raw, live = problem.raw(found.coef, found.intercept), problem.weights > 0
+        right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
+        if right[live].all():
+            return replace(found.evidence, status=Status.SEPARABLE)
+    return found.evidence
 
 
 class LinearClassifier(ClassifierMixin, LinearPredictor):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,17 +14,19 @@ from sklearn.utils.metaestimators import available_if
 
 from corollary.base import fitting
 from corollary.core.design import Design, as_design
-from corollary.core.evidence import worst_of
+from corollary.core.evidence import Status, worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, Penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.linear.classify import agreeing, encode_labels, signs, winners
+from corollary.labels import agreeing, encode_labels, signs, winners
+from corollary.linear.classify import honest_status
 from corollary.linear.predict import LinearPredictor
 from corollary.solvers.choose import choose_solver
-from corollary.solvers.driver import Solution, State, solve
-from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.driver import Observer, Solution, State, solve
+from corollary.solvers.least_squares import closed_form
+from corollary.solvers.least_squares.task import Task
 
 
 def _is_classifier(model: Any) -> bool:
@@ -76,9 +80,12 @@ class LinearModel(LinearPredictor):
     Notes
     -----
     *Cost.* Smooth losses: Newton or L-BFGS (L2, none), proximal Newton on working sets (L1, elastic net, L0, group).
-    Losses with kinks: an interior-point method, O(n d²) per iteration, 15 to 40 iterations, separable penalties only.
+    Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations, separable penalties only;
+    it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``.
 
-    *Evidence.* The relative duality gap; for L0, which is not convex, that no single coordinate can improve.
+    *Evidence.* The relative duality gap; for L0, which is not convex, that no single coordinate can improve. For the
+    logistic, softmax and exponential losses, classes that a plane separates have no finite optimum without a penalty;
+    the fit stops once the loss is negligible and says so.
 
     Examples
     --------
@@ -168,23 +175,37 @@ class LinearModel(LinearPredictor):
             loss.check_target(y)
             y = y.astype(np.float64, copy=False)
             if loss.constant_curvature and penalty.separable and penalty.l1 == 0:
-                return self._closed_form(design, y, weights, penalty.l2, X.dtype)
+                return self._closed_form(design, y, weights, penalty.l2, X.dtype, observe)
             problem = Problem(design, y, weights / weights.sum(), loss, penalty, self.fit_intercept)
             found = [solve(choose_solver(problem), problem, **options)]
             coef, intercept = found[0].coef, found[0].intercept
         self.n_iter_ = max(part.evidence.n_iter for part in found)
         self._keep_coefficients(coef, intercept, X.dtype)
-        self._keep_evidence(worst_of([part.evidence for part in found]))
+        evidence = worst_of([part.evidence for part in found])
+        if any(part.evidence.status is Status.SEPARABLE for part in found):
+            evidence = replace(evidence, status=Status.SEPARABLE)
+        self._keep_evidence(evidence)
         return self
 
-    def _closed_form(self, design: Design, y: Array, weights: Array, l2: float, dtype: Any) -> LinearModel:
+    def _closed_form(
+        self, design: Design, y: Array, weights: Array, l2: float, dtype: Any, observe: Observer | None
+    ) -> LinearModel:
         """Squared loss with an L2 penalty or none: ridge regression, whose objective is this one times 2 Σ s."""
-        answer, evidence = least_squares(
-            design, y[:, None], weights, alpha=l2 * weights.sum(), fit_intercept=self.fit_intercept, tol=self.tol
-        )
+        double = 2 * float(weights.sum())
+
+        def one_output(record: dict[str, float], snapshot: Callable[[], State]) -> bool:
+            assert observe is not None
+            state = snapshot()
+            half = {**record, "objective": 2 * record["objective"] / double}
+            return observe(half, lambda: State(state.coef[:, 0], float(state.intercept[0])))
+
+        watched = None if observe is None else one_output
+        task = Task(design, y[:, None], weights, np.zeros(1), self.fit_intercept, observe=watched)
+        answer, evidence = closed_form.solve(task.at(0.5 * double * l2), tol=self.tol)
         self.n_iter_ = max(evidence.n_iter, 1)
         self._keep_coefficients(answer.coef[:, 0], float(answer.intercept[0]), dtype)
-        self._keep_evidence(evidence)
+        facts = {**evidence.facts, "objective": evidence.facts["objective"] / double}
+        self._keep_evidence(replace(evidence, facts=facts))
         return self
 
     def _classes(
@@ -197,7 +218,10 @@ class LinearModel(LinearPredictor):
         else:
             positives = [1] if k == 2 else range(k)
             problems = [Problem(design, signs(codes, c), weights, loss, penalty, self.fit_intercept) for c in positives]
-        return [solve(choose_solver(problem), problem, **options) for problem in problems]
+        found = [solve(choose_solver(problem), problem, **options) for problem in problems]
+        return [
+            replace(part, evidence=honest_status(problem, part)) for problem, part in zip(problems, found, strict=True)
+        ]
 
     def _loss(self) -> Loss:
         parameters = {Huber: self.delta, Quantile: self.quantile, EpsilonInsensitive: self.epsilon}

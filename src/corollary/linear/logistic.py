@@ -10,13 +10,13 @@ from scipy.special import expit, softmax
 
 from corollary.base import fitting
 from corollary.core.design import Design, as_design
-from corollary.core.evidence import Status
-from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.linear.classify import LinearClassifier, agreeing, encode_labels, signs
+from corollary.labels import agreeing, encode_labels, signs
+from corollary.linear.classify import LinearClassifier, honest_status
 from corollary.solvers.choose import choose_solver
 from corollary.solvers.driver import Solver, State, solve
 
@@ -42,13 +42,6 @@ def named_solver(name: str, problem: Problem) -> Solver:
         if name != "auto"
         else choose_solver(problem)
     )
-
-
-def _separates(problem: Problem, coef: Array, intercept: Any) -> bool:
-    """Whether every row with weight is on the right side."""
-    raw, live = problem.raw(coef, intercept), problem.weights > 0
-    right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
-    return bool(right[live].all())
 
 
 class LogisticRegression(LinearClassifier):
@@ -115,7 +108,7 @@ class LogisticRegression(LinearClassifier):
         "max_iter": Integer(1),
         "warm_start": Boolean(),
         "n_jobs": N_JOBS,
-        "random_state": RANDOM_STATE | Instance("anything", object),
+        "random_state": RANDOM_STATE,
     }
 
     def __init__(
@@ -170,10 +163,8 @@ class LogisticRegression(LinearClassifier):
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
         self._keep_classifier(found.coef, found.intercept, X.dtype)
-        evidence = replace(found.evidence, facts={**found.evidence.facts, **facts})
-        if np.isinf(C) and _separates(problem, found.coef, found.intercept):
-            evidence = replace(evidence, status=Status.SEPARABLE)
-        self._keep_evidence(evidence)
+        evidence = honest_status(problem, found)
+        self._keep_evidence(replace(evidence, facts={**evidence.facts, **facts}))
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):

@@ -18,7 +18,7 @@ from corollary.core.limits import (
     Limit,
 )
 from corollary.core.types import Array
-from corollary.linear.classify import encode_labels
+from corollary.labels import encode_labels
 from corollary.linear.logistic import LogisticRegression, logistic_problem, named_solver
 from corollary.solvers.driver import State, solve
 

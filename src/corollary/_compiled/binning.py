@@ -1,0 +1,80 @@
+"""Replace numbers by the number of the bin they fall into."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+
+
+@kernel
+def _middle(low, high):
+    """A number m with low <= m < high, half-way where that is representable."""
+    middle = 0.5 * low + 0.5 * high
+    return middle if low <= middle < high else low
+
+
+@kernel
+def bin_edges(values, weights, max_bins, edges):
+    """Fill ``edges`` with upper limits of at most ``max_bins`` bins of about equal weight; returns how many.
+
+    ``values`` ascend and have no NaN. A value that alone has the weight of a bin gets a bin of its own, and the rest
+    is shared out again, so ties cost no resolution elsewhere. With few distinct values each gets its own bin.
+    """
+    n, distinct, total = values.shape[0], 0, 0.0
+    for i in range(n):
+        total += weights[i]
+        if i == 0 or values[i] != values[i - 1]:
+            distinct += 1
+    found, i, left_bins, in_bin = 0, 0, max_bins, 0.0
+    target = total / max_bins
+    while i < n:
+        run, j = 0.0, i
+        while j < n and values[j] == values[i]:
+            run += weights[j]
+            j += 1
+        if j == n:
+            break
+        if distinct <= max_bins:
+            close = True
+        else:
+            in_bin += run
+            next_run, k = 0.0, j
+            while k < n and values[k] == values[j] and next_run < target:
+                next_run += weights[k]
+                k += 1
+            close = in_bin >= target or (next_run >= target and in_bin >= 0.5 * target)
+        if close and found < max_bins - 1:
+            edges[found] = _middle(values[i], values[j])
+            found += 1
+            total -= in_bin
+            left_bins -= 1
+            in_bin = 0.0
+            target = total / max(left_bins, 1)
+        i = j
+    return found
+
+
+@kernel
+def bin_block(block, edges, n_bins, categorical, out):
+    """out[f, i] = bin of block[f, i]; rows of ``edges`` are padded with +inf to a power of two.
+
+    The bin is the number of edges below the value, found by halving without branches. Missing values, and category
+    codes that were not seen, get the bin after the last.
+    """
+    half = edges.shape[1] // 2
+    for f in range(block.shape[0]):
+        row = edges[f]
+        missing = n_bins[f]
+        if categorical[f]:
+            for i in range(block.shape[1]):
+                x = block[f, i]
+                out[f, i] = np.int64(x) if 0.0 <= x < missing else missing
+        else:
+            for i in range(block.shape[1]):
+                x = block[f, i]
+                position, step = 0, half
+                while step > 0:
+                    position += step if row[position + step - 1] < x else 0
+                    step >>= 1
+                out[f, i] = position if x == x else missing

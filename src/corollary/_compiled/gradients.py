@@ -1,0 +1,72 @@
+"""Derivatives for boosting: softmax by class, and the exact best constant of a leaf for losses that are not curved."""
+
+from __future__ import annotations
+
+import math
+
+from corollary._compiled._jit import kernel
+from corollary._compiled.losses import _point
+
+
+@kernel
+def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
+    """Gradients and curvatures (class, row) for rows start:stop; returns Σ weight · log-loss.
+
+    The curvature is K/(K−1) p (1−p): the diagonal of the softmax Hessian, enlarged so that the K separate Newton steps
+    together do not overshoot.
+    """
+    n_classes = raw.shape[0]
+    factor = n_classes / (n_classes - 1.0)
+    total = 0.0
+    for i in range(start, stop):
+        top = raw[0, i]
+        for k in range(1, n_classes):
+            top = max(top, raw[k, i])
+        z = 0.0
+        for k in range(n_classes):
+            e = math.exp(raw[k, i] - top)
+            gradient[k, i] = e
+            z += e
+        w = weights[i]
+        total += w * (math.log(z) + top - raw[labels[i], i])
+        for k in range(n_classes):
+            p = gradient[k, i] / z
+            gradient[k, i] = w * (p - (1.0 if k == labels[i] else 0.0))
+            hessian[k, i] = w * factor * p * (1.0 - p)
+    return total
+
+
+@kernel
+def _slope(code, parameter, rows, start, stop, y, raw, weights, v, l1, l2):
+    """Derivative from the right of Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v|."""
+    total = l2 * v + (l1 if v >= 0.0 else -l1)
+    for k in range(start, stop):
+        r = rows[k]
+        total += weights[r] * _point(code, parameter, y[r], raw[r] + v)[1]
+    return total
+
+
+@kernel
+def best_constant(code, parameter, rows, start, stop, y, raw, weights, l1, l2, reach):
+    """The v that minimises Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v| over rows[start:stop], by halving.
+
+    The slope rises with v, so a bracket of its zero is widened from ``reach`` and then halved to rounding.
+    """
+    low, high = -reach, reach
+    for _ in range(60):
+        if _slope(code, parameter, rows, start, stop, y, raw, weights, low, l1, l2) <= 0.0:
+            break
+        low *= 2.0
+    for _ in range(60):
+        if _slope(code, parameter, rows, start, stop, y, raw, weights, high, l1, l2) >= 0.0:
+            break
+        high *= 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if high - low <= 1e-12 * max(abs(low), abs(high)):
+            break
+        if _slope(code, parameter, rows, start, stop, y, raw, weights, middle, l1, l2) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

@@ -1,0 +1,212 @@
+"""Histograms of gradients over bins, and the partition of rows by a split.
+
+A row's gradient, curvature and count are whole numbers packed into one 64-bit integer, so that a cell of X costs one
+addition, and so that sums are exact: their order, hence the number of threads, cannot change a tree. From the low end
+the fields are count, curvature, gradient (signed). They cannot overflow within ``chunk`` rows, after which they are
+unpacked into three wide sums.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary._compiled._jit import kernel, prefetch
+
+_AHEAD = 24  # rows between asking for a row's bytes and using them
+
+
+@kernel
+def _uniform(i, seed):
+    """A number in [0, 1) that depends on i and seed alone (a mixing of bits in the manner of counter generators)."""
+    z = np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@kernel
+def pack_rows(start, gradient, hessian, scales, shifts, dither, seed, packed):
+    """packed[i] = gradient · scale, hessian · scale and 1, as whole numbers in their fields.
+
+    With ``dither`` a number is rounded up as often as its fraction says, so that sums of many are right on average
+    however coarse the scale; else it is rounded to the nearest.
+    """
+    for i in range(gradient.shape[0]):
+        g, h = gradient[i] * scales[0], hessian[i] * scales[1]
+        if dither:
+            u = _uniform(start + i, seed)
+            g, h = np.floor(g + u), np.floor(h + u)
+        else:
+            g, h = np.rint(g), np.rint(h)
+        packed[i] = (np.int64(g) << shifts[1]) + (np.int64(h) << shifts[0]) + 1
+
+
+@kernel
+def _unpack(narrow, shifts, wide):
+    """Add the fields of ``narrow`` to the three rows of ``wide`` and clear it."""
+    hessian_shift, gradient_shift = shifts
+    count_mask = (np.int64(1) << hessian_shift) - 1
+    hessian_mask = (np.int64(1) << (gradient_shift - hessian_shift)) - 1
+    for j in range(narrow.shape[0]):
+        s = narrow[j]
+        wide[0, j] += s >> gradient_shift
+        wide[1, j] += (s >> hessian_shift) & hessian_mask
+        wide[2, j] += s & count_mask
+        narrow[j] = 0
+
+
+@kernel
+def _add_rows(codes, rows, start, stop, packed, width, narrow):
+    n_columns = np.uintp(codes.shape[1])
+    unrolled = n_columns - n_columns % np.uintp(4)
+    one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
+    stride = np.uintp(width)
+    row_bytes = codes.shape[1] * codes.itemsize
+    for k in range(start, stop):
+        ahead = np.int64(rows[min(k + _AHEAD, stop - 1)])
+        prefetch(codes, ahead * row_bytes)
+        prefetch(codes, ahead * row_bytes + row_bytes - 1)
+        prefetch(packed, ahead * 8)
+        r = np.uintp(rows[k])
+        p = packed[r]
+        row = codes[r]
+        base = np.uintp(0)
+        f = np.uintp(0)
+        while f < unrolled:
+            a = base + np.uintp(row[f])
+            b = base + stride + np.uintp(row[f + one])
+            c = base + two * stride + np.uintp(row[f + two])
+            d = base + three * stride + np.uintp(row[f + three])
+            narrow[a] += p
+            narrow[b] += p
+            narrow[c] += p
+            narrow[d] += p
+            base += four * stride
+            f += four
+        while f < n_columns:
+            narrow[base + np.uintp(row[f])] += p
+            base += stride
+            f += one
+
+
+@kernel
+def _add_rows_of_columns(codes, rows, start, stop, packed, width, columns, narrow):
+    for k in range(start, stop):
+        r = np.uintp(rows[k])
+        p = packed[r]
+        row = codes[r]
+        for j in range(columns.shape[0]):
+            narrow[np.uintp(columns[j] * width) + np.uintp(row[np.uintp(columns[j])])] += p
+
+
+@kernel
+def add_histogram(codes, rows, start, stop, packed, width, columns, chunk, shifts, narrow, wide):
+    """Add rows[start:stop] to ``wide`` (3, columns · width); ``narrow`` is scratch, zero before and after."""
+    everything = columns.shape[0] == codes.shape[1]
+    for first in range(start, stop, chunk):
+        last = min(first + chunk, stop)
+        if everything:
+            _add_rows(codes, rows, first, last, packed, width, narrow)
+        else:
+            _add_rows_of_columns(codes, rows, first, last, packed, width, columns, narrow)
+        _unpack(narrow, shifts, wide)
+
+
+@kernel
+def partition(codes, rows, buffer, start, stop, feature, goes_left):
+    """Reorder rows[start:stop], those whose bin ``goes_left`` first, keeping order; returns how many these are.
+
+    Both sides are written at every row and only one position advances, so there is no branch to predict.
+    """
+    column = np.uintp(feature)
+    w, b = start, 0
+    for k in range(start, stop):
+        r = rows[k]
+        left = goes_left[np.uintp(codes[np.uintp(r), column])]
+        rows[w] = r
+        buffer[b] = r
+        w += left
+        b += 1 - left
+    for k in range(b):
+        rows[w + k] = buffer[k]
+    return w - start
+
+
+@kernel
+def split_segment(
+    codes,
+    rows,
+    buffer,
+    start,
+    stop,
+    feature,
+    goes_left,
+    left_is_small,
+    packed,
+    width,
+    columns,
+    chunk,
+    shifts,
+    narrow,
+    wide,
+):
+    """Partition one segment of a node's rows and add the histogram of the smaller child; returns the left count."""
+    n_left = partition(codes, rows, buffer, start, stop, feature, goes_left)
+    middle = start + n_left
+    first, last = (start, middle) if left_is_small else (middle, stop)
+    add_histogram(codes, rows, first, last, packed, width, columns, chunk, shifts, narrow, wide)
+    return n_left
+
+
+@kernel
+def leaf_sums(rows, starts, stops, gradient, hessian, gradient_scale, hessian_scale, out):
+    """out[0, j], out[1, j] += gradients and curvatures of leaf j's rows, as scaled whole numbers."""
+    for j in range(starts.shape[0]):
+        g, h = np.int64(0), np.int64(0)
+        for k in range(starts[j], stops[j]):
+            r = np.uintp(rows[k])
+            g += np.int64(np.rint(gradient[r] * gradient_scale))
+            h += np.int64(np.rint(hessian[r] * hessian_scale))
+        out[0, j] += g
+        out[1, j] += h
+
+
+@kernel
+def add_to_leaves(rows, starts, stops, values, raw):
+    """raw[r] += values[j] for the rows r of every leaf j."""
+    for j in range(starts.shape[0]):
+        v = values[j]
+        for k in range(starts[j], stops[j]):
+            raw[np.uintp(rows[k])] += v
+
+
+@kernel
+def extremes(gradient, hessian):
+    """Largest |gradient| and largest hessian."""
+    g, h = 0.0, 0.0
+    for i in range(gradient.shape[0]):
+        g = max(g, abs(gradient[i]))
+        h = max(h, hessian[i])
+    return g, h
+
+
+@kernel
+def collect(first, second, two, total):
+    """total = first (+ second), both cleared."""
+    for part in range(first.shape[0]):
+        for j in range(first.shape[1]):
+            total[part, j] = first[part, j]
+            first[part, j] = 0
+            if two:
+                total[part, j] += second[part, j]
+                second[part, j] = 0
+
+
+@kernel
+def walk_codes(codes, feature, left, goes_left, value, raw):
+    """raw[i] += value of the leaf that row i of ``codes`` reaches; goes_left[node, code] is 1 or 0."""
+    for i in range(codes.shape[0]):
+        node = 0
+        while feature[node] >= 0:
+            node = left[node] + 1 - goes_left[node, codes[i, feature[node]]]
+        raw[i] += value[node]

@@ -1,0 +1,151 @@
+"""The best split of a node from its histogram.
+
+With gradient sum G and curvature sum H, a leaf that predicts v changes the objective by G v + ½ (H + λ) v² + α |v|, and
+costs γ for being a leaf. Its best v is −S(G, α) / (H + λ) with S the soft threshold, which gains ½ S(G, α)² / (H + λ).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+
+# positions in a split record
+GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
+RECORD = 8
+
+_TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
+
+
+@kernel
+def leaf_value(g, h, l1, l2, low, high):
+    """The best value of a leaf within [low, high]; 0 where the curvature vanishes."""
+    s = max(abs(g) - l1, 0.0)
+    if s == 0.0 or h + l2 <= 0.0:
+        return min(max(0.0, low), high)
+    v = s / (h + l2)
+    return min(max(v if g < 0.0 else -v, low), high)
+
+
+@kernel
+def _gain(g, h, l1, l2):
+    """What the best value of a leaf gains."""
+    s = max(abs(g) - l1, 0.0)
+    return 0.5 * s * s / (h + l2) if h + l2 > 0.0 else 0.0
+
+
+@kernel
+def _gain_at(g, h, l1, l2, v):
+    return -(g * v + 0.5 * (h + l2) * v * v + l1 * abs(v))
+
+
+@kernel
+def _pair(gl, hl, gr, hr, l1, l2, monotone, low, high):
+    """Gain of both children together; −inf when the split would break the required direction."""
+    if monotone == 0 and low == -np.inf and high == np.inf:
+        return _gain(gl, hl, l1, l2) + _gain(gr, hr, l1, l2)
+    vl, vr = leaf_value(gl, hl, l1, l2, low, high), leaf_value(gr, hr, l1, l2, low, high)
+    if (vr - vl) * monotone < 0.0:
+        return -np.inf
+    return _gain_at(gl, hl, l1, l2, vl) + _gain_at(gr, hr, l1, l2, vr)
+
+
+@kernel
+def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, monotone, low, high, best, feature):
+    """Try every threshold of one column, with its missing values on one side; improves ``best`` in place."""
+    g_unit, h_unit, g, h, count = sums
+    l1, l2, min_rows, min_hessian, _smooth = limits
+    lg, lh, lc = np.int64(0), np.int64(0), np.int64(0)
+    if missing_left:
+        lg, lh, lc = wide[0, base + n_bins], wide[1, base + n_bins], wide[2, base + n_bins]
+    free = monotone == 0 and low == -np.inf and high == np.inf and l1 == 0.0
+    last = n_bins if with_missing and not missing_left else n_bins - 1
+    for b in range(last):
+        c = wide[2, base + b]
+        if c == 0:
+            continue  # the same rows on each side as before
+        lg += wide[0, base + b]
+        lh += wide[1, base + b]
+        lc += c
+        if lc < min_rows:
+            continue
+        if count - lc < min_rows:
+            break
+        gl, hl = lg * g_unit, lh * h_unit
+        gr, hr = g - gl, h - hl
+        if hl < min_hessian or hr < min_hessian:
+            continue
+        if free:
+            gain = 0.5 * (gl * gl / (hl + l2) + gr * gr / (hr + l2))
+        else:
+            gain = _pair(gl, hl, gr, hr, l1, l2, monotone, low, high)
+        if gain > best[GAIN] * _TIE:
+            best[GAIN], best[FEATURE], best[BIN] = gain, feature, b
+            best[MISSING_LEFT] = 1.0 if missing_left else 0.0
+            best[LEFT_G], best[LEFT_H], best[LEFT_COUNT], best[CATEGORICAL] = gl, hl, lc, 0.0
+
+
+@kernel
+def _scan_categories(wide, base, n_bins, sums, limits, low, high, best, feature, left_codes):
+    """Order the categories by −G/H, then split the order in two: the best subset of all for a smooth objective.
+
+    The missing bin takes part as a category of its own. ``left_codes`` receives 1 for each code that goes left.
+    """
+    g_unit, h_unit, g, h, count = sums
+    l1, l2, min_rows, min_hessian, smooth = limits
+    keys = np.empty(n_bins + 1)
+    codes = np.empty(n_bins + 1, dtype=np.int64)
+    m = 0
+    for b in range(n_bins + 1):
+        if wide[2, base + b] > 0:
+            keys[m] = wide[0, base + b] * g_unit / (wide[1, base + b] * h_unit + smooth)
+            codes[m] = b
+            m += 1
+    order = np.argsort(keys[:m], kind="mergesort")
+    lg, lh, lc = np.int64(0), np.int64(0), np.int64(0)
+    cut = -1
+    for k in range(m - 1):
+        b = base + codes[order[k]]
+        lg += wide[0, b]
+        lh += wide[1, b]
+        lc += wide[2, b]
+        gl, hl = lg * g_unit, lh * h_unit
+        gr, hr = g - gl, h - hl
+        if lc < min_rows or count - lc < min_rows or hl < min_hessian or hr < min_hessian:
+            continue
+        gain = _pair(gl, hl, gr, hr, l1, l2 + smooth, 0, low, high)
+        if gain > best[GAIN] * _TIE:
+            cut = k
+            best[GAIN], best[FEATURE], best[BIN], best[CATEGORICAL] = gain, feature, 0.0, 1.0
+            best[LEFT_G], best[LEFT_H], best[LEFT_COUNT] = gl, hl, lc
+    if cut >= 0:
+        left_codes[:] = 0
+        for k in range(cut + 1):
+            left_codes[codes[order[k]]] = 1
+        best[MISSING_LEFT] = left_codes[n_bins]
+
+
+@kernel
+def best_split(wide, width, n_bins, categorical, monotone, columns, sums, limits, low, high, best, left_codes):
+    """Fill ``best`` with the best split over ``columns``; its gain is that over leaving the node a leaf.
+
+    ``sums`` are (unit of gradients, unit of curvatures, G, H, count) of the node; ``limits`` are (α, λ, rows per leaf,
+    curvature per leaf, smoothing of categories). The first of equal splits wins.
+    """
+    _, _, g, h, _ = sums
+    l1, l2, _, _, _ = limits
+    parent = leaf_value(g, h, l1, l2, low, high)
+    own = _gain_at(g, h, l1, l2, parent)
+    best[GAIN] = own
+    best[FEATURE] = -1.0
+    for j in range(columns.shape[0]):
+        f = columns[j]
+        base = f * width
+        if categorical[f]:
+            _scan_categories(wide, base, n_bins[f], sums, limits, low, high, best, f, left_codes)
+            continue
+        with_missing = wide[2, base + n_bins[f]] > 0
+        _scan_numeric(wide, base, n_bins[f], with_missing, False, sums, limits, monotone[f], low, high, best, f)
+        if with_missing:
+            _scan_numeric(wide, base, n_bins[f], with_missing, True, sums, limits, monotone[f], low, high, best, f)
+    best[GAIN] -= own

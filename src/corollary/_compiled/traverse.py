@@ -1,0 +1,71 @@
+"""Walk rows down trees. Blocks are C-ordered float64, so there is one compiled version for every kind of input.
+
+A node sends a row left when ``x <= threshold``; its right child follows its left child. A missing value goes where the
+node says. At a categorical node the row's code picks a bit of the node's bitset; a code without a bit is missing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+
+
+@kernel
+def _categorical_left(x, row, bitsets, missing_left):
+    if not (x >= 0.0 and x < 32.0 * bitsets.shape[1]):
+        return missing_left
+    code = np.int64(x)
+    return (bitsets[row, code >> 5] >> np.uint32(code & 31)) & np.uint32(1) != 0
+
+
+@kernel
+def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets):
+    """The leaf that the row x reaches from ``node``."""
+    while feature[node] >= 0:
+        value = x[feature[node]]
+        if category[node] >= 0:
+            goes_left = _categorical_left(value, category[node], bitsets, missing_left[node])
+        elif value != value:
+            goes_left = missing_left[node]
+        else:
+            goes_left = value <= threshold[node]
+        node = left[node] + (0 if goes_left else 1)
+    return node
+
+
+@kernel
+def apply_block(X, roots, feature, threshold, left, missing_left, category, bitsets, out):
+    """out[i, t] = leaf of row i in tree t."""
+    for t in range(roots.shape[0]):
+        for i in range(X.shape[0]):
+            out[i, t] = _leaf_of(X[i], roots[t], feature, threshold, left, missing_left, category, bitsets)
+
+
+@kernel
+def sum_block(X, roots, feature, threshold, left, missing_left, category, bitsets, value, out):
+    """out[i] += Σ over trees of the value at row i's leaf, trees in order."""
+    n_outputs = value.shape[1]
+    for t in range(roots.shape[0]):
+        for i in range(X.shape[0]):
+            leaf = _leaf_of(X[i], roots[t], feature, threshold, left, missing_left, category, bitsets)
+            for k in range(n_outputs):
+                out[i, k] += value[leaf, k]
+
+
+@kernel
+def depths(roots, feature, left, out):
+    """out[node] = distance from its root; a parent comes before its children, so one pass is enough."""
+    for node in range(feature.shape[0]):
+        if feature[node] >= 0:
+            out[left[node]] = out[node] + 1
+            out[left[node] + 1] = out[node] + 1
+
+
+@kernel
+def one_row(x, roots, feature, threshold, left, missing_left, category, bitsets, value, out):
+    """out[t mod outputs] += value of the leaf that the only row of x reaches in tree t."""
+    n_outputs = out.shape[0]
+    for t in range(roots.shape[0]):
+        leaf = _leaf_of(x[0], roots[t], feature, threshold, left, missing_left, category, bitsets)
+        out[t % n_outputs] += value[leaf, 0]

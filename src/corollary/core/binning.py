@@ -1,0 +1,135 @@
+"""Binner: the one place where columns become small whole numbers, for every tree model that works on bins.
+
+The rules. A number's bin is found by comparing it with the column's thresholds: ``code <= b`` exactly when
+``x <= thresholds[b]``, so a split on bins is a split on numbers. A column with at most ``max_bins`` distinct values
+loses nothing: each value has its own bin. A missing value has a bin of its own, after the others. A category's bin is
+its code; a category that was not seen in training is missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils import check_random_state
+
+from corollary.core.parallel import each_block
+from corollary.core.types import Array
+
+MOST_BINS = 65_535  # uint16, one code being kept for missing values
+_BLOCK_BYTES = 1 << 18  # a block of rows as float64 stays in a core's cache while its columns are searched
+
+
+@dataclass(frozen=True, eq=False)
+class Binner:
+    """Bins learnt from data. ``thresholds`` holds one ascending row per column, padded with +inf to a power of two."""
+
+    thresholds: Array  # float64 (columns, power of two)
+    n_bins: Array  # int32 (columns,), bins of values that are not missing; the missing bin is number n_bins
+    categorical: Array  # bool (columns,)
+    dtype: Any  # uint8 or uint16
+
+    @property
+    def width(self) -> int:
+        """Codes of any column are below this."""
+        return int(self.n_bins.max(initial=0)) + 1
+
+    @staticmethod
+    def fit(
+        X: Any,
+        max_bins: int = 255,
+        categorical: Array | None = None,
+        weights: Array | None = None,
+        sample: int = 200_000,
+        random_state: Any = 0,
+    ) -> Binner:
+        """Learn bins of about equal weight from at most ``sample`` rows; rows of weight zero are not looked at.
+
+        Cost: O(sample log sample) per column, threads over columns; one column of the sample at a time per thread.
+        """
+        n, d = X.shape
+        categorical = np.zeros(d, dtype=bool) if categorical is None else np.asarray(categorical, dtype=bool)
+        rows = None if weights is None or np.all(weights > 0) else np.flatnonzero(weights > 0)
+        if (n if rows is None else len(rows)) > sample:
+            random = check_random_state(random_state)
+            chosen = np.sort(random.choice(n if rows is None else len(rows), sample, replace=False))
+            rows = chosen if rows is None else rows[chosen]
+        part = X if rows is None else X[rows]
+        part = part.tocsc() if scipy.sparse.issparse(part) else part
+        part_weights = None
+        if weights is not None and np.ptp(weights if rows is None else weights[rows]) > 0:
+            part_weights = weights if rows is None else weights[rows]
+        found: list[Array] = [np.empty(0)] * d
+
+        def learn(start: int, stop: int) -> None:
+            for f in range(start, stop):
+                column = _column(part, f)
+                found[f] = (
+                    _category_edges(column, max_bins, f) if categorical[f] else _edges(column, part_weights, max_bins)
+                )
+
+        each_block(learn, d, 1)
+        if categorical.any():  # codes beyond the sample count too
+            for f in map(int, np.flatnonzero(categorical)):
+                found[f] = _category_edges(_column(X, f), max_bins, f)
+        n_bins = np.array([len(edges) + (not categorical[f]) for f, edges in enumerate(found)], dtype=np.int32)
+        longest = max((len(edges) for f, edges in enumerate(found) if not categorical[f]), default=0)
+        thresholds = np.full((d, 1 << max(1, int(longest).bit_length())), np.inf)
+        for f, edges in enumerate(found):
+            if not categorical[f]:
+                thresholds[f, : len(edges)] = edges
+        dtype = np.uint8 if int(n_bins.max(initial=0)) < 256 else np.uint16
+        return Binner(thresholds, n_bins, categorical, dtype)
+
+    def transform(self, X: Any, order: str = "C") -> Array:
+        """Codes of X: one byte a cell (two with more than 255 bins). Threads over blocks of rows."""
+        from corollary._compiled.binning import bin_block
+
+        n, d = X.shape
+        codes = np.empty((n, d), dtype=self.dtype, order="F" if order == "F" else "C")
+        X = X.tocsr() if scipy.sparse.issparse(X) else X
+
+        def run(start: int, stop: int) -> None:
+            rows = X[start:stop]
+            rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
+            block = np.array(rows.T, dtype=np.float64, order="C")
+            bin_block(block, self.thresholds, self.n_bins, self.categorical, codes[start:stop].T)
+
+        each_block(run, n, max(16, _BLOCK_BYTES // (8 * max(1, d))))
+        return codes
+
+
+def _column(X: Any, f: int) -> Array:
+    """Column f as float64, without missing values' weights: a copy of one column at most."""
+    column = X[:, [f]].toarray()[:, 0] if scipy.sparse.issparse(X) else X[:, f]
+    return np.asarray(column, dtype=np.float64)
+
+
+def _edges(column: Array, weights: Array | None, max_bins: int) -> Array:
+    from corollary._compiled.binning import bin_edges
+
+    present = ~np.isnan(column)
+    if weights is None:
+        values = np.sort(column[present] if not present.all() else column)
+        counts = np.ones(len(values))
+    else:
+        order = np.argsort(column[present], kind="stable")
+        values, counts = column[present][order], weights[present][order]
+    edges = np.empty(max_bins)
+    return edges[: bin_edges(values, counts, max_bins, edges)].copy()
+
+
+def _category_edges(column: Array, max_bins: int, f: int) -> Array:
+    """One entry per category code 0, 1, …; only their number matters."""
+    present = column[~np.isnan(column)]
+    count = int(present.max(initial=-1.0)) + 1
+    if count > MOST_BINS:
+        raise ValueError(
+            f"Column {f} has {count} categories; at most {MOST_BINS} can be told apart. "
+            "Group the rare ones, or give the column as numbers."
+        )
+    if np.any(present < 0) or np.any(present != np.floor(present)):
+        raise ValueError(f"Column {f} is categorical, so its codes must be whole numbers 0, 1, 2, …")
+    return np.empty(count)

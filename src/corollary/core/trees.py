@@ -1,0 +1,215 @@
+"""Trees: any number of binary decision trees as plain arrays. Every tree model of the library holds one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary.core.parallel import each_block
+from corollary.core.types import Array
+
+_BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
+
+
+_DTYPES = {"roots": ("int32", 1), "feature": ("int32", 1), "threshold": ("float64", 1), "left": ("int32", 1)}
+_DTYPES |= {"missing_left": ("bool", 1), "category": ("int32", 1), "bitsets": ("uint32", 2), "value": ("float64", 2)}
+_DTYPES |= {"weight": ("float64", 1), "count": ("int32", 1), "impurity": ("float64", 1), "gain": ("float64", 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class Trees:
+    """Nodes of all trees, one array per property.
+
+    A row goes left at a node when ``x[feature] <= threshold``, where a missing value goes left if ``missing_left``.
+    At a categorical node (``category >= 0``) it goes left when the bit of its category code is set in
+    ``bitsets[category]``; a code without a bit counts as missing. The right child follows the left one, and children
+    come after their parent. ``value`` is the prediction at every node, inner ones too.
+    """
+
+    roots: Array  # int32 (trees,)
+    feature: Array  # int32 (nodes,), −1 at a leaf
+    threshold: Array  # float64 (nodes,), NaN at leaves and categorical nodes
+    left: Array  # int32 (nodes,), −1 at a leaf
+    missing_left: Array  # bool (nodes,)
+    category: Array  # int32 (nodes,), row of ``bitsets`` or −1
+    bitsets: Array  # uint32 (categorical nodes, words)
+    value: Array  # float64 (nodes, outputs)
+    weight: Array  # float64 (nodes,), weighted rows that passed in training
+    count: Array  # int32 (nodes,), rows that passed in training
+    impurity: Array  # float64 (nodes,)
+    gain: Array  # float64 (nodes,), by how much the split lowered the weighted impurity; 0 at a leaf
+
+    @property
+    def n_trees(self) -> int:
+        return len(self.roots)
+
+    @property
+    def node_count(self) -> int:
+        return len(self.feature)
+
+    @property
+    def is_leaf(self) -> Array:
+        return self.feature < 0
+
+    @property
+    def right(self) -> Array:
+        """Right children; −1 at a leaf."""
+        return np.where(self.feature >= 0, self.left + 1, -1)
+
+    def node_depths(self) -> Array:
+        """Distance of each node from its root."""
+        from corollary._compiled.traverse import depths
+
+        out = np.zeros(self.node_count, dtype=np.int32)
+        depths(self.roots, self.feature, self.left, out)
+        return out
+
+    def depth(self) -> int:
+        """Length of the longest path from a root to a leaf."""
+        return int(self.node_depths().max(initial=0))
+
+    def tree(self, t: int) -> Trees:
+        """Tree ``t`` alone, its root first."""
+        stop = self.roots[t + 1] if t + 1 < self.n_trees else self.node_count
+        return self._nodes(int(self.roots[t]), int(stop), self.roots[t : t + 1])
+
+    def head(self, n_trees: int) -> Trees:
+        """The first ``n_trees`` trees."""
+        if n_trees >= self.n_trees:
+            return self
+        return self._nodes(0, int(self.roots[n_trees]), self.roots[:n_trees])
+
+    def _nodes(self, start: int, stop: int, roots: Array) -> Trees:
+        part = {f.name: getattr(self, f.name)[start:stop] for f in fields(self) if f.name not in ("roots", "bitsets")}
+        part["left"] = np.where(part["feature"] >= 0, part["left"] - start, -1).astype(np.int32)
+        rows = part["category"][part["category"] >= 0]
+        first, last = (int(rows.min()), int(rows.max()) + 1) if len(rows) else (0, 0)
+        part["category"] = np.where(part["category"] >= 0, part["category"] - first, -1).astype(np.int32)
+        return Trees(roots=(roots - start).astype(np.int32), bitsets=self.bitsets[first:last], **part)
+
+    @staticmethod
+    def join(parts: Sequence[Trees]) -> Trees:
+        """All trees of ``parts`` in one, in order."""
+        if len(parts) == 1:
+            return parts[0]
+        nodes = np.cumsum([0] + [part.node_count for part in parts])
+        rows = np.cumsum([0] + [len(part.bitsets) for part in parts])
+        words = max(part.bitsets.shape[1] for part in parts)
+        joined = {
+            f.name: np.concatenate([getattr(part, f.name) for part in parts])
+            for f in fields(Trees)
+            if f.name not in ("roots", "left", "category", "bitsets")
+        }
+
+        def shifted(name: str, offsets: Array) -> Array:
+            moved = (np.where((v := getattr(p, name)) >= 0, v + o, -1) for p, o in zip(parts, offsets, strict=False))
+            return np.concatenate(list(moved)).astype(np.int32)
+
+        bitsets = [np.pad(part.bitsets, ((0, 0), (0, words - part.bitsets.shape[1]))) for part in parts]
+        return Trees(
+            roots=shifted("roots", nodes),
+            left=shifted("left", nodes),
+            category=shifted("category", rows),
+            bitsets=np.concatenate(bitsets),
+            **joined,
+        )
+
+    def apply(self, X: Any) -> Array:
+        """Leaf of every row in every tree, int32 (rows, trees)."""
+        from corollary._compiled.traverse import apply_block
+
+        out = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
+
+        def run(block: Array, walk: Any, start: int) -> None:
+            apply_block(block, *walk, out[start : start + len(block)])
+
+        self._each_block(X, run)
+        return out
+
+    def predict_sum(self, X: Any, out: Array | None = None) -> Array:
+        """Sum over trees of the value at each row's leaf, float64 (rows, outputs); adds to ``out`` when given."""
+        from corollary._compiled.traverse import sum_block
+
+        total = np.zeros((X.shape[0], self.value.shape[1])) if out is None else out
+
+        def run(block: Array, walk: Any, start: int) -> None:
+            sum_block(block, *walk, self.value, total[start : start + len(block)])
+
+        self._each_block(X, run)
+        return total
+
+    def add_outputs(self, X: Any, raw: Array, n_outputs: int) -> Array:
+        """Add tree t's values to column t mod ``n_outputs`` of ``raw``, in place."""
+        from corollary._compiled.traverse import sum_block
+        from corollary.core.scorer import WORTH_ROWS, Scorer
+
+        if X.shape[0] >= WORTH_ROWS and not scipy.sparse.issparse(X):
+            scorers = [Scorer.of(self, k, n_outputs) for k in range(n_outputs)]
+            if all(scorer is not None for scorer in scorers):
+                for k, scorer in enumerate(scorers):
+                    assert scorer is not None
+                    scorer.add(X, raw[:, k : k + 1])
+                return raw
+
+        def add(block: Array, walk: Any, start: int) -> None:
+            for k in range(n_outputs):
+                out = raw[start : start + len(block), k : k + 1]
+                total = out.copy()
+                sum_block(block, self.roots[k::n_outputs].copy(), *walk[1:], self.value, total)
+                out[:] = total
+
+        self._each_block(X, add)
+        return raw
+
+    def one_row(self, x: Array, start: Array) -> Array:
+        """As ``add_outputs`` for one C-ordered float64 row, without a detour."""
+        from corollary._compiled.traverse import one_row
+
+        out = start.copy()
+        one_row(x, self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets,
+                self.value, out)  # fmt: skip
+        return out[None, :]
+
+    def _each_block(self, X: Any, task: Callable[[Array, Any, int], None]) -> None:
+        """Run ``task`` on C-ordered float64 copies of small blocks of rows; of the columns in use if X is sparse."""
+        feature, used = self.feature, None
+        if scipy.sparse.issparse(X):
+            X = X.tocsr()
+            used, codes = np.unique(np.maximum(feature, 0), return_inverse=True)
+            feature = np.where(feature >= 0, codes, -1).astype(np.int32)
+        walk = (self.roots, feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets)
+        width = X.shape[1] if used is None else len(used)
+
+        def run(start: int, stop: int) -> None:
+            rows = X[start:stop]
+            block = rows if used is None else rows[:, used].toarray()
+            block = np.ascontiguousarray(block, dtype=np.float64)
+            task(block if block.flags.writeable else block.copy(), walk, start)
+
+        each_block(run, X.shape[0], max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // max(1, width))))
+
+    def check(self, n_features: int | None = None) -> None:
+        """Raise ValueError unless every index stays inside its array and every walk ends; files are checked by this."""
+        for name, (kinds, ndim) in _DTYPES.items():
+            array = getattr(self, name)
+            if not isinstance(array, np.ndarray) or array.dtype != np.dtype(kinds) or array.ndim != ndim:
+                raise ValueError(f"trees: {name} must be an array of {kinds} with {ndim} dimension(s).")
+        n = self.node_count
+        lengths = {f.name: len(getattr(self, f.name)) for f in fields(self) if f.name not in ("roots", "bitsets")}
+        if len(set(lengths.values())) != 1:
+            raise ValueError(f"trees: the node arrays differ in length: {lengths}.")
+        roots = self.roots
+        if len(roots) == 0 or roots[0] != 0 or roots[-1] >= n or np.any(np.diff(roots) <= 0):
+            raise ValueError("trees: roots must be increasing node numbers from 0.")
+        at = np.flatnonzero(self.feature >= 0)
+        ends = np.append(roots[1:], n)[np.searchsorted(roots, at, side="right") - 1]
+        if np.any(self.left[at] <= at) or np.any(self.left[at].astype(np.int64) + 1 >= ends):
+            raise ValueError("trees: a child must come after its parent, in the same tree.")
+        if n_features is not None and np.any(self.feature >= n_features):
+            raise ValueError(f"trees: a split uses a feature beyond the {n_features} there are.")
+        if np.any(self.category >= len(self.bitsets)):
+            raise ValueError("trees: a categorical node names a bitset that is not there.")

@@ -1,0 +1,303 @@
+"""Grow one regression tree on bins from gradients and curvatures: best leaf first, or level by level.
+
+Rows are split among threads once, and each thread keeps its rows of every node together; it partitions them and adds
+up their histogram. Only the smaller child of a split is counted: the larger is the parent less the smaller. All sums
+are whole numbers (see ``_compiled/histogram.py``), so a tree does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corollary._compiled import histogram as compiled
+from corollary._compiled.split import (
+    BIN,
+    CATEGORICAL,
+    FEATURE,
+    GAIN,
+    LEFT_COUNT,
+    LEFT_G,
+    LEFT_H,
+    MISSING_LEFT,
+    RECORD,
+    best_split,
+    leaf_value,
+)
+from corollary.core.binning import Binner
+from corollary.core.parallel import n_threads, together
+from corollary.core.types import Array
+
+_FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
+_ALONE = 16_384  # nodes of fewer rows are not worth waking another thread for
+_HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the least promising are counted again
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a tree may be."""
+
+    max_leaves: int = 31
+    max_depth: int = 2**31 - 1
+    min_rows: int = 20
+    min_hessian: float = 1e-3
+    l1: float = 0.0
+    l2: float = 0.0
+    leaf_cost: float = 0.0  # γ: a split must gain more than this
+    smoothing: float = 10.0  # curvature added to each category
+    best_first: bool = True
+    monotone: Array | None = None  # −1, 0, +1 per column
+    interactions: tuple[frozenset[int], ...] | None = None  # columns that may meet on a path
+
+
+@dataclass
+class Node:
+    """A node while it grows. Segment s of its rows is ``rows[starts[s]:stops[s]]``, for each thread s."""
+
+    number: int
+    depth: int
+    starts: list[int]
+    stops: list[int]
+    g: float
+    h: float
+    count: int
+    low: float = -np.inf
+    high: float = np.inf
+    groups: tuple[frozenset[int], ...] | None = None
+    histogram: Array | None = None
+    split: Array | None = None
+    left_codes: Array | None = None
+    children: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A tree on bins; ``leaves`` still know where their rows are."""
+
+    nodes: list[Node]
+    leaves: list[Node] = field(default_factory=list)
+
+
+class Grower:
+    """Grows trees over one binned table; scratch memory is kept from tree to tree."""
+
+    def __init__(self, codes: Array, binner: Binner, rules: Rules) -> None:
+        n, d = codes.shape
+        self.codes, self.binner, self.rules = codes, binner, rules
+        self.width = binner.width
+        self.n_segments = max(1, min(n_threads(), n // _ALONE))
+        self.rows = np.empty(n, dtype=np.int32)
+        self.buffers = [np.empty(0, dtype=np.int32) for _ in range(self.n_segments)]
+        self.packed = np.empty(n, dtype=np.int64)
+        self.narrow = [np.zeros(d * self.width, dtype=np.int64) for _ in range(self.n_segments)]
+        self.partial = [np.zeros((3, d * self.width), dtype=np.int64) for _ in range(self.n_segments)]
+        self.spare: list[Array] = []
+        self.kept = 0
+        self.most_kept = max(4, _HISTOGRAM_BYTES // max(1, 24 * d * self.width))
+        self.monotone = np.zeros(d, dtype=np.int8) if rules.monotone is None else rules.monotone.astype(np.int8)
+        fine = n <= _FINE_ROWS
+        self.chunk = 256 if fine else 8192
+        self.shifts = (9, 35) if fine else (14, 38)
+        self.levels = (2.0**20 - 1, 2.0**18 - 1) if fine else (4095.0, 2047.0)
+        self.dither = not fine
+        self.limits = (rules.l1, rules.l2, rules.min_rows, rules.min_hessian, rules.smoothing)
+
+    def grow(self, gradient: Array, hessian: Array, rows: Array, columns: Array, chooser: Any, seed: int) -> Grown:
+        """One tree for these gradients on ``rows`` (ascending); ``chooser(columns)`` draws the columns of a node."""
+        self._pack(gradient, hessian, seed)
+        root = self._root(rows, columns)
+        nodes: list[Node] = [root]
+        heap: list[Any] = []
+        self._consider(root, columns, chooser, heap)
+        n_leaves = 1
+        while heap and n_leaves < self.rules.max_leaves:
+            node = heapq.heappop(heap)[-1]
+            pair = self._split(node, len(nodes), columns)
+            nodes += pair
+            n_leaves += 1
+            for child in pair:
+                self._consider(child, columns, chooser, heap)
+        for node in nodes:
+            self._release(node)
+        return Grown(nodes, [node for node in nodes if node.children is None])
+
+    def _pack(self, gradient: Array, hessian: Array, seed: int) -> None:
+        n = len(gradient)
+        bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
+        most = together(lambda s: compiled.extremes(*_both(gradient, hessian, bounds, s)), self.n_segments)
+        g, h = max(m[0] for m in most), max(m[1] for m in most)
+        scales = (self.levels[0] / g if g > 0 else 1.0, self.levels[1] / h if h > 0 else 1.0)
+        self.units = (1.0 / scales[0], 1.0 / scales[1])
+        together(
+            lambda s: compiled.pack_rows(
+                bounds[s],
+                *_both(gradient, hessian, bounds, s),
+                scales,
+                self.shifts,
+                self.dither,
+                np.uint64(seed),
+                self.packed[bounds[s] : bounds[s + 1]],
+            ),
+            self.n_segments,
+        )
+
+    def _root(self, rows: Array, columns: Array) -> Node:
+        n = len(rows)
+        self.rows[:n] = rows
+        bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
+        for s in range(self.n_segments):
+            if len(self.buffers[s]) < bounds[s + 1] - bounds[s]:
+                self.buffers[s] = np.empty(bounds[s + 1] - bounds[s], dtype=np.int32)
+        root = Node(0, 0, bounds[:-1], bounds[1:], 0.0, 0.0, n, groups=self.rules.interactions)
+        root.histogram = self._count(root, columns)
+        own = slice(int(columns[0]) * self.width, (int(columns[0]) + 1) * self.width)
+        root.g = float(root.histogram[0, own].sum() * self.units[0])
+        root.h = float(root.histogram[1, own].sum() * self.units[1])
+        return root
+
+    def _count(self, node: Node, columns: Array) -> Array:
+        """The histogram of a node from its rows."""
+
+        def add(s: int) -> None:
+            compiled.add_histogram(
+                self.codes,
+                self.rows,
+                node.starts[s],
+                node.stops[s],
+                self.packed,
+                self.width,
+                columns,
+                self.chunk,
+                self.shifts,
+                self.narrow[s],
+                self.partial[s],
+            )
+
+        self._together(add, node.count)
+        return self._collect()
+
+    def _together(self, task: Any, count: int) -> list[Any]:
+        if count < _ALONE:
+            return [task(s) for s in range(self.n_segments)]
+        return together(task, self.n_segments)
+
+    def _collect(self) -> Array:
+        """Sum the threads' histograms and clear them for the next."""
+        total = self.spare.pop() if self.spare else np.empty_like(self.partial[0])
+        compiled.collect(self.partial[0], self.partial[-1], self.n_segments > 1, total)
+        for part in self.partial[1:-1]:
+            total += part
+            part[:] = 0
+        self.kept += 1
+        return total
+
+    def _release(self, node: Node) -> None:
+        if node.histogram is not None:
+            self.spare.append(node.histogram)
+            node.histogram = None
+            self.kept -= 1
+
+    def _consider(self, node: Node, columns: Array, chooser: Any, heap: list[Any]) -> None:
+        """Find the node's best split and queue it if it is worth its leaf."""
+        rules = self.rules
+        if node.depth >= rules.max_depth or node.count < 2 * rules.min_rows or node.histogram is None:
+            self._release(node)
+            return
+        if node.groups is not None:
+            allowed = frozenset().union(*node.groups)
+            columns = np.array([f for f in columns if f in allowed], dtype=columns.dtype)
+        columns = chooser(columns)
+        best = np.empty(RECORD)
+        left_codes = np.zeros(self.width, dtype=np.int64)
+        best_split(
+            node.histogram,
+            self.width,
+            self.binner.n_bins,
+            self.binner.categorical,
+            self.monotone,
+            columns,
+            (*self.units, node.g, node.h, node.count),
+            self.limits,
+            node.low,
+            node.high,
+            best,
+            left_codes,
+        )
+        if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(node.g)):
+            self._release(node)
+            return
+        node.split, node.left_codes = best, left_codes
+        order = -best[GAIN] if rules.best_first else node.depth
+        heapq.heappush(heap, (order, node.number, node))
+        if self.kept > self.most_kept:  # the last in the queue is the least likely to be split
+            self._release(max(heap)[-1])
+
+    def _split(self, node: Node, number: int, columns: Array) -> list[Node]:
+        best, binner = node.split, self.binner
+        assert best is not None
+        assert node.left_codes is not None
+        f, n_left = int(best[FEATURE]), int(best[LEFT_COUNT])
+        goes_left = node.left_codes
+        if not best[CATEGORICAL]:
+            goes_left[: int(best[BIN]) + 1] = 1
+            n_bins = int(binner.n_bins[f])
+            if node.histogram is None or node.histogram[2, f * self.width + n_bins] == 0:
+                best[MISSING_LEFT] = float(2 * n_left >= node.count)  # none seen: with the majority
+            goes_left[n_bins] = int(best[MISSING_LEFT])
+        left_is_small = 2 * n_left < node.count
+
+        def divide(s: int) -> int:
+            return compiled.split_segment(
+                self.codes,
+                self.rows,
+                self.buffers[s],
+                node.starts[s],
+                node.stops[s],
+                f,
+                goes_left,
+                left_is_small,
+                self.packed,
+                self.width,
+                columns,
+                self.chunk,
+                self.shifts,
+                self.narrow[s],
+                self.partial[s],
+            )
+
+        lefts = self._together(divide, node.count)
+        middles = [start + count for start, count in zip(node.starts, lefts, strict=True)]
+        pair = self._children(node, best, number, middles)
+        node.children = (number, number + 1)
+        small = self._collect()
+        pair[0 if left_is_small else 1].histogram = small
+        other = pair[1 if left_is_small else 0]
+        if node.histogram is not None:
+            np.subtract(node.histogram, small, out=node.histogram)
+            other.histogram, node.histogram = node.histogram, None
+        else:
+            other.histogram = self._count(other, columns)
+        return pair
+
+    def _children(self, node: Node, best: Array, number: int, middles: list[int]) -> list[Node]:
+        rules, f = self.rules, int(best[FEATURE])
+        gl, hl, cl = float(best[LEFT_G]), float(best[LEFT_H]), int(best[LEFT_COUNT])
+        groups = None if node.groups is None else tuple(group for group in node.groups if f in group)
+        left = Node(number, node.depth + 1, node.starts, middles, gl, hl, cl, node.low, node.high, groups)
+        right = Node(
+            number + 1, node.depth + 1, middles, node.stops, node.g - gl, node.h - hl, node.count - cl, node.low,
+            node.high, groups,
+        )  # fmt: skip
+        if self.monotone[f]:
+            values = [leaf_value(c.g, c.h, rules.l1, rules.l2, node.low, node.high) for c in (left, right)]
+            middle = 0.5 * (values[0] + values[1])
+            lower, upper = (left, right) if self.monotone[f] > 0 else (right, left)
+            lower.high, upper.low = min(lower.high, middle), max(upper.low, middle)
+        return [left, right]
+
+
+def _both(gradient: Array, hessian: Array, bounds: list[int], s: int) -> tuple[Array, Array]:
+    return gradient[bounds[s] : bounds[s + 1]], hessian[bounds[s] : bounds[s + 1]]

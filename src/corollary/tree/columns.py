@@ -1,0 +1,154 @@
+"""How tree models read a table: numbers as they are, categories as codes, missing values as NaN.
+
+The rules. With ``categorical_features="from_dtype"`` the categorical columns of a pandas or polars frame are categories
+and everything else is numbers. A mask, a list of column numbers or a list of names chooses others. Categories are
+numbered in sorted order; a missing value stays missing, and so does a category that was not there in training.
+Infinite numbers are refused.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
+
+from corollary.base import Estimator, check_weights
+from corollary.core.types import Array
+
+_ARRAY_OPTIONS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
+
+
+class TableReader(Estimator):
+    """An estimator that reads frames, arrays and sparse matrices by the rules above."""
+
+    categorical_features: Any
+    categories_: dict[int, Array]  # of each categorical column, sorted
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
+        """(X as numbers and codes, y, weights, which columns are categorical)."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "It learns from examples with known answers."
+            )
+        options = {"y_numeric": True, "multi_output": False} | options
+        frame = _as_frame(X)
+        categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
+        if categories:
+            validate_data(self, X, skip_check_array=True)  # names and number of columns
+            X, y = check_X_y(_encoded(X, frame, categories), y, estimator=self, **_ARRAY_OPTIONS, **options)
+        else:
+            X, y = validate_data(self, _without_text(X, frame), y, **_ARRAY_OPTIONS, **options)
+        self.categories_ = categories
+        mask = np.zeros(X.shape[1], dtype=bool)
+        mask[list(categories)] = True
+        return X, y, check_weights(sample_weight, X), mask
+
+    def _read_predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        frame = _as_frame(X)
+        if not self.categories_:
+            return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS)
+        validate_data(self, X, reset=False, skip_check_array=True)
+        return check_array(_encoded(X, frame, self.categories_), estimator=self, input_name="X", **_ARRAY_OPTIONS)
+
+
+def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
+    """All columns as float64: numbers, and the codes of categories."""
+    rows, width = (len(frame), len(frame.columns)) if frame is not None else X.shape
+    out = np.empty((rows, width))
+    for f in range(width):
+        column = _column(X, frame, f)
+        out[:, f] = _codes(column, categories[f]) if f in categories else column.astype(np.float64)
+    return out
+
+
+def _categories(X: Any, frame: Any, f: int) -> Array:
+    column = _column(X, frame, f)
+    values = column[~_missing(column)]
+    return np.unique(values.astype(str) if values.dtype == object else values)
+
+
+def _as_frame(X: Any) -> Any:
+    """X as a narwhals frame, or None when it is not a frame."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _without_text(X: Any, frame: Any) -> Any:
+    """X, unless it is a frame with columns of text."""
+    for name, kind in frame.schema.items() if frame is not None else ():
+        if kind in (nw.String, nw.Categorical) or isinstance(kind, nw.Enum):
+            raise ValueError(
+                f"Column {name!r} holds text. Make it categorical (astype('category') and "
+                "categorical_features='from_dtype'), name it in categorical_features, or encode it as numbers."
+            )
+    return X
+
+
+def _chosen(wanted: Any, X: Any, frame: Any) -> list[int]:
+    """Numbers of the categorical columns."""
+    if wanted is None:
+        return []
+    if isinstance(wanted, str):
+        if frame is None:
+            return []
+        kinds = list(frame.schema.values())
+        return [f for f, kind in enumerate(kinds) if kind == nw.Categorical or isinstance(kind, nw.Enum)]
+    width = len(frame.columns) if frame is not None else np.shape(X)[1]
+    wanted = np.asarray(wanted)
+    if wanted.dtype == bool:
+        if wanted.shape != (width,):
+            raise ValueError(f"categorical_features has shape {wanted.shape}, but X has {width} columns.")
+        return list(map(int, np.flatnonzero(wanted)))
+    if wanted.dtype.kind in "iu":
+        if wanted.size and (wanted.min() < 0 or wanted.max() >= width):
+            raise ValueError(
+                f"categorical_features names columns {wanted.tolist()}, but X has columns 0 to {width - 1}."
+            )
+        return list(map(int, wanted))
+    known = [] if frame is None else list(frame.columns)
+    unknown = [name for name in wanted.tolist() if name not in known]
+    if unknown:
+        raise ValueError(f"categorical_features names columns that X does not have: {unknown!r}.")
+    return [known.index(name) for name in wanted.tolist()]
+
+
+def _column(X: Any, frame: Any, f: int) -> Array:
+    if frame is not None:
+        series = frame[frame.columns[f]]
+        if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
+            series = series.cast(nw.String)
+        return np.asarray(series.to_numpy())
+    if scipy.sparse.issparse(X):
+        return np.asarray(X[:, [f]].toarray()[:, 0])
+    return np.asarray(np.asarray(X)[:, f])
+
+
+def _missing(column: Array) -> Array:
+    if column.dtype == object:
+        return np.array([value is None or value != value for value in column.tolist()], dtype=bool)
+    return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
+
+
+def _codes(column: Array, categories: Array) -> Array:
+    """Position of each value among the sorted categories; NaN where it is missing or unknown."""
+    missing = _missing(column)
+    out = np.full(len(column), np.nan)
+    if not len(categories):
+        return out
+    values = column[~missing]
+    if categories.dtype.kind in "US":
+        values = values.astype(str)
+    at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    out[~missing] = np.where(categories[at] == values, at, np.nan)
+    return out
