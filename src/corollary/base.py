@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from corollary.core.evidence import Evidence
+from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.types import Array
@@ -117,7 +117,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
-        if not evidence.holds:
+        if not evidence.holds or evidence.status in (Status.BUDGET, Status.INTERRUPTED):
             warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=_caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -150,8 +150,12 @@ class Objective:
         _, slope, curvature, conjugate = SMOOTH[self.loss]
         s, f = self.weights, X @ w + b
         u, c = s * slope(y, f, self.parameter), s * curvature(y, f, self.parameter)
-        A = self._free(X, w)
-        u = u - c * (A @ (np.linalg.pinv((A.T * c) @ A, hermitian=True) @ (A.T @ u)))
+        A, ridge, pull = self._free(X, w), 0.0, 0.0
+        if self.l2 > 0 and self.l1 == 0 and not self.positive:  # a weak ridge punishes Xᵀu ≠ −l2 w by 1/l2
+            A = np.hstack([X, A])
+            ridge = self.l2 * (np.arange(A.shape[1]) < len(w))
+            pull = ridge * np.append(w, np.zeros(A.shape[1] - len(w)))
+        u = u - c * (A @ (np.linalg.pinv((A.T * c) @ A + np.diag(ridge + np.zeros(A.shape[1])), hermitian=True) @ (A.T @ u + pull)))
         return u, lambda u: float(s @ conjugate(y, u / s, self.parameter))
 
     def _softmax(self, X: Array, y: Array, w: Array, b: Array) -> tuple[Array, Callable[[Array], float]]:
@@ -201,12 +205,18 @@ def huber_bounds(
 ) -> tuple[float, float]:
     """(P, D) of Huber's joint problem in (w, b, σ): Σ s (σ + σ H(r/σ)) + α‖w‖²."""
     r = y - X @ w - b
-    z = r / scale
-    height = np.where(abs(z) <= eps, z**2, 2 * eps * abs(z) - eps**2)
-    P = float(scale * (s @ (1 + height)) + alpha * (w @ w))
-    u = 2 * np.clip(z, -eps, eps)
-    inside = s * (abs(z) < eps)
-    u = u - (abs(z) < eps) * ((s @ u) / inside.sum())
+    if scale == 0:  # its limit, least absolute deviations: of the rows on the plane any |u| ≤ 2ε is a slope
+        P, on = float(2 * eps * (s @ abs(r)) + alpha * (w @ w)), abs(r) <= 1e-6 * abs(r).mean()
+        u, A = np.where(on, 0.0, 2 * eps * np.sign(r)), np.column_stack([X, np.ones(len(y))])
+        wanted = np.append(2 * alpha * w, 0.0) - A.T @ (s * u)
+        u[on] = lsq_linear((A * s[:, None])[on].T, wanted, (-2 * eps, 2 * eps), tol=1e-15).x
+    else:
+        z = r / scale
+        height = np.where(abs(z) <= eps, z**2, 2 * eps * abs(z) - eps**2)
+        P = float(scale * (s @ (1 + height)) + alpha * (w @ w))
+        u = 2 * np.clip(z, -eps, eps)
+        inside = s * (abs(z) < eps)
+        u = u - (abs(z) < eps) * ((s @ u) / inside.sum())
     # feasible: |u| ≤ 2ε, Σ s u = 0, Σ s u²/4 ≤ Σ s
     c = min(1.0, 2 * eps / abs(u).max(), np.sqrt(4 * s.sum() / (s @ u**2)))
     pull = X.T @ (c * s * u)

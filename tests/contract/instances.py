@@ -37,7 +37,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "ElasticNet": [{"alpha": 0.1}, {"alpha": 0.1, "l1_ratio": 0.0}],
     "LassoCV": [{"alphas": 4, "cv": 3}],
     "ElasticNetCV": [{"alphas": 3, "cv": 3, "l1_ratio": (0.5, 1.0)}],
-    "HuberRegressor": [{}, {"epsilon": 1.5, "alpha": 0.1}],
+    "HuberRegressor": [{}, {"epsilon": 1.1, "alpha": 0.1}],
     "LogisticRegression": [
         {},
         {"l1_ratio": 1.0},
@@ -47,6 +47,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "LogisticRegressionCV": [
         {"Cs": (0.1, 1.0), "cv": 3, "tol": 1e-10},
+        # with more columns than rows, a relative gap g leaves coefficients uncertain by √g; they are compared to 1e-7
+        {"Cs": (0.1, 1.0), "l1_ratios": (0.5, 1.0), "cv": 3, "tol": 1e-13},
     ],
     "LinearModel": [
         {},
@@ -56,6 +58,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "absolute", "penalty": "l1", "alpha": 0.05, "tol": 1e-11},
         {"loss": "quantile", "quantile": 0.75, "penalty": "l2", "alpha": 0.05},
         {"loss": "epsilon_insensitive", "penalty": "elastic_net", "alpha": 0.05, "tol": 1e-11},
+        {"loss": "huber", "alpha": 0.05},
+        {"loss": "huber", "delta": 0.01, "alpha": 1e-4, "tol": 1e-11},
         {"loss": "huber", "penalty": "l1", "alpha": 0.05},
         {"loss": "poisson", "alpha": 0.05},
         {"loss": "logistic", "penalty": "group", "alpha": 0.02},
@@ -63,6 +67,14 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "hinge", "alpha": 0.05},
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
+    ],
+    "GradientBoostingClassifier": [
+        {"n_estimators": 6, "min_samples_leaf": 1, "max_leaf_nodes": 6},
+        {"n_estimators": 4, "min_samples_leaf": 1, "growth": "depth", "max_depth": 2, "l2_regularization": 1.0},
+    ],
+    "GradientBoostingRegressor": [
+        {"n_estimators": 12, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3},
+        {"n_estimators": 12, "min_samples_leaf": 1, "loss": "absolute_error", "learning_rate": 0.3},
     ],
 }
 
@@ -109,24 +121,35 @@ class Case:
     @cached_property
     def iterative(self) -> bool:
         """Whether the fit is a sequence of iterations, which callbacks see."""
-        evidence = self.fitted()[0].evidence_
-        # least squares by conjugate gradients iterates, but shows callbacks nothing yet
-        return evidence.status is not Status.EXACT and "conjugate" not in evidence.solver
+        return self.fitted()[0].evidence_.status is not Status.EXACT
 
     @property
     def exact(self) -> dict[str, Any]:
         """Parameters that ask for about as many digits as the solver has."""
-        return {"tol": 1e-9 if dict(self.parameters).get("loss") == "huber" else 1e-11}
+        return {"tol": 1e-11}
 
     @property
     def digits(self) -> dict[str, float]:
         """To what tolerance ``exact`` fits of the same rows agree: about the root of the relative gap."""
-        size = 1e-3 if dict(self.parameters).get("loss") == "huber" else 1e-6
-        return {"rtol": size, "atol": size}
+        return {"rtol": 1e-6, "atol": 1e-6}
+
+    @property
+    def linear(self) -> bool:
+        return ESTIMATORS[self.name].family == "linear"
 
     @property
     def convex(self) -> bool:
-        return dict(self.parameters).get("penalty") != "l0"
+        return self.linear and dict(self.parameters).get("penalty") != "l0"
+
+    @property
+    def missing(self) -> bool:
+        """Whether missing values are values like any other."""
+        return bool(self.tags.input_tags.allow_nan)
+
+    @property
+    def sampled(self) -> bool:
+        """Whether rows are drawn at random, so that their order and number matter."""
+        return self.name in SAMPLED and dict(self.parameters).get("bootstrap") is not False
 
     @property
     def tube(self) -> float:
@@ -152,6 +175,9 @@ class Case:
         X, y = self.data(**options)
         return self.make().fit(X, y), X, y
 
+
+# forests and bags draw rows unless they are told not to
+SAMPLED: frozenset[str] = frozenset()
 
 CASES = [Case(name, tuple(parameters.items())) for name, each in TABLE.items() for parameters in each]
 

@@ -80,6 +80,23 @@ def test_certificate_is_true_without_a_penalty(loss: str) -> None:
         assert_proved(case.make().fit(columns, y), columns, y, np.ones(len(y)), 1e-8)
 
 
+@pytest.mark.parametrize("delta", [1.0, 0.1, 0.01])
+@pytest.mark.parametrize("penalty", ["none", "l2", "l1", "elastic_net"])
+def test_certificate_is_true_where_most_rows_are_far_beyond_delta(penalty: str, delta: float) -> None:
+    case = Case("LinearModel", (("loss", "huber"), ("penalty", penalty), ("delta", delta), ("alpha", 0.01 * delta)))
+    X, y = case.data()
+    y = y + np.random.default_rng(1).standard_t(1.5, len(y))
+    assert_proved(case.make().fit(X, y), X, y, np.ones(len(y)), 1e-8)
+
+
+@pytest.mark.parametrize("epsilon", [1.05, 1.1, 1.2])
+def test_certificate_is_true_for_heavy_tails(epsilon: float) -> None:
+    case = Case("HuberRegressor", (("epsilon", epsilon), ("alpha", 0.1)))
+    X, y = case.data()
+    y = y + np.random.default_rng(1).standard_t(1.2, len(y))
+    assert_proved(case.make().fit(X, y), X, y, np.ones(len(y)), 1e-8)
+
+
 @pytest.mark.parametrize("loss", ["squared", "huber", "logistic"])
 def test_certificate_is_true_for_groups_of_columns(loss: str) -> None:
     case = Case("LinearModel", (("loss", loss), ("penalty", "group"), ("groups", (0, 0, 1, 1, 2)), ("alpha", 0.1)))

@@ -86,7 +86,7 @@ def survives(case: Case, X: Any, y: Any, *, proved: bool = True) -> Any:
             if len(str(refusal)) > 30:  # a sentence
                 return None
             raise
-    assert not np.isnan(model.coef_).any()
+    assert not np.isnan(getattr(model, "coef_", 0.0)).any()
     for name, value in outputs(model, X).items():
         if value.dtype.kind == "f":
             assert np.isfinite(value).all(), name
@@ -137,7 +137,7 @@ def test_extreme_targets(case: Case, what: str) -> None:
 def test_one_row(case: Case) -> None:
     X, y = case.data()
     model = survives(case, X[:1], y[:1])
-    if model is not None and model.fit_intercept:
+    if model is not None and getattr(model, "fit_intercept", True):
         assert model.predict(X[:1]) == pytest.approx(y[:1], rel=1e-3, abs=1.01 * case.tube)
 
 
@@ -145,7 +145,7 @@ def test_one_row(case: Case) -> None:
 def test_columns_that_say_nothing_change_nothing(case: Case) -> None:
     X, y = case.data()
     wide = stack(X, np.zeros(len(X)), np.full(len(X), 7.0))
-    if not case.make().fit_intercept:  # then a constant column is an intercept
+    if not getattr(case.make(), "fit_intercept", True):  # then a constant column is an intercept
         wide = wide[:, :-1]
     plain, model = case.make(tol=1e-9).fit(X, y), case.make(tol=1e-9).fit(wide, y)
     assert_close(outputs(model, wide), outputs(plain, X), rtol=1e-3, atol=1e-3)
@@ -156,11 +156,11 @@ def test_a_constant_target_is_learnt_exactly(case: Case) -> None:
     X, y = case.data()
     model = case.make().fit(X, np.full(len(y), 2.5))
     assert model.evidence_.holds
-    if model.fit_intercept:
+    if getattr(model, "fit_intercept", True):
         np.testing.assert_allclose(model.predict(X), 2.5, rtol=1e-3, atol=1.01 * case.tube)
 
 
-SHIFTED = [case for case in CASES if case.make().fit_intercept]
+SHIFTED = [case for case in CASES if getattr(case.make(), "fit_intercept", True)]
 
 
 @every(SHIFTED)

@@ -92,7 +92,7 @@ def test_time_budget(case: Case) -> None:
     with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
         model.fit(X, y)
     assert model.evidence_.status is Status.BUDGET
-    assert not model.evidence_.holds
+    assert not (case.linear and model.evidence_.holds)  # fewer rounds of boosting are a smaller model, not a wrong one
     assert np.isfinite(outputs(model, X)["predict"].astype(float)).all()
 
 
@@ -127,7 +127,8 @@ def test_json_log(case: Case, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert lines
     for line in lines:
-        assert {"estimator", "iteration", "objective", "gap", "seconds"} <= line.keys()
+        assert {"estimator", "iteration", "objective", "seconds"} <= line.keys()
+        assert not case.linear or "gap" in line
 
 
 @every(ITERATIVE)

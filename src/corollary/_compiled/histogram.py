@@ -95,6 +95,7 @@ def _add_rows_of_columns(codes, rows, start, stop, packed, width, columns, narro
         r = np.uintp(rows[k])
         p = packed[r]
         row = codes[r]
+        prefetch(codes, np.int64(rows[min(k + _AHEAD, stop - 1)]) * codes.shape[1] * codes.itemsize)
         for j in range(columns.shape[0]):
             narrow[np.uintp(columns[j] * width) + np.uintp(row[np.uintp(columns[j])])] += p
 
@@ -119,8 +120,10 @@ def partition(codes, rows, buffer, start, stop, feature, goes_left):
     Both sides are written at every row and only one position advances, so there is no branch to predict.
     """
     column = np.uintp(feature)
+    row_bytes, offset = codes.shape[1] * codes.itemsize, feature * codes.itemsize
     w, b = start, 0
     for k in range(start, stop):
+        prefetch(codes, np.int64(rows[min(k + _AHEAD, stop - 1)]) * row_bytes + offset)
         r = rows[k]
         left = goes_left[np.uintp(codes[np.uintp(r), column])]
         rows[w] = r

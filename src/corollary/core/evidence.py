@@ -126,9 +126,15 @@ class Evidence:
             ax.semilogy(iterations, positive, marker="o", ms=3, label=self.certificate.name)
             ax.axhline(self.certificate.tolerance, color="0.5", ls="--", lw=1, label="tolerance")
             ax.legend(frameon=False)
+        elif iterations.size:
+            for name in ("objective", "validation loss"):
+                if len(self.history.get(name, ())) == iterations.size:
+                    ax.plot(iterations, self.history[name], marker="o", ms=3, label=name)
+            ax.legend(frameon=False)
         else:
             ax.text(0.5, 0.5, f"{self.solver}:\nno iterations to draw", ha="center", transform=ax.transAxes)
-        ax.set(xlabel="iteration", ylabel=self.certificate.name, title=str(self.certificate))
+        label = self.certificate.name if gap.size else "objective"
+        ax.set(xlabel="iteration", ylabel=label, title=str(self.certificate))
         return ax
 
 

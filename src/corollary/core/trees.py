@@ -125,7 +125,7 @@ class Trees:
         out = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
 
         def run(block: Array, walk: Any, start: int) -> None:
-            apply_block(block, *walk, out[start : start + len(block)])
+            apply_block(*(block, *walk, out[start : start + len(block)]))
 
         self._each_block(X, run)
         return out
@@ -137,7 +137,7 @@ class Trees:
         total = np.zeros((X.shape[0], self.value.shape[1])) if out is None else out
 
         def run(block: Array, walk: Any, start: int) -> None:
-            sum_block(block, *walk, self.value, total[start : start + len(block)])
+            sum_block(*(block, *walk, self.value, total[start : start + len(block)]))
 
         self._each_block(X, run)
         return total
@@ -159,7 +159,7 @@ class Trees:
             for k in range(n_outputs):
                 out = raw[start : start + len(block), k : k + 1]
                 total = out.copy()
-                sum_block(block, self.roots[k::n_outputs].copy(), *walk[1:], self.value, total)
+                sum_block(*(block, self.roots[k::n_outputs].copy(), *walk[1:], self.value, total))
                 out[:] = total
 
         self._each_block(X, add)

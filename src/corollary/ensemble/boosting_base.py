@@ -195,7 +195,7 @@ class GradientBoosting(TableReader):
         return self._observer(X, y, self.n_estimators, attributes)
 
     def _evidence(self, found: Boosted, plan: Plan, n_rows: int) -> Evidence:
-        losses = np.array(found.history["training loss"])
+        losses = np.array(found.history["objective"])
         scale = max(abs(losses[0]), np.finfo(float).tiny)
         if plan.subsample < 1 or plan.top_rate is not None:  # a sample's step may be wrong for the rest by its noise
             rise = max(0.0, float(losses[-1] - losses[0]) / scale)
@@ -236,7 +236,7 @@ class GradientBoosting(TableReader):
                 return self.trees_.one_row(X, self.start_)
         X = self._read_predict(X)
         with threads(self.n_jobs):
-            return self._raw_of(self.trees_, self.start_, X, len(self.start_))
+            return self._raw_of(self.trees_, self.start_, X, len(self.start_)).astype(X.dtype, copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)
@@ -273,7 +273,7 @@ class GradientBoosting(TableReader):
         if ax is None:
             _, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
         history = self.evidence_.history
-        ax.plot(history["iteration"], history["training loss"], label="training")
+        ax.plot(history["iteration"], history["objective"], label="training")
         if "validation loss" in history:
             ax.plot(history["iteration"], history["validation loss"], label="validation")
             ax.axvline(self.n_iter_, color="0.5", ls="--", lw=1, label=f"kept: {self.n_iter_} rounds")

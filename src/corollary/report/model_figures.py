@@ -86,11 +86,27 @@ def _permutation(comparison: Comparison) -> str:
     return _bars(names, np.asarray(found.importances_mean), "Importances", caption)
 
 
+def _learning_curve(name: str, evidence: Evidence, iterations: NDArray[np.float64]) -> str:
+    """The objective after each round, for models that are built up round by round."""
+    objective = np.asarray(evidence.history.get("objective", ()), dtype=float)
+    if objective.size < 3 or objective.size != iterations.size or not np.isfinite(objective).all():
+        return ""
+    chart = Chart(
+        Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective.tolist()),
+        title=f"Learning curve of {name}", description="Mean loss on the training rows after each round.",
+        x_label="round", y_label="mean loss",
+    )  # fmt: skip
+    chart.line(iterations, objective)
+    return figure(chart.svg(), f"Learning curve of {name}", "Mean loss on the training rows after each round.")
+
+
 def convergence_figure(name: str, evidence: Evidence) -> str:
     """The certificate's value at each iteration, on a logarithmic scale; empty if there is nothing to draw."""
     gap = np.asarray(evidence.history.get("gap", ()), dtype=float)
     iterations = np.asarray(evidence.history.get("iteration", ()), dtype=float)
     good = np.isfinite(gap) & (gap > 0) if gap.size == iterations.size else np.zeros(0, dtype=bool)
+    if not gap.size:
+        return _learning_curve(name, evidence, iterations)
     if good.sum() < 3:
         return ""
     gap, iterations = gap[good], iterations[good]

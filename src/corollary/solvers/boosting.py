@@ -158,28 +158,29 @@ class Booster:
                 raw_val[i % k] += tree.predict_sum(self.validation[0])[:, 0]
         gradient, hessian = np.empty((k, n)), np.empty((k, n))
         trees, status = list(earlier), Status.CONVERGED
-        history: dict[str, list[float]] = {"iteration": [], "training loss": [], "seconds": []}
+        history: dict[str, list[float]] = {"iteration": [], "objective": [], "seconds": []}
         if raw_val is not None:
             history["validation loss"] = []
         best, best_round = np.inf, len(earlier) // k
         try:
             for iteration in range(len(earlier) // k, plan.n_trees + 1):
-                record = {"iteration": float(iteration), "training loss": objective.derivatives(raw, gradient, hessian)}
+                record = {"iteration": float(iteration), "objective": objective.derivatives(raw, gradient, hessian)}
                 if raw_val is not None:
                     record["validation loss"] = self._judge(raw_val)
                 record["seconds"] = time.perf_counter() - began
                 for name, value in record.items():
                     history[name].append(value)
-                watched = record.get("validation loss", record["training loss"])
+                watched = record.get("validation loss", record["objective"])
                 if watched < best - plan.tol or plan.patience is None:
                     best, best_round = watched, iteration
                 elif iteration - best_round >= plan.patience:
                     break
+                if iteration == plan.n_trees:
+                    break
                 if observe is not None and observe(record, trees.copy):
                     status = Status.BUDGET
                     break
-                if iteration < plan.n_trees:
-                    trees += self._round(iteration, raw, raw_val, gradient, hessian)
+                trees += self._round(iteration, raw, raw_val, gradient, hessian)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
             trees = trees[: len(trees) // k * k]
