@@ -99,15 +99,23 @@ def test_dense_epochs(code: int, centred: bool) -> None:
 @pytest.mark.parametrize("free", [True, False])
 @pytest.mark.parametrize("code", [ELASTIC, POSITIVE], ids=["elastic", "positive"])
 def test_sparse_epochs_end_where_the_twin_ends(code: int, free: bool, width: Any) -> None:
-    """Its epochs skip zeros, so the paths differ and only the ends are compared."""
     A, columns = sparse.csc_array(X), np.array([0, 2, 3, 5])
     slope = SLOPE - CURVE * (SLOPE.sum() / CURVE.sum()) if free else SLOPE.copy()
     centre = CURVE @ X[:, columns] / CURVE.sum() if free else np.zeros(4)
-    mine, theirs = np.zeros(4), np.zeros(4)
+    mine, theirs, now = np.zeros(4), np.zeros(4), slope.copy()
     indices, indptr = A.indices.astype(width), A.indptr.astype(width)
-    worst = cd.sparse_epochs(
-        A.data, indices, indptr, columns, CURVE, slope.copy(), mine, free, code, 0.3, 0.05, 1000, 1e-13
-    )
+    places = np.concatenate([[0], np.cumsum(np.diff(A.indptr)[columns])])
+    values, weighted, rows = np.empty(places[-1]), np.empty(places[-1]), np.empty(places[-1], dtype=np.int32)
+    means, norms, worst, offset = np.empty(4), np.empty(4), np.inf, 0.0
+    cd.gather_columns(A.data, indices, indptr, columns, CURVE, free, places, values, weighted, rows, means, norms)
+    np.testing.assert_allclose(means, centre, atol=1e-14)
+    for _ in range(1000):
+        worst, offset = cd.sparse_epoch(
+            np.arange(4), values, weighted, rows, places, CURVE.sum(), now, mine, means, norms, code, 0.3, 0.05, offset
+        )
+    out = np.zeros(20)
+    cd.gathered_product(np.array([1, 3]), values, rows, places, np.array([9.0, 0.5, 9.0, -2.0]), out)
+    np.testing.assert_allclose(out, X[:, columns[[1, 3]]] @ [0.5, -2.0], atol=1e-14)
     column_twin(X[:, columns], CURVE, slope.copy(), theirs, centre, code, 0.3, 0.05, 2000)
     assert worst <= 1e-13
     np.testing.assert_allclose(mine, theirs, atol=1e-10)

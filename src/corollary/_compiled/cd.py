@@ -1,7 +1,7 @@
 """Coordinate descent on a quadratic model ½ (w − w₀)ᵀH(w − w₀) + gᵀ(w − w₀) + Ω(w), in three layouts.
 
 ``gram_epochs`` holds H itself, so a coordinate that does not move costs nothing and one that moves costs O(s).
-``dense_epochs`` and ``sparse_epochs`` hold columns of X and the current slope of every row instead, for working sets
+``dense_epochs`` and ``sparse_epoch`` hold columns of X and the current slope of every row instead, for working sets
 too large to square. All leave w and the slope or gradient consistent, and return the largest violation of the
 optimality conditions seen in the last epoch.
 """
@@ -117,48 +117,14 @@ def dense_epochs(X, curve, slope, w, centre, norms, code, l1, l2, max_epochs, to
 
 
 @fast_kernel
-def _sparse_epoch(chosen, data, weighted, indices, indptr, curve_sum, slope, w, centre, norms, code, l1, l2, offset):
-    """One epoch over the given columns; returns the largest violation and the updated offset."""
-    worst = 0.0
-    for a in range(chosen.shape[0]):
-        j = chosen[a]
-        h = norms[j]
-        if h + l2 <= 0.0:
-            continue
-        start, stop = indptr[j], indptr[j + 1]
-        g = -offset * centre[j] * curve_sum
-        for p in range(start, stop):
-            g += data[p] * slope[indices[p]]
-        old = w[j]
-        new = _minimiser(code, h * old - g, h, l1, l2)
-        change = new - old
-        if change != 0.0:
-            w[j] = new
-            worst = max(worst, abs(change) * (h + l2))
-            for p in range(start, stop):
-                slope[indices[p]] += change * weighted[p]
-            offset += change * centre[j]
-    return worst, offset
+def gather_columns(data, indices, indptr, columns, curve, free, places, values, weighted, rows, centre, norms):
+    """Copy some columns of a CSC matrix side by side, with their products by ``curve``.
 
-
-@fast_kernel
-def sparse_epochs(data, indices, indptr, columns, curve, slope, w, free, code, l1, l2, max_epochs, tol):
-    """As ``dense_epochs`` for the given columns of a CSC matrix; most epochs visit non-zero coefficients only.
-
-    The columns are gathered once together with their products by ``curve``. With an intercept (``free``) they are
-    meant about their weighted means; that shift touches every row, so it is kept as one number: the true slope is
-    ``slope − offset · curve``. A full epoch precedes any claim that the conditions hold.
+    Column j lies at places[j]:places[j + 1] afterwards; ``norms`` are curvatures along it. With an intercept (``free``)
+    columns are meant about their weighted means, ``centre``.
     """
-    s = columns.shape[0]
-    places = np.empty(s + 1, dtype=np.int64)
-    places[0] = 0
-    for j in range(s):
-        places[j + 1] = places[j] + indptr[columns[j] + 1] - indptr[columns[j]]
-    values, weighted = np.empty(places[s]), np.empty(places[s])
-    rows = np.empty(places[s], dtype=np.int32)
-    centre, norms = np.zeros(s), np.empty(s)
     curve_sum = curve.sum()
-    for j in range(s):
+    for j in range(columns.shape[0]):
         at, square, total = places[j], 0.0, 0.0
         for p in range(indptr[columns[j]], indptr[columns[j] + 1]):
             i, x = indices[p], data[p]
@@ -167,25 +133,47 @@ def sparse_epochs(data, indices, indptr, columns, curve, slope, w, free, code, l
             square += v * x
             total += v
             at += 1
-        if free:
-            centre[j] = total / curve_sum
+        centre[j] = total / curve_sum if free else 0.0
         norms[j] = max(square - centre[j] * total, 0.0)
-    everything = np.arange(s)
-    offset, worst = 0.0, np.inf
-    for _ in range(max_epochs):
-        worst, offset = _sparse_epoch(
-            everything, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset
-        )
-        if worst <= tol:
-            break
-        support = np.flatnonzero(w)
-        for _ in range(10):
-            inner, offset = _sparse_epoch(
-                support, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset
-            )
-            if inner <= 0.5 * tol:
-                break
-    return worst
+
+
+@fast_kernel
+def sparse_epoch(chosen, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset):
+    """One epoch over the chosen gathered columns; returns the largest violation and the updated offset.
+
+    The means of the columns touch every row, so they are kept as one number: the true slope is slope − offset · curve.
+    """
+    worst = 0.0
+    for a in range(chosen.shape[0]):
+        j = chosen[a]
+        h = norms[j]
+        if h + l2 <= 0.0:
+            continue
+        start, stop = places[j], places[j + 1]
+        g = -offset * centre[j] * curve_sum
+        for p in range(start, stop):
+            g += values[p] * slope[rows[p]]
+        old = w[j]
+        new = _minimiser(code, h * old - g, h, l1, l2)
+        change = new - old
+        if change != 0.0:
+            w[j] = new
+            worst = max(worst, abs(change) * (h + l2))
+            for p in range(start, stop):
+                slope[rows[p]] += change * weighted[p]
+            offset += change * centre[j]
+    return worst, offset
+
+
+@fast_kernel
+def gathered_product(chosen, values, rows, places, step, out):
+    """Add Σ step[j] · column j to ``out`` over the chosen gathered columns."""
+    for a in range(chosen.shape[0]):
+        j = chosen[a]
+        change = step[j]
+        if change != 0.0:
+            for p in range(places[j], places[j + 1]):
+                out[rows[p]] += change * values[p]
 
 
 @fast_kernel

@@ -98,10 +98,54 @@ def minimise_columns(
 def _minimise_sparse(
     design: SparseDesign, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, free: bool, tol: float
 ) -> Array:
+    """Most epochs visit non-zero coefficients only; a full epoch precedes any claim that the conditions hold."""
     from corollary._compiled import cd
 
-    X, options = design.by_column(), (penalty.code, penalty.l1, penalty.l2, MAX_EPOCHS, tol)
-    cd.sparse_epochs(X.data, X.indices, X.indptr, columns, curve, slope, w, free, *options)
+    X, s = design.by_column(), len(columns)
+    places = np.concatenate([[0], np.cumsum(X.indptr[columns + 1] - X.indptr[columns])]).astype(np.int64)
+    values, weighted, rows = np.empty(places[s]), np.empty(places[s]), np.empty(places[s], dtype=np.int32)
+    centre, norms = np.empty(s), np.empty(s)
+    cd.gather_columns(X.data, X.indices, X.indptr, columns, curve, free, places, values, weighted, rows, centre, norms)
+    total, offset, every = float(curve.sum()), 0.0, np.arange(s)
+
+    def epoch(chosen: Array, offset: float) -> tuple[float, float]:
+        found: tuple[float, float] = cd.sparse_epoch(
+            chosen, values, weighted, rows, places, total, slope, w, centre, norms, penalty.code, penalty.l1,
+            penalty.l2, offset,
+        )  # fmt: skip
+        return found
+
+    for _ in range(MAX_EPOCHS):
+        worst, offset = epoch(every, offset)
+        if worst <= tol:
+            break
+        support = np.flatnonzero(w)
+        trail = [w[support]]
+        for _ in range(2 * HISTORY):
+            inner, offset = epoch(support, offset)
+            if inner <= 0.5 * tol:
+                break
+            trail.append(w[support])
+            if len(trail) <= HISTORY:
+                continue
+            guess = _extrapolate(np.array(trail))
+            trail = [w[support]]
+            if guess is None:
+                continue
+            step = np.zeros(s)
+            step[support] = guess - w[support]
+            move = np.zeros(len(slope))
+            cd.gathered_product(support, values, rows, places, step, move)
+            shift = float(centre @ step)
+            there = slope + curve * move
+            # half the slopes before and after, along the move, is by how much the quadratic changes
+            both = slope + there - (2 * offset + shift) * curve
+            gain = 0.5 * float(both @ (move - shift)) + penalty.value(w + step) - penalty.value(w)
+            if gain < 0:
+                w[support] = guess
+                slope[:] = there
+                offset += shift
+                trail = [guess.copy()]
     return w
 
 
