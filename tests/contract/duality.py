@@ -150,12 +150,13 @@ class Objective:
         _, slope, curvature, conjugate = SMOOTH[self.loss]
         s, f = self.weights, X @ w + b
         u, c = s * slope(y, f, self.parameter), s * curvature(y, f, self.parameter)
-        A, ridge, pull = self._free(X, w), 0.0, 0.0
+        A = self._free(X, w)
+        ridge = pull = np.zeros(A.shape[1])
         if self.l2 > 0 and self.l1 == 0 and not self.positive:  # a weak ridge punishes Xᵀu ≠ −l2 w by 1/l2
+            ridge, pull = np.append(np.full(len(w), self.l2), ridge), np.append(self.l2 * w, pull)
             A = np.hstack([X, A])
-            ridge = self.l2 * (np.arange(A.shape[1]) < len(w))
-            pull = ridge * np.append(w, np.zeros(A.shape[1] - len(w)))
-        u = u - c * (A @ (np.linalg.pinv((A.T * c) @ A + np.diag(ridge + np.zeros(A.shape[1])), hermitian=True) @ (A.T @ u + pull)))
+        H = (A.T * c) @ A + np.diag(ridge)
+        u = u - c * (A @ (np.linalg.pinv(H, hermitian=True) @ (A.T @ u + pull)))
         return u, lambda u: float(s @ conjugate(y, u / s, self.parameter))
 
     def _softmax(self, X: Array, y: Array, w: Array, b: Array) -> tuple[Array, Callable[[Array], float]]:

@@ -162,6 +162,33 @@ def test_a_huge_mean_costs_no_digits() -> None:
     np.testing.assert_allclose(far.moments(Y).xx, as_design(X).moments(Y).xx, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("layout", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+@pytest.mark.parametrize("weight", [1.0, 0.0], ids=["plain", "an empty row without weight"])
+def test_a_huge_mean_costs_no_digits_in_sparse_columns_either(layout, weight: float) -> None:
+    """Two columns have an entry in every row that counts; the others are as sparse as ever."""
+    far, weights = X.copy(), W.copy()
+    far[:, 1], far[:, 4] = X[:, 1] + 1e9, X[:, 4] - 3e9
+    weights[3] = weight
+    far[3] *= weight
+    design = as_design(layout(far))
+    moments = design.moments(Y, weights)
+    L, w = far.astype(np.longdouble), weights.astype(np.longdouble)
+    mean = w @ L / w.sum()
+    np.testing.assert_allclose(moments.xx, (L - mean).T @ (w[:, None] * (L - mean)), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(moments.xy, (L - mean).T @ (w[:, None] * (Y - w @ Y / w.sum())), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(moments.mean_x, mean, rtol=1e-14)
+    squares = design.column_squares(design.column_means(weights), weights)
+    np.testing.assert_allclose(squares, w @ (L - mean) ** 2, rtol=1e-9)
+
+
+def test_entries_given_in_parts_are_their_sum() -> None:
+    split = sparse.csr_array((np.array([1.0, 2.0, 5.0]), np.array([0, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 2))
+    whole, centre = np.array([[3.0, 0.0], [0.0, 5.0], [0.0, 0.0]]), np.array([1.0, 2.0])
+    np.testing.assert_allclose(as_design(split).column_squares(centre), ((whole - centre) ** 2).sum(axis=0))
+    np.testing.assert_allclose(as_design(split).moments(np.ones((3, 1))).xx, np.cov(whole.T, ddof=0) * 3)
+    assert split.nnz == 3  # the input is left as it was
+
+
 def test_triangles_merge_to_the_factor_of_the_whole() -> None:
     merged = Triangle.of(X[:50]) + Triangle.of(X[50:])
     np.testing.assert_allclose(merged.R.T @ merged.R, X.T @ X, rtol=1e-12, atol=1e-12)

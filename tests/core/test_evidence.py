@@ -26,6 +26,11 @@ def test_a_proof_reads_like_a_sentence() -> None:
     assert "✓" in GOOD._repr_html_()
 
 
+def test_what_rounding_hides_is_shown_as_nothing() -> None:
+    assert str(Certificate("relative duality gap", 1.6e-59, 1e-8)) == "relative duality gap 0 ≤ 1e-08"
+    assert str(Certificate("relative duality gap", 2.2e-16, 1e-8)) == "relative duality gap 2.2e-16 ≤ 1e-08"
+
+
 def test_a_failure_says_what_to_do() -> None:
     assert str(BAD).startswith("Not proved: relative duality gap 0.2 > 1e-08 by L-BFGS (1 iteration, 1 s).")
     assert "raise max_iter" in str(BAD)
@@ -35,7 +40,7 @@ def test_a_failure_says_what_to_do() -> None:
 @pytest.mark.parametrize("status", list(Status))
 def test_every_status_completes_the_sentence_it(status: Status) -> None:
     first = status.advice.split()[0]
-    assert first in {"was", "converged", "converged;", "stopped", "cannot", "separates"}
+    assert first in {"was", "converged", "converged;", "stopped", "cannot", "separates", "let"}
 
 
 def test_several_fits_are_as_good_as_the_worst() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.utils import check_random_state
 
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 
@@ -31,7 +32,21 @@ def test_limits(limit: Limit, good: list[Any], bad: list[Any], text: str) -> Non
     assert str(limit) == text
 
 
-def test_random_states() -> None:
-    for good in (None, 0, np.random.default_rng(0), np.random.RandomState(0)):
-        assert RANDOM_STATE.accepts(good) or isinstance(good, np.random.Generator)
-    assert not RANDOM_STATE.accepts("seed")
+STATES = [None, 0, np.int64(7), 2**32 - 1, np.random.RandomState(0), np.random.default_rng(0), -1, 2**32, 1.5, "seed"]
+
+
+@pytest.mark.parametrize("value", STATES, ids=str)
+def test_random_states_are_those_that_scikit_learn_can_use(value: Any) -> None:
+    try:
+        check_random_state(value)
+        usable = True
+    except ValueError:
+        usable = False
+    assert RANDOM_STATE.accepts(value) == usable
+    assert not RANDOM_STATE.accepts(True)  # Python calls it a number, but as a seed it is a mistake
+
+
+def test_whole_numbers_in_a_range() -> None:
+    limit = Integer(2, 5)
+    assert [limit.accepts(value) for value in (1, 2, 5, 6)] == [False, True, True, False]
+    assert str(limit) == "a whole number ≥ 2 and ≤ 5"

@@ -94,6 +94,20 @@ def test_penalties_that_never_give_zero() -> None:
     assert Group(0.4, GROUPS).null_strength(np.zeros(5)) == 0.0
 
 
+def test_a_group_penalty_of_no_strength_is_none() -> None:
+    penalty = Group(0.0, GROUPS)
+    for point in POINTS:
+        assert penalty.value(point) == 0.0
+        assert penalty.null_strength(point) == np.inf
+        assert penalty.feasible_scale(point) == 0.0
+        np.testing.assert_array_equal(penalty.prox(point, 1.0), point)
+        np.testing.assert_allclose(penalty.subdiff_distance(0 * point, point), np.abs(point))
+    assert penalty.null_strength(np.zeros(5)) == 0.0
+    assert penalty.feasible_scale(np.zeros(5)) == 1.0
+    assert penalty.conjugate(np.zeros(5)) == 0.0
+    assert penalty.conjugate(POINTS[0]) == np.inf
+
+
 def test_counting_is_not_convex_and_says_so() -> None:
     penalty = L0(0.5)
     assert not penalty.convex

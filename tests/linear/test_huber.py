@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from corollary import HuberRegressor, LinearRegression
+from corollary import HuberRegressor, LinearModel, LinearRegression, Status
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -50,7 +50,43 @@ def test_warm_start_at_the_answer_takes_no_iteration() -> None:
     assert model.fit(X[:, :2], WILD).evidence_.holds  # a start of another shape is no start
 
 
-def test_exact_fit() -> None:
-    model = HuberRegressor(alpha=0.0).fit(X, X @ TRUTH + 4.0)
+@pytest.mark.parametrize("tol", [1e-6, 1e-8, 1e-10])
+def test_exact_fit(tol: float) -> None:
+    model = HuberRegressor(alpha=0.0, tol=tol).fit(X, X @ TRUTH + 4.0)
     np.testing.assert_allclose(model.coef_, TRUTH, atol=1e-6)
     assert model.intercept_ == pytest.approx(4.0)
+    assert model.evidence_.holds
+    assert model.evidence_.status is Status.CONVERGED
+    assert model.scale_ == 0.0
+    assert not model.outliers_.any()
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 1.001])
+def test_a_scale_of_zero_is_least_absolute_deviations_and_says_so(epsilon: float) -> None:
+    heavy = Y + np.random.default_rng(1).standard_t(1.2, len(Y))
+    model = HuberRegressor(epsilon=epsilon, alpha=0.0).fit(X, heavy)
+    assert model.evidence_.holds
+    assert model.scale_ == 0.0
+    assert "The best scale is zero" in str(model.evidence_)
+    absolute = LinearModel("absolute", "none").fit(X, heavy)
+    np.testing.assert_allclose(model.coef_, absolute.coef_, atol=1e-5)
+    deviations = np.abs(heavy - model.predict(X)).sum()
+    assert model.evidence_.facts["objective"] == pytest.approx(2 * epsilon * deviations, rel=1e-12)
+    assert (~model.outliers_).sum() == 4  # a plane in three columns goes through four points
+    again = HuberRegressor(epsilon=epsilon, alpha=0.0, warm_start=True).fit(X, heavy).fit(X, heavy)
+    assert again.evidence_.holds
+    np.testing.assert_allclose(again.coef_, model.coef_, atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_scale_falls_with_epsilon_and_stays_above_zero_while_it_can(seed: int) -> None:
+    heavy = Y + np.random.default_rng(seed).standard_t(1.2, len(Y))
+    scales = []
+    for epsilon in (2.0, 1.5, 1.2, 1.1, 1.05):
+        model = HuberRegressor(epsilon=epsilon).fit(X, heavy)
+        assert model.evidence_.holds, str(model.evidence_)
+        z = (heavy - model.predict(X)) / model.scale_
+        assert np.minimum(z**2, epsilon**2).mean() == pytest.approx(1.0, rel=1e-4)
+        assert "zero" not in str(model.evidence_)
+        scales.append(model.scale_)
+    assert (np.diff(scales) < 0).all()

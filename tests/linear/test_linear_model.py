@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.exceptions import ConvergenceWarning
 
-from corollary import Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge
+from corollary import Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge, Status
 from corollary.core.loss import LOSSES
 
 X, Y = load_diabetes(return_X_y=True)
@@ -27,7 +28,7 @@ def target(loss: str) -> Any:
 @pytest.mark.parametrize("penalty", PENALTIES)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_pair_is_solved_or_refused_with_a_reason(loss: str, penalty: str) -> None:
-    model = LinearModel(loss, penalty, alpha=0.01, delta=50.0)  # in units of y, whose residuals spread by about 50
+    model = LinearModel(loss, penalty, alpha=0.01)
     y = target(loss) if loss != "squared" else Y
     try:
         model.fit(X, y)
@@ -132,6 +133,42 @@ def test_separable_classes_without_a_penalty() -> None:
         assert np.isfinite(model.coef_).all(), loss
         np.testing.assert_array_equal(model.predict(A), y)
         assert model.evidence_.holds or caught
+        endless = loss in ("logistic", "exponential", "softmax")
+        assert (model.evidence_.status is Status.SEPARABLE) == endless
+        assert ("no finite optimum exists; add a penalty" in str(model.evidence_)) == endless
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "softmax"])
+def test_separable_is_said_only_where_it_is_so(loss: str) -> None:
+    """Of three classes on a line, the outer ones can be told from the rest by one threshold."""
+    A, y = np.linspace(-1, 1, 30)[:, None] * 5, np.repeat([0, 1, 2], 10)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # with a tiny margin it may give up before the loss is zero
+        assert LinearModel(loss, "none").fit(A, y).evidence_.status is Status.SEPARABLE
+    assert LinearModel(loss, "l2").fit(A, y).evidence_.status is Status.CONVERGED
+    mixed = np.where(np.arange(30) % 7 == 0, (y + 1) % 3, y)
+    assert LinearModel(loss, "none").fit(A, mixed).evidence_.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("penalty", ["none", "l2", "l1", "elastic_net"])
+def test_the_objective_in_the_evidence_is_the_documented_one(penalty: str) -> None:
+    s = np.random.default_rng(0).uniform(0.5, 2.0, len(Y))
+    model = LinearModel("squared", penalty, alpha=0.2, l1_ratio=0.3).fit(X, Y, sample_weight=s)
+    w = model.coef_
+    cost = {"none": 0.0, "l2": w @ w / 2, "l1": np.abs(w).sum(), "elastic_net": 0.3 * np.abs(w).sum() + 0.35 * w @ w}
+    value = s @ (Y - model.predict(X)) ** 2 / (2 * s.sum()) + 0.2 * cost[penalty]
+    assert model.evidence_.facts["objective"] == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("loss", ["absolute", "quantile", "epsilon_insensitive", "huber"])
+@pytest.mark.parametrize("penalty", ["l1", "elastic_net"])
+def test_zeros_are_exact(loss: str, penalty: str) -> None:
+    noise = np.random.default_rng(0).normal(size=(len(Y), 5))
+    model = LinearModel(loss, penalty, alpha=0.02, l1_ratio=0.9).fit(np.hstack([10 * X, noise]), Y)
+    assert model.evidence_.holds
+    assert not ((np.abs(model.coef_) > 0) & (np.abs(model.coef_) < 1e-7)).any()
+    huge = LinearModel(loss, penalty, alpha=100.0, l1_ratio=0.9).fit(X, Y)
+    assert not huge.coef_.any()
 
 
 def test_rank_deficient_without_a_penalty() -> None:

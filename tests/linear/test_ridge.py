@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 import sklearn.linear_model
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
+from corollary import Status
 from corollary.linear import LinearRegression, Ridge, RidgeCV
 
 
@@ -177,6 +179,44 @@ def test_sparse_conjugate_gradients() -> None:
     assert iterated.evidence_.holds
     assert iterated.n_iter_ > 1
     np.testing.assert_allclose(iterated.coef_, exact.coef_, atol=1e-3)
+
+
+@pytest.mark.parametrize("targets", [1, 3])
+def test_conjugate_gradients_show_callbacks_every_iteration(targets: int) -> None:
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((60, 12)), rng.standard_normal((60, targets))
+    y = Y[:, 0] if targets == 1 else Y
+    seen: list = []
+
+    class Watch:
+        def setup(self, estimator, context) -> None: ...
+
+        def on_fit_task_begin(self, estimator, context) -> None: ...
+
+        def on_fit_task_end(self, estimator, context, *, fitted_estimator) -> bool:
+            if fitted_estimator is not None:
+                seen.append((fitted_estimator.coef_.copy(), fitted_estimator.predict(X), context.record))
+            return len(seen) == stop
+
+        def teardown(self, estimator, context) -> None: ...
+
+    stop = -1
+    model = Ridge(alpha=0.5, solver="sparse_cg").set_callbacks(Watch()).fit(X, y)
+    assert len(seen) == model.n_iter_ > 2
+    objectives = [record["objective"] for _, _, record in seen]
+    assert (np.diff(objectives) < 0).all()
+    assert objectives == model.evidence_.history["objective"][:-1]
+    for coef, prediction, record in seen:
+        assert coef.shape == model.coef_.shape
+        assert prediction.shape == y.shape
+        value = 0.5 * (((y - prediction) ** 2).sum() + 0.5 * (coef**2).sum())
+        assert record["objective"] == pytest.approx(value)
+    seen.clear()
+    stop = 2
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
+        model.fit(X, y)
+    assert model.evidence_.status is Status.BUDGET
+    np.testing.assert_array_equal(model.coef_, seen[-1][0])
 
 
 def test_plot_shows_the_choice(data) -> None:

@@ -39,6 +39,17 @@ def test_every_coordinate_is_optimal(penalty: str, seed: int) -> None:
     assert PENALTIES[penalty].subdiff_distance(w, gradient).max() < 1e-9
 
 
+@pytest.mark.parametrize("step", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("penalty", [*PENALTIES, "l0"])
+def test_with_a_round_bowl_the_minimiser_is_the_prox(penalty: str, step: float) -> None:
+    """min ½‖w − point‖²/step + Ω(w): the compiled kernels against the definition."""
+    part = PENALTIES.get(penalty, L0(0.3))
+    for seed in range(5):
+        point = np.random.default_rng(seed).normal(size=6)
+        w, _ = minimise_quadratic(np.eye(6) / step, -point / step, np.zeros(6), part, tol=1e-13)
+        np.testing.assert_allclose(w, part.prox(point, step), atol=1e-10)
+
+
 @pytest.mark.parametrize("penalty", ["l1", "elastic net", "l2"])
 def test_only_the_leading_block_counts(penalty: str) -> None:
     H, g = quadratic(0)

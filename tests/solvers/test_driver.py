@@ -71,6 +71,30 @@ def test_stalled() -> None:
     assert found.evidence.status is Status.STALLED
 
 
+def test_a_successor_goes_on_from_the_best_point() -> None:
+    class Able(Scripted):
+        name = "another"
+
+        def init(self, problem: Problem, start: State) -> State:
+            assert start.objective == 2.0
+            return super().init(problem, start)
+
+    class Stuck(Scripted):
+        def successor(self, problem: Problem) -> Solver:
+            return Able([9.0, 5.0, 1.0001])
+
+    found = run(Stuck([3.0, 2.0, 2.5], stall_at=2))
+    assert found.evidence.status is Status.CONVERGED
+    assert found.evidence.solver == "a script, then another"
+    assert found.evidence.n_iter == 4
+    assert found.evidence.history["objective"] == [3.0, 2.0, 2.5, 5.0, 1.0001]
+    worse = Stuck([3.0, 2.0, 2.5], stall_at=2)
+    worse.successor = lambda problem: Able([9.0, 5.0, 4.0], stall_at=2)  # type: ignore[method-assign]
+    found = run(worse)
+    assert found.evidence.status is Status.STALLED
+    assert found.evidence.facts["objective"] == 2.0
+
+
 def test_interrupted_keeps_the_best() -> None:
     found = run(Scripted([3.0, 2.0, 1.5], interrupt_at=2))
     assert found.evidence.status is Status.INTERRUPTED

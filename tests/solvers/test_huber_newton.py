@@ -25,7 +25,7 @@ def joint(problem: Any, coef: Any, intercept: float, scale: float) -> float:
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 0.1, 0.0])
-@pytest.mark.parametrize("eps", [1.1, 1.35, 3.0])
+@pytest.mark.parametrize("eps", [1.0, 1.05, 1.35, 3.0])
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_no_direction_improves(alpha: float, eps: float, fit_intercept: bool) -> None:
     problem = make_problem(Huber(eps), L2(2 * alpha), fit_intercept=fit_intercept)

@@ -13,6 +13,7 @@ from corollary.core.design import as_design
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2, NoPenalty, Penalty
 from corollary.solvers.driver import State, solve
+from corollary.solvers.interior_point import InteriorPoint
 from corollary.solvers.newton import Newton
 
 PENALTIES: list[Penalty] = [L2(0.1), L2(1e-4), NoPenalty()]
@@ -84,3 +85,18 @@ def test_columns_that_repeat_one_another() -> None:
     np.testing.assert_allclose(
         twice.raw(second.coef, second.intercept), problem.raw(first.coef, first.intercept), atol=1e-3
     )
+
+
+@pytest.mark.parametrize("delta", [1e-2, 1e-5, 1e-8])
+@pytest.mark.parametrize("penalty", [0.0, 1e-3, 10.0])
+def test_no_iteration_claims_more_than_is_true(penalty: float, delta: float) -> None:
+    """Where hardly a row is curved there is little to balance slopes with, but a dual point must be feasible."""
+    problem = make_problem(Huber(delta), L2(delta * penalty) if penalty else NoPenalty())
+    problem = dataclasses.replace(problem, y=problem.y + np.random.default_rng(0).standard_t(1.5, 40))
+    least = solve(InteriorPoint(), problem, tol=1e-9, max_iter=60).evidence.facts["objective"]
+    state = Newton().init(problem, State(np.zeros(4), 0.0))
+    for _ in range(30):
+        assert state.dual <= least * (1 + 1e-9)
+        if state.stalled:
+            break
+        state = Newton().step(problem, state, 1e-8)

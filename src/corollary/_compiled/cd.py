@@ -8,8 +8,6 @@ optimality conditions seen in the last epoch.
 
 from __future__ import annotations
 
-import numpy as np
-
 from corollary._compiled._jit import fast_kernel
 from corollary._compiled.codes import COUNT, POSITIVE
 

@@ -90,26 +90,25 @@ def _add_rows(codes, rows, start, stop, packed, width, narrow):
 
 
 @kernel
-def _add_rows_of_columns(codes, rows, start, stop, packed, width, columns, narrow):
-    for k in range(start, stop):
-        r = np.uintp(rows[k])
-        p = packed[r]
-        row = codes[r]
-        prefetch(codes, np.int64(rows[min(k + _AHEAD, stop - 1)]) * codes.shape[1] * codes.itemsize)
-        for j in range(columns.shape[0]):
-            narrow[np.uintp(columns[j] * width) + np.uintp(row[np.uintp(columns[j])])] += p
+def add_histogram(codes, rows, start, stop, packed, width, chunk, shifts, narrow, wide):
+    """Add rows[start:stop] to ``wide`` (3, columns · width); ``narrow`` is scratch, zero before and after."""
+    for first in range(start, stop, chunk):
+        _add_rows(codes, rows, first, min(first + chunk, stop), packed, width, narrow)
+        _unpack(narrow, shifts, wide)
 
 
 @kernel
-def add_histogram(codes, rows, start, stop, packed, width, columns, chunk, shifts, narrow, wide):
-    """Add rows[start:stop] to ``wide`` (3, columns · width); ``narrow`` is scratch, zero before and after."""
-    everything = columns.shape[0] == codes.shape[1]
+def add_histogram_of(columns, codes, rows, start, stop, packed, width, chunk, shifts, narrow, wide):
+    """As ``add_histogram``, for some of the columns only."""
+    row_bytes = codes.shape[1] * codes.itemsize
     for first in range(start, stop, chunk):
-        last = min(first + chunk, stop)
-        if everything:
-            _add_rows(codes, rows, first, last, packed, width, narrow)
-        else:
-            _add_rows_of_columns(codes, rows, first, last, packed, width, columns, narrow)
+        for k in range(first, min(first + chunk, stop)):
+            prefetch(codes, np.int64(rows[min(k + _AHEAD, stop - 1)]) * row_bytes)
+            r = np.uintp(rows[k])
+            p = packed[r]
+            row = codes[r]
+            for j in range(columns.shape[0]):
+                narrow[np.uintp(columns[j] * width) + np.uintp(row[np.uintp(columns[j])])] += p
         _unpack(narrow, shifts, wide)
 
 
@@ -133,32 +132,6 @@ def partition(codes, rows, buffer, start, stop, feature, goes_left):
     for k in range(b):
         rows[w + k] = buffer[k]
     return w - start
-
-
-@kernel
-def split_segment(
-    codes,
-    rows,
-    buffer,
-    start,
-    stop,
-    feature,
-    goes_left,
-    left_is_small,
-    packed,
-    width,
-    columns,
-    chunk,
-    shifts,
-    narrow,
-    wide,
-):
-    """Partition one segment of a node's rows and add the histogram of the smaller child; returns the left count."""
-    n_left = partition(codes, rows, buffer, start, stop, feature, goes_left)
-    middle = start + n_left
-    first, last = (start, middle) if left_is_small else (middle, stop)
-    add_histogram(codes, rows, first, last, packed, width, columns, chunk, shifts, narrow, wide)
-    return n_left
 
 
 @kernel

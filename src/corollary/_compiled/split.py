@@ -86,26 +86,17 @@ def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, 
 
 
 @kernel
-def _scan_categories(wide, base, n_bins, sums, limits, low, high, best, feature, left_codes):
-    """Order the categories by −G/H, then split the order in two: the best subset of all for a smooth objective.
+def scan_categories(wide, base, codes, sums, limits, low, high, best, feature):
+    """Split the order ``codes`` of one column's categories in two; returns the last position on the left, or −1.
 
-    The missing bin takes part as a category of its own. ``left_codes`` receives 1 for each code that goes left.
+    In the order of G/H the best of all subsets is among these, for a smooth objective. Improves ``best`` in place.
     """
     g_unit, h_unit, g, h, count = sums
     l1, l2, min_rows, min_hessian, smooth = limits
-    keys = np.empty(n_bins + 1)
-    codes = np.empty(n_bins + 1, dtype=np.int64)
-    m = 0
-    for b in range(n_bins + 1):
-        if wide[2, base + b] > 0:
-            keys[m] = wide[0, base + b] * g_unit / (wide[1, base + b] * h_unit + smooth)
-            codes[m] = b
-            m += 1
-    order = np.argsort(keys[:m], kind="mergesort")
     lg, lh, lc = np.int64(0), np.int64(0), np.int64(0)
     cut = -1
-    for k in range(m - 1):
-        b = base + codes[order[k]]
+    for k in range(codes.shape[0] - 1):
+        b = base + codes[k]
         lg += wide[0, b]
         lh += wide[1, b]
         lc += wide[2, b]
@@ -118,34 +109,25 @@ def _scan_categories(wide, base, n_bins, sums, limits, low, high, best, feature,
             cut = k
             best[GAIN], best[FEATURE], best[BIN], best[CATEGORICAL] = gain, feature, 0.0, 1.0
             best[LEFT_G], best[LEFT_H], best[LEFT_COUNT] = gl, hl, lc
-    if cut >= 0:
-        left_codes[:] = 0
-        for k in range(cut + 1):
-            left_codes[codes[order[k]]] = 1
-        best[MISSING_LEFT] = left_codes[n_bins]
+    return cut
 
 
 @kernel
-def best_split(wide, width, n_bins, categorical, monotone, columns, sums, limits, low, high, best, left_codes):
-    """Fill ``best`` with the best split over ``columns``; its gain is that over leaving the node a leaf.
+def best_split(wide, width, n_bins, monotone, columns, sums, limits, low, high, best):
+    """Fill ``best`` with the best split over columns of numbers; returns what the node gains as a leaf.
 
     ``sums`` are (unit of gradients, unit of curvatures, G, H, count) of the node; ``limits`` are (α, λ, rows per leaf,
-    curvature per leaf, smoothing of categories). The first of equal splits wins.
+    curvature per leaf, smoothing of categories). Gains are those of both children; the first of equal splits wins.
     """
     _, _, g, h, _ = sums
     l1, l2, _, _, _ = limits
-    parent = leaf_value(g, h, l1, l2, low, high)
-    own = _gain_at(g, h, l1, l2, parent)
+    own = _gain_at(g, h, l1, l2, leaf_value(g, h, l1, l2, low, high))
     best[GAIN] = own
     best[FEATURE] = -1.0
     for j in range(columns.shape[0]):
         f = columns[j]
         base = f * width
-        if categorical[f]:
-            _scan_categories(wide, base, n_bins[f], sums, limits, low, high, best, f, left_codes)
-            continue
         with_missing = wide[2, base + n_bins[f]] > 0
-        _scan_numeric(wide, base, n_bins[f], with_missing, False, sums, limits, monotone[f], low, high, best, f)
-        if with_missing:
-            _scan_numeric(wide, base, n_bins[f], with_missing, True, sums, limits, monotone[f], low, high, best, f)
-    best[GAIN] -= own
+        for side in range(2 if with_missing else 1):
+            _scan_numeric(wide, base, n_bins[f], with_missing, side == 1, sums, limits, monotone[f], low, high, best, f)
+    return own

@@ -257,12 +257,33 @@ class SparseDesign(Design):
         w = np.ones(self.shape[0]) if weights is None else weights
         total = float(w.sum())
         mean_x, mean_y = self.rmatvec(w) / total, w @ Y / total
-        centred = Y - mean_y
-        xx = self.gram(weights) - total * np.outer(mean_x, mean_x)
-        # Σ w (y − ȳ) = 0, so the mean of x drops out of the cross moment
-        return Moments(
-            total, mean_x, mean_y, xx, self.rmatvec(w[:, None] * centred), np.einsum("i,ik,ik->k", w, centred, centred)
-        )
+        # a column that has an entry in every row can be moved to its mean and stay as sparse as it is: a huge mean of
+        # any other column comes with a variance as huge
+        moved = np.where(self._full(w), mean_x, 0.0)
+        near = SparseDesign(self._with_entries(lambda x, column: x - moved[column])) if moved.any() else self
+        offset, centred = near.rmatvec(w) / total, Y - mean_y
+        xx = near.gram(weights) - total * np.outer(offset, offset)
+        # Σ w (y − ȳ) = 0, so what is left of the mean of x drops out of the cross moment
+        xy, yy = near.rmatvec(w[:, None] * centred), np.einsum("i,ik,ik->k", w, centred, centred)
+        return Moments(total, moved + offset, mean_y, xx, xy, yy)
+
+    def _full(self, weights: Array) -> Array:
+        """Which columns have an entry in every row of positive weight."""
+        live = weights > 0
+        if self.X.nnz < live.sum():
+            return np.zeros(self.shape[1], dtype=bool)
+        full: Array = self._with_entries(lambda x, column: np.ones_like(x)).T @ live.astype(float) == live.sum()
+        return full
+
+    def _with_entries(self, change: Callable[[Array, Array], Array]) -> Any:
+        """A matrix of the same pattern whose entries are ``change`` of the entry and its column, in float64."""
+        X = self.X
+        if not X.has_canonical_format:  # an entry may be a sum of several
+            X = X.copy()
+            X.sum_duplicates()
+        by_row = X.format == "csr"
+        column = X.indices if by_row else np.repeat(np.arange(self.shape[1]), np.diff(X.indptr))
+        return type(X)((change(X.data.astype(np.float64, copy=False), column), X.indices, X.indptr), shape=X.shape)
 
     def sweep(self, coef: Array, intercept: Any, pointwise: Pointwise, *, gram: bool = False) -> Pass:
         raw = self.matvec(coef)
@@ -308,6 +329,9 @@ class SparseDesign(Design):
 
     def column_squares(self, centre: Array, weights: Array | None = None) -> Array:
         w = np.ones(self.shape[0]) if weights is None else weights
-        X = self.X.astype(np.float64, copy=False)
-        squares = np.asarray((X.multiply(X)).T @ w, dtype=np.float64)
-        return np.maximum(squares - 2 * centre * (X.T @ w) + centre**2 * w.sum(), 0.0)
+        squares: Array = self._with_entries(lambda x, column: (x - centre[column]) ** 2).T @ w
+        if not centre.any():
+            return squares
+        stored = self._with_entries(lambda x, column: np.ones_like(x)).T @ w
+        absent = np.where(self._full(w), 0.0, np.maximum(w.sum() - stored, 0.0))  # weight of the rows without an entry
+        return squares + centre**2 * absent

@@ -61,18 +61,20 @@ class Real(Limit):
 
 
 class Integer(Limit):
-    """A whole number ≥ low."""
+    """A whole number in [low, high]."""
 
-    def __init__(self, low: int | None = None) -> None:
-        self.low = low
+    def __init__(self, low: int | None = None, high: int | None = None) -> None:
+        self.low, self.high = low, high
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
             return False
-        return self.low is None or int(value) >= self.low
+        number = int(value)
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
-        return "a whole number" if self.low is None else f"a whole number ≥ {self.low}"
+        limits = [f"{sign} {end}" for sign, end in (("≥", self.low), ("≤", self.high)) if end is not None]
+        return " ".join(["a whole number", " and ".join(limits)]).strip()
 
 
 class Boolean(Limit):
@@ -122,11 +124,7 @@ class Instance(Limit):
         return self.what
 
 
-RANDOM_STATE = (
-    Choice(None)
-    | Integer(0)
-    | Instance("a RandomState or Generator", methods=("bit_generator",))
-    | Instance("a RandomState", np.random.RandomState)
-)
+# what sklearn.utils.check_random_state can use: NumPy's Generator is not among them
+RANDOM_STATE = Choice(None) | Integer(0, 2**32 - 1) | Instance("a RandomState", np.random.RandomState)
 N_JOBS = Choice(None) | Integer()
 CLASS_WEIGHT = Choice(None, "balanced") | Instance("a dict", dict)

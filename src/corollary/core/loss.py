@@ -30,7 +30,11 @@ class Loss(ABC):
     multiclass: ClassVar[bool] = False  # raw predictions have one column per class
     piecewise_linear: ClassVar[bool] = False
     lipschitz: ClassVar[float] = np.inf  # of the first derivative; finite ones allow safe screening
-    flat: ClassVar[bool] = False  # the second derivative vanishes far from y, and solvers use ℓ′/(f − y) instead
+    unattained: ClassVar[bool] = (
+        False  # nears its least value as f goes to ±∞: separable classes have no finite optimum
+    )
+    # straight pieces rounded off by ½(f − y)²: the second derivative vanishes far from y, and solvers use ℓ′/(f − y)
+    flat: ClassVar[bool] = False
 
     def __init__(self, parameter: float = 0.0) -> None:
         self.parameter = float(parameter)
@@ -38,6 +42,11 @@ class Loss(ABC):
     @property
     def link(self) -> Link:
         return Identity()
+
+    @property
+    def straight(self) -> bool:
+        """Made of straight pieces, perhaps rounded off by a parabola: the interior point will take it."""
+        return self.piecewise_linear or self.flat
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:
@@ -183,7 +192,7 @@ class EpsilonInsensitive(Loss):
 class Logistic(Loss):
     """log(1 + exp(−y f)), y = ±1."""
 
-    name, code, task, lipschitz = "logistic", codes.LOGISTIC, "classification", 0.25
+    name, code, task, lipschitz, unattained = "logistic", codes.LOGISTIC, "classification", 0.25, True
 
     @property
     def link(self) -> Link:
@@ -207,7 +216,7 @@ class Logistic(Loss):
 class SoftmaxLoss(Loss):
     """log Σ_k exp(f_k) − f_y, for class numbers y and one raw prediction per class."""
 
-    name, task, multiclass = "softmax", "classification", True
+    name, task, multiclass, unattained = "softmax", "classification", True, True
 
     @property
     def link(self) -> Link:
@@ -274,7 +283,7 @@ class SquaredHinge(Loss):
 class Exponential(Loss):
     """exp(−y f), y = ±1."""
 
-    name, code, task = "exponential", codes.EXPONENTIAL, "classification"
+    name, code, task, unattained = "exponential", codes.EXPONENTIAL, "classification", True
 
     @property
     def link(self) -> Link:

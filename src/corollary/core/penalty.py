@@ -1,7 +1,7 @@
 """Penalties Ω(w): what it costs to use the coefficients w. The intercept is never penalised.
 
-Capabilities are attributes: ``separable`` penalties are ``Σ l1ⱼ|wⱼ| + ½ l2 wⱼ²`` and can be used by every coordinate
-solver; ``convex`` ones have a conjugate, and so a duality gap.
+Capabilities are attributes: ``separable`` penalties are ``Σ l1|wⱼ| + ½ l2 wⱼ²``, with one l1 and one l2 for all
+coefficients, and can be used by every coordinate solver; ``convex`` ones have a conjugate, and so a duality gap.
 """
 
 from __future__ import annotations
@@ -33,7 +33,11 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox(self, point: Array, step: float) -> Array:
-        """argmin_w ½‖w − point‖² + step · Ω(w)."""
+        """argmin_w ½‖w − point‖² + step · Ω(w).
+
+        The plain twin of what the kernels of coordinate descent do one coordinate or group at a time: their tests, and
+        those of ``subdiff_distance`` and ``conjugate``, start from it.
+        """
 
     @abstractmethod
     def conjugate(self, z: Array) -> float:
@@ -210,8 +214,10 @@ class Group(Penalty):
         return np.where(norms[self.groups] > 0, np.abs(gradient + self.weights[self.groups] * direction), outside)
 
     def null_strength(self, gradient: Array) -> float:
-        return float((self.norms(gradient) / self.weights).max(initial=0.0))
+        norms = self.norms(gradient)
+        ratio = np.divide(norms, self.weights, out=np.where(norms > 0, np.inf, 0.0), where=self.weights > 0)
+        return float(ratio.max(initial=0.0))
 
     def feasible_scale(self, z: Array) -> float:
-        largest = float((self.norms(z) / self.weights).max(initial=0.0))
+        largest = self.null_strength(z)
         return 1.0 if largest <= 1 else 1 / largest

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corollary.base import fitting
 from corollary.core.design import as_design
+from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Boolean, Integer, Limit, Real
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2
-from corollary.core.problem import Problem
+from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.driver import State, solve
+from corollary.solvers.driver import Solution, State, solve
 from corollary.solvers.huber_newton import HuberNewton
+from corollary.solvers.huber_scale import joint_value
+
+NEGLIGIBLE = 1e-6  # in units of the spread of y
+NO_SCALE = (
+    "The best scale is zero: so many rows lie on the plane, or epsilon is so near 1, that the fit is that of least "
+    "absolute deviations."
+)
 
 
 class HuberRegressor(LinearRegressor):
@@ -42,14 +51,18 @@ class HuberRegressor(LinearRegressor):
 
     Attributes
     ----------
-    coef_, intercept_, scale_, n_iter_
+    coef_, intercept_, n_iter_
+    scale_ : float ≥ 0
+        σ; 0 if the best scale is none at all, as for ``epsilon=1`` or if a share of 1 − 1/ε² of the rows lies on one
+        plane. The objective is its limit for σ → 0, least absolute deviations, and ``evidence_`` says so.
     outliers_ : bool array of shape (n,)
         Rows beyond ``epsilon · scale_``.
     evidence_ : Evidence
 
     Notes
     -----
-    *Cost.* O(n d²) per iteration, commonly 5 to 15 iterations; memory d² and a few vectors of length n.
+    *Cost.* O(n d²) per iteration, commonly 3 to 10 iterations; 20 to 35 if few rows are inliers (ε near 1, heavy
+    tails), which the interior point finishes. Memory d² and a few vectors of length n.
 
     *Evidence.* The duality gap of the joint problem in (w, b, σ).
 
@@ -105,18 +118,37 @@ class HuberRegressor(LinearRegressor):
             start=self._previous(X.shape[1]),
             observe=self._observer(X, y, self.max_iter, _attributes),
         )
-        self.scale_ = float(found.state.memory["scale"])
         self.n_iter_ = found.evidence.n_iter
-        residual: Array = y - problem.raw(found.coef, found.intercept)
-        self.outliers_ = np.abs(residual) > self.epsilon * self.scale_
+        scale, residual = float(found.state.memory["scale"]), y - problem.raw(found.coef, found.intercept)
+        self.scale_, evidence = _zero_if_proved(problem, found, residual, scale)
+        # rows on the plane are no outliers, even though rounding leaves them beside it
+        rounding = 1e-6 * float(np.abs(residual).mean()) if self.scale_ == 0.0 else 0.0
+        self.outliers_ = np.abs(residual) > max(self.epsilon * scale, rounding)
         self._keep_coefficients(found.coef, found.intercept, X.dtype)
-        self._keep_evidence(found.evidence)
+        self._keep_evidence(evidence)
         return self
 
     def _previous(self, n_columns: int) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")) or len(self.coef_) != n_columns:
             return None
         return State(self.coef_.astype(np.float64), float(self.intercept_), memory={"scale": self.scale_})
+
+
+def _zero_if_proved(problem: Problem, found: Solution, residual: Array, scale: float) -> tuple[float, Evidence]:
+    """Zero instead of a negligible scale, with evidence for that, if the certificate holds there as well."""
+    evidence = found.evidence
+    dual, tol = evidence.facts["dual objective"], evidence.certificate.tolerance
+    limit = joint_value(problem, found.coef, residual, 0.0)
+    gap = relative_gap(limit, dual, HuberNewton().null_objective(problem))
+    if gap > tol or scale > NEGLIGIBLE * float(np.median(np.abs(problem.y - np.median(problem.y)))):
+        return scale, evidence
+    return 0.0, replace(
+        evidence,
+        status=evidence.status if evidence.holds else Status.CONVERGED,
+        certificate=replace(evidence.certificate, value=gap),
+        facts={**evidence.facts, "objective": limit},
+        notes=(*evidence.notes, NO_SCALE),
+    )
 
 
 def _attributes(state: State) -> dict[str, Any]:

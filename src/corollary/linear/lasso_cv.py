@@ -98,7 +98,8 @@ class ElasticNetCV(LinearRegressor):
 
     Notes
     -----
-    *Cost.* Tall data: one pass over X in all, because the moments of the folds add up; then O(d²) work per step.
+    *Cost.* Tall data: two passes over X in all, one for the moments of all rows and one for those of the folds, which
+    add up; then O(d²) work per step.
     Otherwise one pass over a fold's rows per step of its path.
 
     Examples

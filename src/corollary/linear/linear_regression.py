@@ -12,7 +12,7 @@ from corollary.core.design import as_design
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
 from corollary.solvers.least_squares.task import Answer, Task
 
@@ -118,32 +118,28 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
         """Fit to X (n × d, dense or sparse) and y (n,) or (n, k); ``sample_weight`` w counts a row w times."""
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
-        self._observer(X, y, 0, lambda state: {})
         known = None if sample_weight is None else weights
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        observe = self._observer(X, y, 0, lambda state: self._shaped(state.coef, state.intercept, y.ndim == 1))
+        precision, none = float(np.finfo(X.dtype).eps), np.zeros(Y.shape[1])
+        task = Task(as_design(X), Y, known, none, self.fit_intercept, precision, observe=observe)
         for name in STATISTICS:  # of an earlier fit; this one may not have them all
             self.__dict__.pop(name, None)
         if self.positive:
-            task = Task(as_design(X), Y, known, np.zeros(Y.shape[1]), self.fit_intercept)
             coef, intercept, evidence = nonnegative_least_squares(task, self.tol)
             self.rank_ = int(evidence.facts["rank"])
         else:
-            answer, evidence = least_squares(
-                as_design(X),
-                Y,
-                known,
-                fit_intercept=self.fit_intercept,
-                tol=self.tol,
-                precision=float(np.finfo(X.dtype).eps),
-            )
+            answer, evidence = solve(task, tol=self.tol)
             coef, intercept = answer.coef, answer.intercept
             self._keep_statistics(answer, float(weights.sum()), y.ndim == 1)
-        one = y.ndim == 1
-        self._keep_coefficients(
-            coef[:, 0] if one else coef, (intercept[0] if one else intercept) if self.fit_intercept else 0.0, X.dtype
-        )
+        shaped = self._shaped(coef, intercept, y.ndim == 1)
+        self._keep_coefficients(shaped["coef_"].T, shaped["intercept_"], X.dtype)
         self._keep_evidence(evidence)
         return self
+
+    def _shaped(self, coef: Array, intercept: Array, one: bool) -> dict[str, Any]:
+        start = (intercept[0] if one else intercept) if self.fit_intercept else 0.0
+        return {"coef_": coef[:, 0] if one else coef.T, "intercept_": start}
 
     def _keep_statistics(self, answer: Answer, weight: float, one: bool) -> None:
         """Standard errors and what ``leverage`` needs."""

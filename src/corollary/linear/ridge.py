@@ -117,8 +117,7 @@ class Ridge(RidgeRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
         """Fit to X (n × d, dense or sparse) and y (n,) or (n, k); ``sample_weight`` w counts a row w times."""
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
-        self._observer(X, y, 0, lambda state: {})
-        task = self._task(X, y, sample_weight, weights)
+        task = self._task(X, y, sample_weight, weights, self.max_iter or 0)
         alpha = self._strengths(task.Y.shape[1])
         if self.positive:
             coef, intercept, evidence = nonnegative_least_squares(task.at(alpha), self.tol)

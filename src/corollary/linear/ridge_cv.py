@@ -102,7 +102,6 @@ class RidgeCV(RidgeRegressor):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RidgeCV:
         """Choose alpha and fit to X (n × d, dense or sparse) and y (n,) or (n, k) with it."""
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
-        self._observer(X, y, 0, lambda state: {})
         task, alphas = self._task(X, y, sample_weight, weights), self._path()
         if self.cv is None:
             scores = self._leave_one_out(task, alphas, y)

@@ -26,6 +26,7 @@ from corollary._compiled.split import (
     RECORD,
     best_split,
     leaf_value,
+    scan_categories,
 )
 from corollary.core.binning import Binner
 from corollary.core.parallel import n_threads, together
@@ -98,6 +99,7 @@ class Grower:
         self.kept = 0
         self.most_kept = max(4, _HISTOGRAM_BYTES // max(1, 24 * d * self.width))
         self.monotone = np.zeros(d, dtype=np.int8) if rules.monotone is None else rules.monotone.astype(np.int8)
+        self.has_categories = bool(binner.categorical.any())
         fine = n <= _FINE_ROWS
         self.chunk = 256 if fine else 8192
         self.shifts = (9, 35) if fine else (14, 38)
@@ -161,23 +163,16 @@ class Grower:
     def _count(self, node: Node, columns: Array) -> Array:
         """The histogram of a node from its rows."""
 
-        def add(s: int) -> None:
-            compiled.add_histogram(
-                self.codes,
-                self.rows,
-                node.starts[s],
-                node.stops[s],
-                self.packed,
-                self.width,
-                columns,
-                self.chunk,
-                self.shifts,
-                self.narrow[s],
-                self.partial[s],
-            )
-
-        self._together(add, node.count)
+        self._together(lambda s: self._add(s, node.starts[s], node.stops[s], columns), node.count)
         return self._collect()
+
+    def _add(self, s: int, start: int, stop: int, columns: Array) -> None:
+        """Add rows[start:stop] to the histogram of segment s."""
+        where = (self.codes, self.rows, start, stop, self.packed, self.width, self.chunk, self.shifts)
+        if len(columns) == self.codes.shape[1]:
+            compiled.add_histogram(*where, self.narrow[s], self.partial[s])
+        else:
+            compiled.add_histogram_of(columns, *where, self.narrow[s], self.partial[s])
 
     def _together(self, task: Any, count: int) -> list[Any]:
         if count < _ALONE:
@@ -212,20 +207,23 @@ class Grower:
         columns = chooser(columns)
         best = np.empty(RECORD)
         left_codes = np.zeros(self.width, dtype=np.int64)
-        best_split(
+        sums = (*self.units, node.g, node.h, node.count)
+        numbers = columns[~self.binner.categorical[columns]] if self.has_categories else columns
+        own = best_split(
             node.histogram,
             self.width,
             self.binner.n_bins,
-            self.binner.categorical,
             self.monotone,
-            columns,
-            (*self.units, node.g, node.h, node.count),
+            numbers,
+            sums,
             self.limits,
             node.low,
             node.high,
             best,
-            left_codes,
         )
+        if len(numbers) < len(columns):
+            self._try_categories(node, columns[self.binner.categorical[columns]], sums, best, left_codes)
+        best[GAIN] -= own
         if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(node.g)):
             self._release(node)
             return
@@ -234,6 +232,21 @@ class Grower:
         heapq.heappush(heap, (order, node.number, node))
         if self.kept > self.most_kept:  # the last in the queue is the least likely to be split
             self._release(max(heap)[-1])
+
+    def _try_categories(self, node: Node, columns: Array, sums: Any, best: Array, left_codes: Array) -> None:
+        """Order each column's categories by mean gradient, then split the order; the missing are a category."""
+        assert node.histogram is not None
+        for f in columns.tolist():
+            base, n_bins = f * self.width, int(self.binner.n_bins[f])
+            g, h, count = node.histogram[:, base : base + n_bins + 1]
+            present = np.flatnonzero(count)
+            key = g[present] * self.units[0] / (h[present] * self.units[1] + self.rules.smoothing)
+            order = present[np.argsort(key, kind="stable")]
+            cut = scan_categories(node.histogram, base, order, sums, self.limits, node.low, node.high, best, f)
+            if cut >= 0:
+                left_codes[:] = 0
+                left_codes[order[: cut + 1]] = 1
+                best[MISSING_LEFT] = left_codes[n_bins]
 
     def _split(self, node: Node, number: int, columns: Array) -> list[Node]:
         best, binner = node.split, self.binner
@@ -250,23 +263,11 @@ class Grower:
         left_is_small = 2 * n_left < node.count
 
         def divide(s: int) -> int:
-            return compiled.split_segment(
-                self.codes,
-                self.rows,
-                self.buffers[s],
-                node.starts[s],
-                node.stops[s],
-                f,
-                goes_left,
-                left_is_small,
-                self.packed,
-                self.width,
-                columns,
-                self.chunk,
-                self.shifts,
-                self.narrow[s],
-                self.partial[s],
-            )
+            start, stop = node.starts[s], node.stops[s]
+            count: int = compiled.partition(self.codes, self.rows, self.buffers[s], start, stop, f, goes_left)
+            middle = start + count
+            self._add(s, *((start, middle) if left_is_small else (middle, stop)), columns)
+            return count
 
         lefts = self._together(divide, node.count)
         middles = [start + count for start, count in zip(node.starts, lefts, strict=True)]

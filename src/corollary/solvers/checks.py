@@ -1,7 +1,11 @@
-"""A piecewise-linear loss with an l1 + l2 penalty, as a sum of check functions max(low·r, high·r), low ≤ 0 ≤ high.
+"""A loss of straight pieces with an l1 + l2 penalty, as a sum of check functions max(low·r, high·r), low ≤ 0 ≤ high.
 
 For a row, r = kink − f: one check if its loss has one kink (absolute, quantile, hinge), two if it has two
 (ε-insensitive). For l1|βⱼ|, r = −βⱼ, low = −l1, high = l1. The dual variable of a check is θ in [low, high].
+
+Huber's loss is a check rounded off by a parabola, min over e of e²/(2 soft) + check(r − e): in the dual that is a term
+−½ soft θ², and e = soft·θ. With a free scale, Σ s (σ + σ H(r/σ)) minimised over σ ≥ 0 as well, soft is σ/(2s), and σ is
+the multiplier of Σ θ²/(4s) ≤ Σ s.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
+from corollary.solvers.huber_scale import best_scale, joint_value
 from corollary.solvers.kkt import System, check_size
 
 ROUNDING = 4 * np.finfo(float).eps
@@ -20,29 +25,40 @@ EQUAL = 1e-10  # a sum of θ that is smaller than this part of Σ|θ| is zero bu
 
 @dataclass(frozen=True)
 class Point:
-    """An iterate: x in scaled columns, the intercept b, and per check u − v = r, p = high − θ, q = θ − low, all > 0."""
+    """An iterate: x in scaled columns, the intercept b, and per check u − v = r, p = high − θ, q = θ − low, all > 0.
+
+    A free scale and the room that is left in its constraint are arrays of one number, else empty.
+    """
 
     x: Array
     b: float
     u: Array
     v: Array
+    scale: Array
     p: Array
     q: Array
+    room: Array
+
+    @property
+    def products(self) -> tuple[Array, Array, Array]:
+        """What is zero at the optimum."""
+        return self.u * self.p, self.v * self.q, self.scale * self.room
 
     @property
     def mu(self) -> float:
-        """The mean of all products u p and v q: zero at the optimum."""
-        return float(self.u @ self.p + self.v @ self.q) / (2 * len(self.u))
+        """The mean of all products."""
+        return float(self.u @ self.p + self.v @ self.q + self.scale @ self.room) / (2 * len(self.u) + len(self.scale))
 
     @property
     def least(self) -> float:
-        """The smallest of those products."""
-        return float(min((self.u * self.p).min(), (self.v * self.q).min()))
+        """The smallest product."""
+        return float(min(part.min(initial=np.inf) for part in self.products))
 
     def plus(self, step: Point, a: float, c: float) -> Point:
-        """The point after a step of length a in x, b, u, v and c in p, q."""
+        """The point after a step of length a in x, b, u, v, the scale, and c in p, q, the room."""
         x, b, u, v = self.x + a * step.x, self.b + a * step.b, self.u + a * step.u, self.v + a * step.v
-        return Point(x, b, u, v, self.p + c * step.p, self.q + c * step.q)
+        scale, room = self.scale + a * step.scale, self.room + c * step.room
+        return Point(x, b, u, v, scale, self.p + c * step.p, self.q + c * step.q, room)
 
 
 @dataclass(frozen=True)
@@ -59,16 +75,19 @@ class Checks:
     target: Array
     low: Array
     high: Array
+    soft: Array  # with a free scale, for a scale of one
+    budget: float = np.inf  # Σ s of a free scale
 
     @classmethod
-    def of(cls, problem: Problem) -> Checks:
+    def of(cls, problem: Problem, *, free_scale: bool = False) -> Checks:
         live = problem.weights > 0
         if not live.all():
             design = problem.design.rows(np.flatnonzero(live))
             problem = replace(problem, design=design, y=problem.y[live], weights=problem.weights[live])
         check_size(problem)
         d, w, l1 = problem.design.shape[1], problem.weights, problem.penalty.l1
-        left, right = (problem.loss.gradient(problem.y, np.full(len(w), end)) for end in (-np.inf, np.inf))
+        steep = 2.0 if free_scale else 1.0  # H(z) = z² has twice the slopes of ½ r²
+        left, right = (steep * problem.loss.gradient(problem.y, np.full(len(w), end)) for end in (-np.inf, np.inf))
         first, second = _kinks(problem, left, right)
         rms = np.sqrt(problem.design.column_squares(np.zeros(d)) / len(w))
         scale = np.exp2(-np.round(np.log2(np.where(rms > 0, rms, 1.0))))
@@ -78,12 +97,29 @@ class Checks:
             target, low, high = [first, second], [0 * w, -w * right], [-w * left, 0 * w]
         if l1 > 0:
             target, low, high = [*target, np.zeros(d)], [*low, -l1 * scale], [*high, l1 * scale]
-        stacked = (np.concatenate(part) for part in (target, low, high))
-        return cls(problem, scale, problem.penalty.l2 * scale**2, (first, second), *stacked)
+        stacked = np.concatenate(target), np.concatenate(low), np.concatenate(high)
+        soft = np.zeros(len(stacked[0]))
+        if problem.loss.flat:
+            soft[: len(w)] = (0.5 if free_scale else 1.0) / w
+        budget = float(w.sum()) if free_scale else np.inf
+        return cls(problem, scale, problem.penalty.l2 * scale**2, (first, second), *stacked, soft, budget)
 
     @property
     def penalised(self) -> bool:
         return bool(self.problem.penalty.l1 > 0 or self.problem.penalty.l2 > 0)
+
+    @property
+    def free_scale(self) -> bool:
+        return self.budget < np.inf
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the primal constraints hold dual variables, or the other way round."""
+        return bool(self.ridge.any() or self.soft.any())
+
+    def softness(self, point: Point) -> Array:
+        """What θ is multiplied by in r = u − v + e."""
+        return self.soft * point.scale[0] if self.free_scale else self.soft
 
     @property
     def count(self) -> int:
@@ -115,7 +151,9 @@ class Checks:
         # far from the kinks if the dual point is infeasible: feasibility must not be the last thing to be reached
         size = (0.1 if inside.all() else 100.0) * (float(np.abs(r).mean()) or 1.0)
         away = size * float(width[: self.count].mean()) / width
-        return Point(x, b, np.maximum(r, 0.0) + away, np.maximum(-r, 0.0) + away, width - q, q)
+        scale = np.full(int(self.free_scale), float(np.abs(r).mean()) or 1.0)
+        room = np.full(int(self.free_scale), self.budget)
+        return Point(x, b, np.maximum(r, 0.0) + away, np.maximum(-r, 0.0) + away, scale, width - q, q, room)
 
     def _best_intercept(self, raw: Array) -> float:
         """The minimiser over b for given raw predictions: the slope rises by high − low at every kink."""
@@ -128,6 +166,20 @@ class Checks:
     def theta(self, point: Point) -> Array:
         """The dual variables, from the nearer bound: there the other one has lost its digits."""
         return np.where(point.q < point.p, self.low + point.q, self.high - point.p)
+
+    def with_zeros(self, point: Point) -> Array:
+        """β with exact zeros.
+
+        At the optimum a coefficient or the slack of its bounds is zero. Which of the two it is shows by their sizes, in
+        units of the largest coefficient or of the mean residual (the columns of X · scale are of size one).
+        """
+        coef = self.scale * point.x
+        if self.problem.penalty.l1 > 0:
+            of_columns = slice(self.count, None)
+            slack = np.minimum(point.p, point.q)[of_columns] / (point.p + point.q)[of_columns]
+            size = max(float(np.abs(point.x).max(initial=0.0)), float((point.u + point.v)[: self.count].mean()))
+            coef[np.abs(point.x) < slack * size] = 0.0
+        return coef
 
     def feasible(self, point: Point, system: System) -> Array:
         """A θ per row near the iterate's, in its box, balanced for an intercept, orthogonal to X if unpenalised."""
@@ -147,27 +199,48 @@ class Checks:
             rows = np.where((rows > 0) == (up > down), rows * (min(up, down) / max(up, down)), rows)
         return rows
 
-    def values(self, coef: Array, intercept: float, theta: Array) -> tuple[float, float, Array]:
-        """Primal objective, dual objective and the feasible multiple of θ that attains it, in one pass over X."""
+    def values(self, coef: Array, intercept: float, theta: Array) -> Values:
+        """Primal and dual objective in one pass over X, the dual one at the feasible multiple of θ."""
         problem, penalty = self.problem, self.problem.penalty
+        residual = np.empty(len(theta))
 
         def pointwise(start: int, stop: int, raw: Array) -> tuple[float, Array, None]:
+            residual[start:stop] = problem.y[start:stop] - raw
             return problem.pointwise(start, stop, raw)[0], theta[start:stop], None
 
         found = problem.design.sweep(coef, intercept, pointwise)
         shrink = penalty.feasible_scale(found.gradient) if self.penalised else 1.0
+        energy = 0.5 * float(self.soft[: len(theta)] @ theta**2) if self.soft.any() else 0.0
+        if energy > self.budget:
+            shrink = min(shrink, (self.budget / energy) ** 0.5)
         theta, gradient = shrink * theta, shrink * found.gradient
         # what rounding leaves of the equality constraints is charged at the present coefficients, and no more than that
         left = np.append(0.0 if self.penalised else self.scale * gradient, found.gradient_sum * problem.fit_intercept)
         lost = np.inf if np.abs(left).max() > EQUAL * np.abs(theta).sum() else float(abs(intercept * left[-1]))
         lost += penalty.conjugate(gradient) if self.penalised else float(np.abs(gradient) @ np.abs(coef))
         reward = float(self.kinks[0] @ np.maximum(theta, 0.0) + self.kinks[1] @ np.minimum(theta, 0.0))
-        return problem.primal_value(found.value, coef), problem.offset + reward - lost, theta
+        if not self.free_scale:
+            dual = problem.offset + reward - lost - shrink**2 * energy
+            return Values(problem.primal_value(found.value, coef), dual, theta)
+        scale = best_scale(problem, residual)
+        return Values(joint_value(problem, coef, residual, scale), reward - lost, theta, scale)
+
+
+@dataclass(frozen=True)
+class Values:
+    """The primal objective, the dual objective, the feasible θ per row that attains it, and the best scale if free."""
+
+    primal: float
+    dual: float
+    theta: Array
+    scale: float = 0.0
 
 
 def _kinks(problem: Problem, left: Array, right: Array) -> tuple[Array, Array]:
     """Where each row's loss leaves zero, to the left and to the right: there ℓ*(y, slope) = kink · slope."""
     y = problem.y
+    if problem.loss.flat:
+        return y, y
     found = []
     for slope in (left, right):
         kink = np.divide(problem.loss.conjugate(y, slope), slope, out=np.full(len(y), np.nan), where=slope != 0)

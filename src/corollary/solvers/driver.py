@@ -6,7 +6,6 @@ needs from the loss and the penalty as data, and a mismatch becomes a sentence t
 
 from __future__ import annotations
 
-import functools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -77,6 +76,15 @@ class Solver(ABC):
             "relative duality gap" if problem.penalty.convex else "relative gain of another pass over all coordinates"
         )
 
+    def successor(self, problem: Problem) -> Solver | None:
+        """Who goes on from the best point when this solver can make no more progress, if anyone can.
+
+        A loss whose straight parts hold most rows is nearly a linear program: the interior point solves it.
+        """
+        from corollary.solvers.interior_point import InteriorPoint
+
+        return InteriorPoint() if InteriorPoint().suits(problem) else None
+
     @abstractmethod
     def init(self, problem: Problem, start: State) -> State:
         """The state at a starting point, with its objective and dual value (``start.memory`` may be another's)."""
@@ -114,33 +122,33 @@ def solve(
 def _loop(
     solver: Solver, problem: Problem, tol: float, max_iter: int, start: State | None, observe: Observer | None
 ) -> Solution:
-    began = time.perf_counter()
+    log = Log()
     null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
-    history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
-    status, iteration = Status.MAX_ITER, 0
+    status, iteration, hands = Status.MAX_ITER, 0, [solver]
     state = solver.init(problem, start)
     _check_finite(state)
-    best, best_gap, idle = state, np.inf, 0
+    best, best_gap, progress = state, np.inf, _Progress()
     try:
         while True:
             gap = relative_gap(state.objective, max(state.dual, floor), null)
-            moved = gap < 0.99 * best_gap or state.objective < best.objective - 1e-13 * abs(best.objective)
-            idle = 0 if moved else idle + 1
+            progress.note(gap, state.objective)
             if gap <= best_gap or state.objective < best.objective:
                 best, best_gap = state, gap
-            values = (float(iteration), float(state.objective), float(gap), time.perf_counter() - began)
-            record = dict(zip(history, values, strict=True))
-            for name, value in record.items():
-                history[name].append(value)
+            record = log.add(iteration, state.objective, gap)
             if gap <= tol:
                 status = Status.CONVERGED
                 break
-            if state.stalled or idle > PATIENCE:
-                status = Status.STALLED
-                break
-            if observe is not None and observe(record, functools.partial(_same, best)):
+            if state.stalled or progress.idle > PATIENCE:
+                successor = solver.successor(problem)
+                if successor is None:
+                    status = Status.STALLED
+                    break
+                solver, floor, progress = successor, max(floor, best.dual), _Progress()
+                state = solver.init(problem, best)
+                hands.append(solver)
+            if observe is not None and observe(record, snapshot(best)):
                 status = Status.BUDGET
                 break
             if iteration == max_iter:
@@ -153,17 +161,49 @@ def _loop(
     evidence = Evidence(
         status=status,
         certificate=Certificate(solver.certificate_name(problem), float(best_gap), tol),
-        solver=solver.name,
+        solver=", then ".join(hand.name for hand in hands),
         n_iter=iteration,
-        seconds=time.perf_counter() - began,
-        history=history,
+        seconds=log.seconds,
+        history=log.history,
         facts={"objective": float(best.objective), "dual objective": float(max(best.dual, floor))},
     )
     return Solution(best.coef, best.intercept, evidence, best)
 
 
-def _same(state: State) -> State:
-    return state
+class Log:
+    """The history of a fit, one record an iteration."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter()
+        self.history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
+
+    @property
+    def seconds(self) -> float:
+        return time.perf_counter() - self.began
+
+    def add(self, iteration: int, objective: float, gap: float) -> dict[str, float]:
+        """Keep and return the record of this iteration."""
+        values = (float(iteration), float(objective), float(gap), self.seconds)
+        for entries, value in zip(self.history.values(), values, strict=True):
+            entries.append(value)
+        return dict(zip(self.history, values, strict=True))
+
+
+def snapshot(state: State) -> Callable[[], State]:
+    """A way to read this state, for an observer."""
+    return lambda: state
+
+
+class _Progress:
+    """Counts the iterations since the gap or the objective last fell."""
+
+    def __init__(self) -> None:
+        self.gap, self.objective, self.idle = np.inf, np.inf, 0
+
+    def note(self, gap: float, objective: float) -> None:
+        moved = gap < 0.99 * self.gap or objective < self.objective - 1e-13 * abs(self.objective)
+        self.idle = 0 if moved else self.idle + 1
+        self.gap, self.objective = min(gap, self.gap), min(objective, self.objective)
 
 
 def _check_finite(state: State) -> None:

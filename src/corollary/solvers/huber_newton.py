@@ -7,7 +7,10 @@ Minimises, jointly in the coefficients and the scale σ > 0,
 F is convex and piecewise smooth. Its dual: maximise Σ s u y − ‖Xᵀ(s u)‖² / (4α) over |u| ≤ 2ε with Σ s u = 0 (for the
 intercept) and Σ s u²/4 ≤ Σ s (for the scale); u = H′(r/σ) at the optimum.
 
-Cost: O(n d²) per iteration, commonly 5 to 15; memory d².
+With ε near 1 or heavy tails σ becomes small or zero, where F is least absolute deviations: too many pieces for Newton's
+method, so the interior point takes over, which solves the same pair of problems.
+
+Cost: O(n d²) per iteration, commonly 3 to 15; memory d².
 Reference: Owen (2007), *A robust hybrid of lasso and ridge regression*, Contemporary Mathematics 443.
 """
 
@@ -20,7 +23,11 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.driver import Solver, State
+from corollary.solvers.huber_scale import best_scale, joint_value
+from corollary.solvers.interior_point import InteriorPoint
 from corollary.solvers.least_squares.closed_form import least_squares
+
+TURNS = 12  # the pieces are found by then, or hardly ever
 
 
 class HuberNewton(Solver):
@@ -38,10 +45,14 @@ class HuberNewton(Solver):
     def trivial_dual(self, problem: Problem) -> float:
         return 0.0
 
+    def successor(self, problem: Problem) -> Solver | None:
+        """Where few rows are inliers, or σ tends to zero, this is a linear program in disguise."""
+        return InteriorPoint(free_scale=True) if InteriorPoint().suits(problem) else None
+
     def init(self, problem: Problem, start: State) -> State:
         """Least squares, unless a start with a scale is given."""
         if "scale" in start.memory:
-            return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"], None)
+            return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"] or None, None)
         # the penalty's share shrinks with the scale, so an exact fit is near the unpenalised solution
         starts = []
         for alpha in {0.0, 0.5 * problem.penalty.l2}:
@@ -49,35 +60,20 @@ class HuberNewton(Solver):
                 problem.design, problem.y[:, None], problem.weights, alpha=alpha, fit_intercept=problem.fit_intercept
             )
             starts.append(self._evaluate(problem, answer.coef[:, 0], float(answer.intercept[0]), None, None))
-        return min(starts, key=lambda state: state.objective)
-
-    def _least_scale(self, problem: Problem) -> float:
-        return 10 * np.finfo(float).eps * (float(np.abs(problem.y).max(initial=0.0)) or 1.0)
-
-    def _best_scale(self, problem: Problem, residual: Array) -> float:
-        """The σ that minimises F for given residuals: Σ s min(r²/σ², ε²) = Σ s, solved exactly by sorting |r|."""
-        size = np.abs(residual)
-        order = np.argsort(size)
-        size, w = size[order], problem.weights[order]
-        inside, beyond = np.cumsum(w * size**2), w.sum() - np.cumsum(w)
-        room = w.sum() - problem.loss.parameter**2 * beyond
-        scales = np.sqrt(inside / np.where(room > 0, room, np.inf))
-        following = np.append(size[1:], np.inf)
-        # the k smallest residuals are the inliers of σ_k if the next one lies beyond ε σ_k
-        fits = (room > 0) & (problem.loss.parameter * scales < following)
-        return max(float(scales[np.argmax(fits)]), self._least_scale(problem))
+        best = min(starts, key=lambda state: state.objective)
+        # with ε = 1 the constraint of the scale is void: σ = 0, and there is no smooth piece to step on
+        best.stalled = problem.loss.parameter <= 1.0 and self.successor(problem) is not None
+        return best
 
     def _evaluate(self, problem: Problem, coef: Array, intercept: Any, scale: float | None, old: State | None) -> State:
         state = State(coef, intercept)
         residual = problem.y - problem.raw(coef, intercept)
         if scale is None:
-            scale = self._best_scale(problem, residual)
+            scale = best_scale(problem, residual)
         z = residual / scale
-        eps, w = problem.loss.parameter, problem.weights
-        inlier = np.abs(z) <= eps
-        height = np.where(inlier, z**2, eps * (2 * np.abs(z) - eps))
-        state.objective = float(scale * (w @ (1 + height))) + problem.penalty.value(coef)
-        state.memory = {"scale": scale, "z": z, "inlier": inlier}
+        state.objective = joint_value(problem, coef, residual, scale)
+        turn = old.memory["turn"] + 1 if old is not None else 0
+        state.memory = {"scale": scale, "z": z, "inlier": np.abs(z) <= problem.loss.parameter, "turn": turn}
         near = old is not None and old.objective - state.objective <= 1e-6 * abs(state.objective)
         state.dual = self._dual(problem, state, near)
         if old is not None:
@@ -97,27 +93,30 @@ class HuberNewton(Solver):
         if problem.fit_intercept and free.sum() > 0:
             u = u - inlier * ((w @ u) / free.sum())
         if (l2 > 0 and not near) or not free.sum() > 0:
-            return self._dual_value(problem, u) if l2 > 0 else -np.inf
+            return self._dual_value(problem, u, state.coef) if l2 > 0 else -np.inf
         moments = problem.design.moments(problem.y[:, None], free)
         gram = moments.xx if problem.fit_intercept else moments.about_zero()[0]
         step = np.linalg.lstsq(gram, problem.design.rmatvec(w * u) - l2 * state.coef, rcond=None)[0]
         centre = moments.mean_x @ step if problem.fit_intercept else 0.0
         better = u - inlier * (problem.design.matvec(step) - centre)
         if l2 > 0:
-            return max(self._dual_value(problem, u), self._dual_value(problem, better))
+            return max(self._dual_value(problem, u, state.coef), self._dual_value(problem, better, state.coef))
         size = problem.design.rmatvec(w * np.abs(better))
         if np.any(np.abs(problem.design.rmatvec(w * better)) > 1e-8 * (np.abs(size) + 1e-300)):
             return -np.inf
-        return self._dual_value(problem, better)
+        return self._dual_value(problem, better, state.coef)
 
-    def _dual_value(self, problem: Problem, u: Array) -> float:
-        """The dual objective at u, shrunk into the feasible set; u is balanced, and Xᵀ(s u) = 0 if α = 0."""
+    def _dual_value(self, problem: Problem, u: Array, coef: Array) -> float:
+        """The dual objective at u, shrunk into the feasible set; u is balanced, and Xᵀ(s u) = 0 if α = 0.
+
+        What rounding leaves of that equation is charged at the present coefficients.
+        """
         w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
         pull = problem.design.rmatvec(w * u)
         spread = float(w @ u**2) / (4 * w.sum())
         shrink = min(1.0, 1 / np.sqrt(spread) if spread > 0 else 1.0, 2 * eps / max(float(np.abs(u).max()), 1e-300))
-        ridge = shrink**2 * float(pull @ pull) / (2 * l2) if l2 > 0 else 0.0
-        return shrink * float((w * u) @ problem.y) - ridge
+        lost = shrink**2 * float(pull @ pull) / (2 * l2) if l2 > 0 else shrink * float(np.abs(pull) @ np.abs(coef))
+        return shrink * float((w * u) @ problem.y) - lost
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         """A Newton step of min over σ of F, which is convex in (β, b); where that fails, one of its majorant.
@@ -133,12 +132,10 @@ class HuberNewton(Solver):
                 )
                 level = new.objective <= state.objective * (1 + 1e-13) and new.dual > state.dual
                 if new.objective < state.objective or level:  # at the rounding of F the dual can still tell better
+                    new.stalled = new.memory["turn"] >= TURNS and self.successor(problem) is not None
                     return new
                 length *= 0.25
         state.stalled = True
-        nobody = np.ones(len(problem.y), dtype=bool)
-        witnesses = [self._exact_fit_dual(problem, state, rows) for rows in (state.memory["inlier"], nobody)]
-        state.dual = max(state.dual, *witnesses)
         return state
 
     def _majorant_step(self, problem: Problem, state: State) -> tuple[Array, float, int]:
@@ -150,29 +147,6 @@ class HuberNewton(Solver):
         step = np.linalg.lstsq(system, target, rcond=None)[0]
         shift = float(moments.mean_y[0] - moments.mean_x @ step) if problem.fit_intercept else 0.0
         return step, shift, 3
-
-    def _exact_fit_dual(self, problem: Problem, state: State, inlier: Array) -> float:
-        """When rows are fitted exactly their residuals are rounding and say nothing about u.
-
-        A better witness keeps u = ±2ε for the outliers and takes the smallest u of the others that makes
-        Xᵀ(s u) = 2αβ and Σ s u = 0.
-        """
-        w, l2, free = problem.weights, problem.penalty.l2, problem.fit_intercept
-        if not w @ inlier > 0:
-            return -np.inf
-        u = np.where(inlier, 0.0, 2 * problem.loss.parameter * np.sign(state.memory["z"]))
-        wanted, excess = l2 * state.coef - problem.design.rmatvec(w * u), -float(w @ u)
-        moments = problem.design.moments(problem.y[:, None], w * inlier)
-        if free:
-            step = np.linalg.lstsq(moments.xx, wanted - moments.mean_x * excess, rcond=None)[0]
-            u = u + inlier * (problem.design.matvec(step) - moments.mean_x @ step + excess / moments.weight)
-        else:
-            step = np.linalg.lstsq(moments.about_zero()[0], wanted, rcond=None)[0]
-            u = u + inlier * problem.design.matvec(step)
-        missed = float(np.abs(problem.design.rmatvec(w * u) - l2 * state.coef).max(initial=0.0))
-        if l2 == 0 and missed > 1e-8 * float(np.abs(wanted).max(initial=0.0)):
-            return -np.inf
-        return self._dual_value(problem, u)
 
     def _direction(self, problem: Problem, state: State) -> tuple[Array, float, int]:
         """Newton step for (β, b), with σ eliminated, from the Hessian of the inliers; and how often to shorten it."""

@@ -47,12 +47,22 @@ def newton_system(problem: Problem, scale: Array, w: Array, diagonal: Array) -> 
     return _ByRows(problem, scale, w, diagonal) if wide else _ByColumns(problem, scale, w, diagonal)
 
 
+def _side(problem: Problem) -> int:
+    n, d = problem.design.shape
+    return min(n, d) if problem.penalty.l1 > 0 or problem.penalty.l2 > 0 else d
+
+
+def fits(problem: Problem) -> bool:
+    """Whether the matrix is small, or at least not larger than X itself."""
+    side = _side(problem)
+    return side <= LIMIT or (side <= problem.design.shape[0] and not problem.design.is_sparse)
+
+
 def check_size(problem: Problem) -> None:
     """Say before anything is allocated that the matrix would be too large."""
-    n, d = problem.design.shape
-    side = min(n, d) if problem.penalty.l1 > 0 or problem.penalty.l2 > 0 else d
-    if side <= LIMIT or (side <= n and not problem.design.is_sparse):
+    if fits(problem):
         return
+    (n, d), side = problem.design.shape, _side(problem)
     raise ValueError(
         f"The interior point method would factor a {side:,} × {side:,} matrix ({8 * side**2 / 2**30:.1f} GiB, and "
         f"as much again while it works) in every iteration, for X of shape {n:,} × {d:,}. Keep fewer columns (select, "

@@ -26,6 +26,7 @@ from corollary.solvers.driver import Need, Solver, State, overflow, solve
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
 SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
+TURNS = 15  # a loss with straight parts is solved by then, or some of its rows keep changing sides
 
 
 def thinned(problem: Problem, keep: Array | None = None) -> Problem:
@@ -85,9 +86,13 @@ class Newton(Solver):
         new.dual = max(new.dual, state.dual)
         new.memory["chord"] = True
         if problem.loss.flat:
+            new.memory["turn"] = turn = memory.get("turn", 0) + 1
+            new.stalled = turn >= TURNS and self.successor(problem) is not None
             new.memory["exact"] = length == 1.0 and state.objective - new.objective <= 1e-3 * abs(new.objective)
         slow = shrinkage > CONTRACTION or length < 1.0
         if slow and new.memory["estimate"] > 0.1 * tol * abs(new.objective):
+            if new.stalled:
+                return new
             new = self._evaluate(problem, new, hessian=True)
             new.dual = max(new.dual, state.dual)
         return new
@@ -146,7 +151,7 @@ class Newton(Solver):
                 break
             except np.linalg.LinAlgError:
                 shift = max(1e-14, 10 * shift)
-        memory["scale"], memory["definite"] = scale, shift == 0.0
+        memory["scale"] = scale
 
     def _solve(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
         """The Newton direction for (coefficients, intercept)."""
@@ -169,14 +174,17 @@ class Newton(Solver):
             return -np.inf
         slope, curve, total = memory["slope"], memory["curve"], memory["total"]
         if l2 > 0:
-            if not (problem.fit_intercept and total > 0):
+            if not problem.fit_intercept:
                 return problem.dual_value(slope, memory["loss_gradient"])
+            if not total > 0:  # nothing is curved, so nothing can be balanced
+                return -np.inf
             ratio = tilt / total
             return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - memory["border"] * ratio)
         # no penalty: Xᵀθ must vanish; the Newton direction says what to subtract
         projected = slope + curve * (problem.design.matvec(direction) + shift)
-        residual = np.abs(problem.design.rmatvec(projected)).max(initial=0.0)
+        residual, excess = np.abs(problem.design.rmatvec(projected)), abs(float(projected.sum()))
         reach = np.abs(problem.design.rmatvec(np.abs(slope))).max(initial=0.0) + 1e-300
-        if residual > 1e-9 * reach and memory["definite"]:
+        unbalanced = problem.fit_intercept and excess > 1e-9 * np.abs(projected).sum()
+        if unbalanced or residual.max(initial=0.0) > 1e-9 * reach:
             return -np.inf
         return problem.offset - problem.conjugate_sum(projected)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.types import Array
+from corollary.solvers.driver import Log, State, snapshot
 from corollary.solvers.least_squares.dual import Rows
 from corollary.solvers.least_squares.task import Answer, Task
 
@@ -32,6 +31,10 @@ class _Descent:
         self.energy = np.einsum("jk,jk->k", self.slope, self.direction)
 
     @property
+    def intercept(self) -> Array:
+        return self.level - self.rows.mean @ self.coef if self.task.fit_intercept else self.level
+
+    @property
     def objective(self) -> Array:
         return np.square(self.residual).sum(axis=0) + self.alpha * np.square(self.coef).sum(axis=0)
 
@@ -47,8 +50,8 @@ class _Descent:
         image = self.rows.times(self.direction)
         curvature = np.square(image).sum(axis=0) + self.alpha * np.square(self.direction).sum(axis=0)
         length = _ratio(self.energy, curvature)
-        self.coef += length * self.direction
-        self.residual -= length * image
+        # not in place: whoever watches may keep an iterate
+        self.coef, self.residual = self.coef + length * self.direction, self.residual - length * image
         self.slope = self.rows.transposed_times(self.residual) - self.alpha * self.coef
         steepest = self.slope / self.diagonal
         previous, self.energy = self.energy, np.einsum("jk,jk->k", self.slope, steepest)
@@ -62,34 +65,40 @@ def conjugate_gradient(task: Task, tol: float, max_iter: int | None) -> tuple[An
     iterates start at zero and stay in the range of X̃ᵀ, so they tend to the solution of minimum norm.
     Cost: two passes over X an iteration, memory for a few vectors.
     """
-    began = time.perf_counter()
-    descent = _Descent(task)
+    log, descent = Log(), _Descent(task)
     limit = max_iter if max_iter is not None else max(1000, 2 * min(task.design.shape))
-    history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
-    iteration = 0
-    while True:
-        certificate, half = descent.certificate(tol), 0.5 * float(descent.objective.sum())
-        record = (iteration, half, certificate.value, time.perf_counter() - began)
-        for entries, number in zip(history.values(), record, strict=True):
-            entries.append(number)
-        if certificate.holds or iteration == limit:
-            break
-        descent.step()
-        iteration += 1
+    status, iteration = Status.MAX_ITER, 0
+    try:
+        while True:
+            certificate, half = descent.certificate(tol), 0.5 * float(descent.objective.sum())
+            kept, residual = State(descent.coef, descent.intercept, half), descent.residual
+            record = log.add(iteration, half, certificate.value)
+            if certificate.holds:
+                status = Status.CONVERGED
+                break
+            if task.observe is not None and task.observe(record, snapshot(kept)):
+                status = Status.BUDGET
+                break
+            if iteration == limit:
+                break
+            descent.step()
+            iteration += 1
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
     evidence = Evidence(
-        status=Status.CONVERGED if certificate.holds else Status.MAX_ITER,
+        status=status,
         certificate=certificate,
         solver="conjugate gradients",
         n_iter=iteration,
-        seconds=time.perf_counter() - began,
-        history=history,
+        seconds=log.seconds,
+        history=log.history,
         facts={"objective": 2 * half},
     )
     unknown = np.full(len(task.alpha), np.nan)
     answer = Answer(
-        coef=descent.coef,
-        intercept=descent.level - descent.rows.mean @ descent.coef if task.fit_intercept else descent.level,
-        norm=np.sqrt(np.square(descent.residual).sum(axis=0)),
+        coef=kept.coef,
+        intercept=kept.intercept,
+        norm=np.sqrt(np.square(residual).sum(axis=0)),
         gap=unknown,
         rank=None,
         condition=np.nan,

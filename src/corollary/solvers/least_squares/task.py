@@ -17,6 +17,7 @@ from corollary.core.design import Design, SparseDesign
 from corollary.core.parallel import block_rows, map_blocks, one_blas_thread, sum_blocks
 from corollary.core.summary import Moments
 from corollary.core.types import Array
+from corollary.solvers.driver import Observer
 from corollary.solvers.least_squares.root import Root
 
 EPS = float(np.finfo(np.float64).eps)
@@ -30,7 +31,10 @@ class OutOfRange(Exception):
 
 @dataclass(frozen=True)
 class Task:
-    """Y is (n, k), alpha (k,); ``weights`` None means one each; ``precision`` is the rounding unit of X as given."""
+    """Y is (n, k), alpha (k,); ``weights`` None means one each; ``precision`` is the rounding unit of X as given.
+
+    ``observe`` is called after each iteration if the solution has any, with states of coefficients (d, k).
+    """
 
     design: Design
     Y: Array
@@ -39,6 +43,7 @@ class Task:
     fit_intercept: bool
     precision: float = EPS
     shape: Array | float = 1.0  # relative penalty of each coefficient; not 1 only where columns were rescaled
+    observe: Observer | None = None
 
     @property
     def size(self) -> int:
