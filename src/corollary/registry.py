@@ -80,6 +80,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
     yield Entry("GradientBoostingClassifier", "ensemble.gradient_boosting", "T5", cla, "fast")
     yield Entry("GradientBoostingRegressor", "ensemble.gradient_boosting", "T5", reg, "fast")
+    yield Entry("HaarFeatures", "ensemble.cascade.haar", "T7", ("transform",))
+    yield Entry("CascadeClassifier", "ensemble.cascade.cascade", "T7", cla)
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
@@ -93,6 +95,9 @@ ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.lasso",
     "enet_path": "linear.lasso",
+    "Detector": "ensemble.cascade.detector",
+    "non_maximum_suppression": "ensemble.cascade.detector",
+    "integral_image": "ensemble.cascade.integral",
     "all_estimators": "registry",
     "save": "io",
     "load": "io",

@@ -119,7 +119,19 @@ def _require(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
+def _haar(model: Any) -> None:
+    """Rectangles are read from images by compiled code without looking whether they lie inside."""
+    if "features_" not in vars(model):
+        return  # not fitted
+    try:
+        model._check_state()
+    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
+        raise ModelFileError(f"{type(model).__name__}: {error}") from None
+
+
 _RULES: dict[str, Callable[[Any], None]] = {
+    "corollary:CascadeClassifier": _haar,
+    "corollary:HaarFeatures": _haar,
     "sklearn:CountVectorizer": _vocabulary,
     "sklearn:OneHotEncoder": _one_hot,
     "sklearn:Pipeline": _pipeline,

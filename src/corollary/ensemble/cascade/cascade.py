@@ -1,0 +1,274 @@
+"""The attentional cascade: stages of boosted stumps, each of which lets objects pass and stops half of the rest."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from corollary.base import Estimator, fitting
+from corollary.core.evidence import Status
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
+from corollary.core.parallel import threads
+from corollary.core.types import Array
+from corollary.ensemble.cascade.boosting import Goals, Windows
+from corollary.ensemble.cascade.features import FeatureSpace
+from corollary.ensemble.cascade.growth import Growth, split
+from corollary.ensemble.cascade.integral import window_integrals
+from corollary.ensemble.cascade.scenes import Scenes
+from corollary.ensemble.cascade.stages import Stages
+from corollary.ensemble.cascade.windows import (
+    check_memory,
+    is_normalized,
+    random_numbers,
+    read_windows,
+    two_classes,
+    window_of,
+)
+
+
+class CascadeClassifier(ClassifierMixin, Estimator):
+    r"""Two classes of image windows, told apart by a cascade of boosted Haar features.
+
+    Stage k scores a window by :math:`F_k(x) = \sum_t f_t(x)`, stumps on Haar features found by gentle AdaBoost, and
+    passes it on if :math:`F_k(x) \ge \theta_k`; a window is positive if it passes all stages. Stages get stumps until,
+    with the threshold lowered to keep ``min_detection_rate`` of the positives, at most ``max_false_positive_rate`` of
+    the negatives pass, both measured on windows that the stage was not trained on. The next stage sees only what
+    passed, and new negatives that the cascade still mistakes. Nearly all windows of a picture are rejected by the first
+    few stumps, which is what makes ``Detector`` fast.
+
+    Parameters
+    ----------
+    min_detection_rate : float in (0, 1], default 0.995
+        Of the validation positives that reach a stage, the part it must pass. Over 10 stages 0.995 leaves 95 %.
+    max_false_positive_rate : float in [0, 1], default 0.5
+        Of the validation negatives that reach a stage, the part it may pass. To classify windows without ``negatives``
+        to draw on, 0.05 or less makes fewer and stronger stages.
+    target_false_positive_rate : float in [0, 1], default 1e-5
+        Stop once the product of the stages' false positive rates is below this.
+    max_stages : int ≥ 1, default 20
+    max_features : int ≥ 1, default 100
+        Stumps in one stage.
+    max_candidates : int ≥ 1 or None, default 10 000
+        Features that a stage may choose from, drawn at random for each; None is all of them.
+    n_negatives : int ≥ 2 or None
+        Negatives to train and validate a stage with, found in ``negatives``; None is as many as X has.
+    validation_fraction : float in (0, 1), default 0.25
+        The part of the windows that measures the rates.
+    window, stride, normalize
+        As in :class:`HaarFeatures`.
+    random_state : int, RandomState or None
+    n_jobs : int or None
+        Threads; None means all usable cores. The answer does not depend on it.
+
+    Attributes
+    ----------
+    classes_ : array of shape (2,)
+        The second is the positive one.
+    window_ : (height, width)
+    normalized_ : bool
+    features_, cuts_, left_, right_ : arrays with one row for each stump
+        Its Haar feature (as in ``HaarFeatures.features_``), and what it adds below and above the cut.
+    stage_ends_, stage_thresholds_ : arrays of shape (number of stages,)
+        Where the stumps of each stage end, and the score it demands.
+    evidence_ : Evidence
+
+    Notes
+    -----
+    *Cost.* A stage takes candidates × windows bytes for ranks of responses, read once for each stump; responses are
+    never kept in floating point. More than the machine has free is refused before it starts. Prediction: O(pixels) and
+    a few stumps for most windows.
+
+    *Evidence.* The certificate is the worst shortfall of a stage's detection rate on the validation part, measured with
+    the code that predicts. ``history`` has the rates of each stage and their products. A false positive rate on n
+    windows cannot be known below about 1/n.
+
+    References: P. Viola and M. Jones, Rapid object detection using a boosted cascade of simple features (2001).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from corollary.ensemble.cascade import CascadeClassifier
+    >>> digits = load_digits()
+    >>> model = CascadeClassifier(random_state=0).fit(digits.images, digits.target == 0)
+    >>> model.score(digits.images, digits.target == 0) > 0.98, model.evidence_.holds
+    (True, True)
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "min_detection_rate": Real(low=0, high=1, above=True),
+        "max_false_positive_rate": Real(low=0, high=1),
+        "target_false_positive_rate": Real(low=0, high=1),
+        "max_stages": Integer(1),
+        "max_features": Integer(1),
+        "max_candidates": Choice(None) | Integer(1),
+        "n_negatives": Choice(None) | Integer(2),
+        "validation_fraction": Real(low=0, high=1, above=True),
+        "window": Choice(None) | ArrayLike(),
+        "stride": Integer(1),
+        "normalize": Choice("auto", True, False),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+    }
+
+    def __init__(
+        self,
+        *,
+        min_detection_rate: float = 0.995,
+        max_false_positive_rate: float = 0.5,
+        target_false_positive_rate: float = 1e-5,
+        max_stages: int = 20,
+        max_features: int = 100,
+        max_candidates: int | None = 10_000,
+        n_negatives: int | None = None,
+        validation_fraction: float = 0.25,
+        window: Any = None,
+        stride: int = 1,
+        normalize: Any = "auto",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.min_detection_rate = min_detection_rate
+        self.max_false_positive_rate = max_false_positive_rate
+        self.target_false_positive_rate = target_false_positive_rate
+        self.max_stages = max_stages
+        self.max_features = max_features
+        self.max_candidates = max_candidates
+        self.n_negatives = n_negatives
+        self.validation_fraction = validation_fraction
+        self.window = window
+        self.stride = stride
+        self.normalize = normalize
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    @fitting
+    def fit(self, X: Any, y: Any, negatives: Any = None) -> CascadeClassifier:
+        """Train the stages.
+
+        Parameters
+        ----------
+        X : array of shape (n, pixels) or (n, height, width)
+            Windows that show the object and windows that do not.
+        y : array of n labels of two classes
+        negatives : list or iterator of pictures, optional
+            Pictures of any size without the object, grey or in colour. After each stage, windows of them that the
+            cascade mistakes for the object replace the negatives that it now rejects. A list is gone through again and
+            again; an iterator gives each picture once. Without pictures, training stops when X has no negatives left.
+        """
+        growth, classes = self._start(X, y, negatives)
+
+        def attributes(stages: Stages) -> dict[str, Any]:
+            return {"classes_": classes, **_fitted(stages)}
+
+        observe = self._observer(X, y, self.max_stages, attributes)
+        status = Status.CONVERGED
+        try:
+            while True:
+                record = growth.add_stage()
+                if observe is not None and observe(record, lambda: growth.stages):
+                    status = Status.BUDGET
+                    break
+                if not growth.can_go_on(self.max_stages):
+                    break
+        except KeyboardInterrupt:
+            if not len(growth.stages):
+                raise
+            status = Status.INTERRUPTED
+        self.__dict__.update(attributes(growth.stages))
+        self._keep_evidence(growth.evidence(status))
+        return self
+
+    def _start(self, X: Any, y: Any, negatives: Any) -> tuple[Growth, Array]:
+        """Everything checked and split before the first stage."""
+        X, declared = read_windows(X, self.window)
+        if declared is not None and y is not None and len(X) != np.shape(y)[0]:
+            raise ValueError(f"X of dim 3 holds {len(X)} windows, but y has {np.shape(y)[0]} labels.")
+        X, y, _ = self._validate_fit(X, y, sparse=False, y_numeric=False)
+        classes, codes = two_classes(y)
+        window = window_of(X.shape[1], declared)
+        normalize, rng = is_normalized(self.normalize, window), random_numbers(self.random_state)
+        scenes, space = Scenes(negatives, window), FeatureSpace(window, self.stride)
+        self._check_memory(codes, space)
+        integrals = window_integrals(X, window, normalize)
+        positive, negative = (split(integrals[codes == code], self.validation_fraction, rng) for code in (1, 0))
+        growth = Growth(
+            space,
+            normalize,
+            Windows(positive[0], negative[0]),
+            Windows(positive[1], negative[1]),
+            scenes,
+            Goals(self.min_detection_rate, self.max_false_positive_rate, self.max_features),
+            self.max_candidates,
+            self.n_negatives or int((codes == 0).sum()),
+            self.validation_fraction,
+            self.target_false_positive_rate,
+            rng,
+        )
+        return growth, classes
+
+    def _check_memory(self, codes: Array, space: FeatureSpace) -> None:
+        """Say how much a stage takes, before anything is allocated, if there is not so much."""
+        n_positive = int(codes.sum())
+        n = n_positive + max(len(codes) - n_positive, self.n_negatives or 0)
+        count = len(space) if self.max_candidates is None else min(self.max_candidates, len(space))
+        corners = (space.window[0] + 1) * (space.window[1] + 1)
+        check_memory(
+            count * (n + 200) + 24 * n * corners,
+            f"Training on {n:,} windows with {count:,} candidate features",
+            "lower max_candidates or n_negatives, or raise stride",
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """Positive for windows that pass all stages; else at most 0, and the lower the earlier they are rejected.
+
+        One that passes gets 1 plus its margins over the stages' thresholds; one that stage k of K (from 0) rejects by
+        a margin m < 0 gets k − K + exp(m).
+        """
+        check_is_fitted(self)
+        X, _ = read_windows(X, self.window_)
+        X = self._validate_predict(X, sparse=False)
+        with threads(self.n_jobs):
+            verdicts = self._stages().judge(window_integrals(X, self.window_, self.normalized_))
+        return verdicts.astype(X.dtype, copy=False)
+
+    def predict(self, X: Any) -> Array:
+        """The second class for windows that pass all stages, the first for the others."""
+        passed = self.decision_function(X) > 0
+        return self.classes_[passed.astype(np.intp)]
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the detection and false positive rates over the stages; returns the matplotlib axes."""
+        from corollary.ensemble.cascade.plots import draw_rates
+
+        check_is_fitted(self)
+        return draw_rates(self.evidence_.history, ax)
+
+    def _check_state(self) -> None:
+        """Raise ValueError unless the fitted attributes, read from a file, are safe to compute with."""
+        self._stages().check(self.n_features_in_)
+
+    def _stages(self) -> Stages:
+        stumps = (self.features_, self.cuts_, self.left_, self.right_)
+        return Stages(self.window_, self.normalized_, *stumps, self.stage_ends_, self.stage_thresholds_)
+
+
+def _fitted(stages: Stages) -> dict[str, Any]:
+    return {
+        "window_": stages.window,
+        "normalized_": stages.normalize,
+        "features_": stages.features,
+        "cuts_": stages.cuts,
+        "left_": stages.left,
+        "right_": stages.right,
+        "stage_ends_": stages.ends,
+        "stage_thresholds_": stages.thresholds,
+    }
