@@ -95,6 +95,9 @@ ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.lasso",
     "enet_path": "linear.lasso",
+    "shap_values": "tree.shap",
+    "shap_interactions": "tree.shap",
+    "importances": "tree.importances",
     "Detector": "ensemble.cascade.detector",
     "non_maximum_suppression": "ensemble.cascade.detector",
     "integral_image": "ensemble.cascade.integral",

@@ -15,9 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import corollary
 from corollary import registry
 from corollary.callbacks import TimeBudget
+from corollary.core import memory
 from corollary.core.evidence import Status
 from corollary.ensemble.cascade import CascadeClassifier, HaarFeatures, boosting
-from corollary.ensemble.cascade import windows as windows_module
 from corollary.ensemble.cascade.features import FeatureSpace, brute_response
 from corollary.ensemble.cascade.integral import window_integrals
 from corollary.ensemble.cascade.scenes import Scenes
@@ -264,7 +264,7 @@ def test_ctrl_c_keeps_the_stages_so_far(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_memory_is_checked_before_a_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = crosses(40)
-    monkeypatch.setattr(windows_module, "_free_memory", lambda: 10_000)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"Training on 40 windows with .* Instead, lower max_candidates"):
         CascadeClassifier(random_state=0).fit(X, y)
 

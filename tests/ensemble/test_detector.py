@@ -9,8 +9,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
+from corollary.core import memory
 from corollary.ensemble.cascade import CascadeClassifier, Detector, non_maximum_suppression
-from corollary.ensemble.cascade import windows as windows_module
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_bad_parameters_get_a_sentence(zeros: CascadeClassifier, changes: dict[s
 
 
 def test_memory_is_checked_before_a_picture(zeros: CascadeClassifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(windows_module, "_free_memory", lambda: 10_000)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 10_000)
     with pytest.raises(MemoryError, match=r"Looking through 20 × 20 pixels would take .* Instead, make the picture"):
         Detector(zeros).detect(np.zeros((20, 20)))
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from corollary.core import memory
 from corollary.ensemble.cascade import HaarFeatures, integral_image
 from corollary.ensemble.cascade import haar as haar_module
-from corollary.ensemble.cascade import windows as windows_module
 from corollary.ensemble.cascade.features import CELLS, SHAPES, Corners, FeatureSpace, brute_response, check_features
 from corollary.ensemble.cascade.integral import contrast_scales, shrink
 
@@ -133,7 +133,7 @@ def test_other_windows_than_fitted_are_refused() -> None:
 def test_too_much_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(10).random((50, 12, 12))
     model = HaarFeatures().fit(X)
-    monkeypatch.setattr(windows_module, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"The responses of 50 windows to .* would take .* GB.*Instead, raise stride"):
         model.transform(X)
     with pytest.raises(ValueError, match="too many features to number"):

@@ -12,7 +12,7 @@ from corollary._compiled._jit import kernel
 
 
 @kernel
-def _categorical_left(x, row, bitsets, missing_left):
+def categorical_left(x, row, bitsets, missing_left):
     if not (x >= 0.0 and x < 32.0 * bitsets.shape[1]):
         return missing_left
     code = np.int64(x)
@@ -20,17 +20,19 @@ def _categorical_left(x, row, bitsets, missing_left):
 
 
 @kernel
+def goes_left(value, node, threshold, missing_left, category, bitsets):
+    """Whether a value goes left at a node."""
+    if category[node] >= 0:
+        return categorical_left(value, category[node], bitsets, missing_left[node])
+    return missing_left[node] if value != value else value <= threshold[node]
+
+
+@kernel
 def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets):
     """The leaf that the row x reaches from ``node``."""
     while feature[node] >= 0:
-        value = x[feature[node]]
-        if category[node] >= 0:
-            goes_left = _categorical_left(value, category[node], bitsets, missing_left[node])
-        elif value != value:
-            goes_left = missing_left[node]
-        else:
-            goes_left = value <= threshold[node]
-        node = left[node] + (0 if goes_left else 1)
+        left_side = goes_left(x[feature[node]], node, threshold, missing_left, category, bitsets)
+        node = left[node] + (0 if left_side else 1)
     return node
 
 

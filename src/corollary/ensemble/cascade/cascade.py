@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import Estimator, fitting
 from corollary.core.evidence import Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
+from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.types import Array
 from corollary.ensemble.cascade.boosting import Goals, Windows
@@ -20,7 +21,6 @@ from corollary.ensemble.cascade.integral import window_integrals
 from corollary.ensemble.cascade.scenes import Scenes
 from corollary.ensemble.cascade.stages import Stages
 from corollary.ensemble.cascade.windows import (
-    check_memory,
     is_normalized,
     random_numbers,
     read_windows,

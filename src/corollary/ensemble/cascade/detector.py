@@ -9,12 +9,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import Estimator
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
+from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.types import Array
 from corollary.ensemble.cascade.cascade import CascadeClassifier
 from corollary.ensemble.cascade.integral import as_grey
 from corollary.ensemble.cascade.stages import check_fits, pyramid
-from corollary.ensemble.cascade.windows import check_memory
 
 
 def non_maximum_suppression(boxes: Array, scores: Array, overlap: float = 0.5) -> tuple[Array, Array]:

@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from corollary.base import Estimator, fitting
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
+from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, threads
 from corollary.core.types import Array
 from corollary.ensemble.cascade.features import BLOCK, Corners, FeatureSpace, brute_response, check_features
 from corollary.ensemble.cascade.integral import window_integrals
 from corollary.ensemble.cascade.windows import (
-    check_memory,
     is_normalized,
     random_numbers,
     read_windows,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from numbers import Integral
 from typing import Any
 
@@ -70,29 +69,6 @@ def two_classes(y: Any) -> tuple[Array, Array]:
     if len(classes) < 2:
         raise ValueError(f"A cascade needs windows of two classes, but y has only one class: {classes[0]!r}.")
     return classes, codes
-
-
-def check_memory(needed: int, what: str, instead: str) -> None:
-    """Raise MemoryError before anything is allocated if ``what`` takes more bytes than the machine has free."""
-    free = _free_memory()
-    if needed > free:
-        raise MemoryError(
-            f"{what} would take {needed / 1e9:.1f} GB and about {free / 1e9:.1f} GB are free. Instead, {instead}."
-        )
-
-
-def _free_memory() -> int:
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # a system that does not tell: let the allocation speak for itself
-        return 2**62
 
 
 def random_numbers(random_state: Any) -> np.random.RandomState:
