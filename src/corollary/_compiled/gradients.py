@@ -9,6 +9,31 @@ from corollary._compiled.losses import _point
 
 
 @kernel
+def logistic_gradients(y, raw, weights, gradient, hessian):
+    """Weighted derivatives of log(1 + exp(−y f)); returns Σ weight · loss.
+
+    Logarithms are taken of products of 1 + exp(−|f|), many rows at a time where weights are one.
+    """
+    total, product = 0.0, 1.0
+    for i in range(raw.shape[0]):
+        m, w = y[i] * raw[i], weights[i]
+        e = math.exp(-abs(m))
+        s = 1.0 / (1.0 + e)
+        away = e * s if m > 0.0 else s
+        gradient[i] = -w * y[i] * away
+        hessian[i] = w * e * s * s
+        total += w * max(-m, 0.0)
+        if w == 1.0:
+            product *= 1.0 + e
+            if product > 1e300:
+                total += math.log(product)
+                product = 1.0
+        else:
+            total += w * math.log1p(e)
+    return total + math.log(product)
+
+
+@kernel
 def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
     """Gradients and curvatures (class, row) for rows start:stop; returns Σ weight · log-loss.
 

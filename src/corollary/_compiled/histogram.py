@@ -56,37 +56,34 @@ def _unpack(narrow, shifts, wide):
 
 
 @kernel
-def _add_rows(codes, rows, start, stop, packed, width, narrow):
-    n_columns = np.uintp(codes.shape[1])
-    unrolled = n_columns - n_columns % np.uintp(4)
-    one, two, three, four = np.uintp(1), np.uintp(2), np.uintp(3), np.uintp(4)
-    stride = np.uintp(width)
+def _ask_for(row, codes, packed):
+    """Have a row's codes, which may straddle two cache lines, and its packed gradient on their way."""
     row_bytes = codes.shape[1] * codes.itemsize
-    for k in range(start, stop):
-        ahead = np.int64(rows[min(k + _AHEAD, stop - 1)])
-        prefetch(codes, ahead * row_bytes)
-        prefetch(codes, ahead * row_bytes + row_bytes - 1)
-        prefetch(packed, ahead * 8)
-        r = np.uintp(rows[k])
-        p = packed[r]
-        row = codes[r]
+    prefetch(codes, row * row_bytes)
+    prefetch(codes, row * row_bytes + row_bytes - 1)
+    prefetch(packed, row * 8)
+
+
+@kernel
+def _add_rows(codes, rows, start, stop, packed, width, narrow):
+    """narrow[column · width + code] += packed, for every column of each row; two rows at a time keep the core busy."""
+    n_columns, stride = np.uintp(codes.shape[1]), np.uintp(width)
+    for k in range(start, stop - 1, 2):
+        _ask_for(np.int64(rows[min(k + _AHEAD, stop - 1)]), codes, packed)
+        _ask_for(np.int64(rows[min(k + _AHEAD + 1, stop - 1)]), codes, packed)
+        one, two = np.uintp(rows[k]), np.uintp(rows[k + 1])
+        first, second, p, q = codes[one], codes[two], packed[one], packed[two]
         base = np.uintp(0)
-        f = np.uintp(0)
-        while f < unrolled:
-            a = base + np.uintp(row[f])
-            b = base + stride + np.uintp(row[f + one])
-            c = base + two * stride + np.uintp(row[f + two])
-            d = base + three * stride + np.uintp(row[f + three])
-            narrow[a] += p
-            narrow[b] += p
-            narrow[c] += p
-            narrow[d] += p
-            base += four * stride
-            f += four
-        while f < n_columns:
-            narrow[base + np.uintp(row[f])] += p
+        for f in range(n_columns):
+            narrow[base + np.uintp(first[f])] += p
+            narrow[base + np.uintp(second[f])] += q
             base += stride
-            f += one
+    if (stop - start) % 2 == 1:
+        last = np.uintp(rows[stop - 1])
+        base = np.uintp(0)
+        for f in range(n_columns):
+            narrow[base + np.uintp(codes[last, f])] += packed[last]
+            base += stride
 
 
 @kernel
@@ -140,9 +137,12 @@ def leaf_sums(rows, starts, stops, gradient, hessian, gradient_scale, hessian_sc
     for j in range(starts.shape[0]):
         g, h = np.int64(0), np.int64(0)
         for k in range(starts[j], stops[j]):
+            ahead = np.int64(rows[min(k + _AHEAD, stops[j] - 1)]) * 8
+            prefetch(gradient, ahead)
+            prefetch(hessian, ahead)
             r = np.uintp(rows[k])
-            g += np.int64(np.rint(gradient[r] * gradient_scale))
-            h += np.int64(np.rint(hessian[r] * hessian_scale))
+            g += np.int64(gradient[r] * gradient_scale)
+            h += np.int64(hessian[r] * hessian_scale)
         out[0, j] += g
         out[1, j] += h
 

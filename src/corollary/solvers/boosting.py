@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled import gradients, histogram
+from corollary._compiled.codes import LOGISTIC
 from corollary._compiled.losses import loss_block
 from corollary._compiled.split import CATEGORICAL, FEATURE, GAIN, MISSING_LEFT, leaf_value
 from corollary.core.binning import Binner
@@ -49,8 +50,13 @@ class Objective:
             share = np.bincount(self.y, weights=self.weights, minlength=self.n_outputs) / self.weights.sum()
             logs = np.log(np.maximum(share, np.finfo(float).tiny))
             return logs - logs.mean()
+        mean = float(np.average(self.y, weights=self.weights))
         if self.loss.name == "squared":
-            return np.array([np.average(self.y, weights=self.weights)])
+            return np.array([mean])
+        if self.loss.name == "logistic":  # y is ±1, and both are there
+            return np.array([np.log1p(mean) - np.log1p(-mean)])
+        if self.loss.name == "poisson" and mean > 0:
+            return np.array([np.log(mean)])
         rows = np.flatnonzero(self.weights > 0)
         return np.array([self.constant(rows, np.zeros(len(self.y)), 0.0, 0.0)])
 
@@ -74,6 +80,8 @@ class Objective:
             own = slice(start, stop)
             if loss.multiclass:
                 return gradients.softmax_gradients(y, raw, w, start, stop, gradient, hessian)
+            if loss.code == LOGISTIC:
+                return gradients.logistic_gradients(y[own], raw[0, own], w[own], gradient[0, own], hessian[0, own])
             if loss.code >= 0:
                 return loss_block(
                     loss.code, loss.parameter, y[own], raw[0, own], w[own], gradient[0, own], hessian[0, own]
