@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.trees import boosting, ensembles, prediction
+from benchmarks.trees import boosting, ensembles, prediction, quality
 
 WORKLOADS = (*boosting.WORKLOADS, *ensembles.WORKLOADS, *prediction.WORKLOADS)
-CHECKS = prediction.CHECKS
+CHECKS = (*prediction.CHECKS, *quality.CHECKS)

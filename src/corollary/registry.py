@@ -78,8 +78,20 @@ def _table() -> Iterator[Entry]:
     yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
+    yield Entry("DecisionStump", "tree.decision_tree", "T1", cla)
+    yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})
+    yield Entry("DecisionTreeRegressor", "tree.decision_tree", "T1", reg, "full", {"min_samples_leaf": 10})
+    yield Entry("BaggingClassifier", "ensemble.bagging", "T3", cla)
+    yield Entry("BaggingRegressor", "ensemble.bagging", "T3", reg)
+    yield Entry("AdaBoostClassifier", "ensemble.adaboost", "T4", cla, "full", {"n_estimators": 200})
     yield Entry("GradientBoostingClassifier", "ensemble.gradient_boosting", "T5", cla, "fast")
     yield Entry("GradientBoostingRegressor", "ensemble.gradient_boosting", "T5", reg, "fast")
+    yield Entry("VotingClassifier", "ensemble.voting", "T6", cla)
+    yield Entry("VotingRegressor", "ensemble.voting", "T6", reg)
+    yield Entry("BlendingClassifier", "ensemble.blending", "T6", cla)
+    yield Entry("BlendingRegressor", "ensemble.blending", "T6", reg)
+    yield Entry("StackingClassifier", "ensemble.stacking", "T6", cla)
+    yield Entry("StackingRegressor", "ensemble.stacking", "T6", reg)
     yield Entry("HaarFeatures", "ensemble.cascade.haar", "T7", ("transform",))
     yield Entry("CascadeClassifier", "ensemble.cascade.cascade", "T7", cla)
 
@@ -98,6 +110,9 @@ FUNCTIONS: dict[str, str] = {
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
+    "export_text": "tree.export",
+    "plot_tree": "tree.plots",
+    "export_svg": "tree.plots",
     "Detector": "ensemble.cascade.detector",
     "non_maximum_suppression": "ensemble.cascade.detector",
     "integral_image": "ensemble.cascade.integral",

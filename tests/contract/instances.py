@@ -68,6 +68,18 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
     ],
+    "DecisionStump": [{}],
+    "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],
+    "DecisionTreeRegressor": [{}, {"criterion": "absolute_error", "max_depth": 3}, {"ccp_alpha": 0.1}],
+    "BaggingClassifier": [{"n_estimators": 3, "random_state": 0}],
+    "BaggingRegressor": [{"n_estimators": 3, "random_state": 0}],
+    "AdaBoostClassifier": [{"n_estimators": 6}],
+    "VotingClassifier": [{"voting": "soft"}],
+    "VotingRegressor": [{}],
+    "BlendingClassifier": [{"cv": 3}],
+    "BlendingRegressor": [{"cv": 3}, {"cv": 3, "sum_to_one": True}],
+    "StackingClassifier": [{"cv": 3}],
+    "StackingRegressor": [{"cv": 3}],
     "GradientBoostingClassifier": [
         {"n_estimators": 6, "min_samples_leaf": 1, "max_leaf_nodes": 6},
         {"n_estimators": 4, "min_samples_leaf": 1, "growth": "depth", "max_depth": 2, "l2_regularization": 1.0},
@@ -148,8 +160,13 @@ class Case:
 
     @property
     def sampled(self) -> bool:
-        """Whether rows are drawn at random, so that their order and number matter."""
+        """Whether rows are drawn at random by their number, so that their order and number matter."""
         return self.name in SAMPLED and dict(self.parameters).get("bootstrap") is not False
+
+    @property
+    def drawn(self) -> bool:
+        """Whether rows are drawn at random in any way."""
+        return self.sampled or self.name.startswith("Bagging")
 
     @property
     def tube(self) -> float:

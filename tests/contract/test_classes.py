@@ -35,6 +35,7 @@ ADDED = {
 }
 # parameters whose default differs, and why
 OTHER_DEFAULT = {
+    "estimators": "None is a linear model and a small tree",
     "tol": "it is a relative duality gap",
     "solver": "'auto' chooses",
     "max_iter": "it is a limit, not a budget",

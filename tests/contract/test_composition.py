@@ -46,7 +46,8 @@ def test_weights_are_routed(case: Case) -> None:
 def test_parameters_can_be_searched(case: Case) -> None:
     X, y = case.data()
     model = case.make()
-    grid = {"fit_intercept": [True, False]} if case.linear else {"random_state": [0, 1]}
+    name, values = ("fit_intercept", [True, False]) if case.linear else ("random_state", [0, 1])
+    grid = {name: values} if name in model.get_params() else {"n_jobs": [None, 1]}
     search = GridSearchCV(model, grid, cv=2).fit(X, y)
     assert search.best_estimator_.evidence_.holds
     assert clone(search).get_params()["estimator"].get_params().keys() == model.get_params().keys()

@@ -141,7 +141,7 @@ def test_one_row(case: Case) -> None:
         assert model.predict(X[:1]) == pytest.approx(y[:1], rel=1e-3, abs=1.01 * case.tube)
 
 
-@every(CASES)
+@every([case for case in CASES if not case.drawn])
 def test_columns_that_say_nothing_change_nothing(case: Case) -> None:
     X, y = case.data()
     wide = stack(X, np.zeros(len(X)), np.full(len(X), 7.0))
@@ -160,7 +160,7 @@ def test_a_constant_target_is_learnt_exactly(case: Case) -> None:
         np.testing.assert_allclose(model.predict(X), 2.5, rtol=1e-3, atol=1.01 * case.tube)
 
 
-SHIFTED = [case for case in CASES if getattr(case.make(), "fit_intercept", True)]
+SHIFTED = [case for case in CASES if getattr(case.make(), "fit_intercept", True) and not case.drawn]
 
 
 @every(SHIFTED)

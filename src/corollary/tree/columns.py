@@ -64,6 +64,8 @@ class TableReader(Estimator):
 
 def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
     """All columns as float64: numbers, and the codes of categories."""
+    if frame is None and not scipy.sparse.issparse(X):
+        X = np.asarray(X)
     rows, width = (len(frame), len(frame.columns)) if frame is not None else X.shape
     out = np.empty((rows, width))
     for f in range(width):

@@ -1,0 +1,104 @@
+"""Random draws of rows that depend on what the rows are, not on where they stand.
+
+A row's key mixes the bits of its numbers and of its target. Rows are laid end to end in the order of their keys, each
+as long as its weight, and points of that line are drawn. So the same rows in another order give the same ensemble, and
+a row of weight 3 is drawn exactly as three equal rows of weight 1 are.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary.core.parallel import block_rows, each_block
+from corollary.core.types import Array
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _multipliers(first: int, count: int) -> Array:
+    """One odd 64-bit number for each column."""
+    z = (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)) * _ODD
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    return (z ^ (z >> np.uint64(27))) | np.uint64(1)
+
+
+def _mixed(values: Any, multipliers: Array) -> Array:
+    """Bits of float64 numbers, mixed; 0 stays 0, so that a sparse row has the key of a dense one."""
+    bits = (np.asarray(values, dtype=np.float64) + 0.0).view(np.uint64)
+    bits = (bits ^ (bits >> np.uint64(29))) * multipliers
+    bits = (bits ^ (bits >> np.uint64(32))) * _ODD
+    return bits ^ (bits >> np.uint64(31))
+
+
+def row_keys(X: Any, y: Array) -> Array:
+    """A 64-bit number for each row, from its numbers and its target. Cost: one threaded pass over X."""
+    n, d = X.shape
+    target = np.asarray(y, dtype=np.float64).reshape(n, -1)
+    keys: Array = _mixed(target, _multipliers(0, target.shape[1])).sum(axis=1, dtype=np.uint64)
+    if scipy.sparse.issparse(X):
+        X = X.tocsr()
+        entries = _mixed(X.data, _multipliers(1000, d)[X.indices])
+        np.add.at(keys, np.repeat(np.arange(n), np.diff(X.indptr)), entries)
+        return keys
+    if X.dtype.kind not in "fiub":
+        return keys + np.array([zlib.crc32(str(row.tolist()).encode()) for row in X], dtype=np.uint64) * _ODD
+    multipliers = _multipliers(1000, d)
+
+    def add(start: int, stop: int) -> None:
+        keys[start:stop] += _mixed(X[start:stop], multipliers).sum(axis=1, dtype=np.uint64)
+
+    each_block(add, n, block_rows(n, 24 * d))
+    return keys
+
+
+@dataclass(frozen=True)
+class Urn:
+    """Rows laid end to end in the order of their keys, each as long as its weight."""
+
+    order: Array  # int (n,)
+    starts: Array  # int, where in that order each set of equal rows begins
+    ends: Array  # float64 (n,), where each row of that order ends on the line
+
+    @staticmethod
+    def of(X: Any, y: Array, weights: Array) -> Urn:
+        """Lay out the rows of X."""
+        keys = row_keys(X, y)
+        order = np.argsort(keys, kind="stable")
+        return Urn(order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]])), np.cumsum(weights[order]))
+
+    @property
+    def total(self) -> float:
+        return float(self.ends[-1])
+
+    def draw(self, size: int, random: np.random.RandomState) -> Array:
+        """How often each row is drawn (n,), in ``size`` draws with replacement."""
+        points = np.sort(random.random_sample(size)) * self.total
+        last = int(np.searchsorted(self.ends, self.total))  # rounding must not find the end of the line
+        found = np.minimum(np.searchsorted(self.ends, points, side="right"), last)
+        counts = np.empty(len(self.order), dtype=np.int64)
+        counts[self.order] = np.bincount(found, minlength=len(self.order))
+        return counts
+
+    def subset(self, size: int, random: np.random.RandomState) -> Array:
+        """How much of each row is in ``size`` different unit pieces of the line: whole rows if weights are whole."""
+        pieces = int(np.ceil(self.total - 1e-9))
+        chosen = np.zeros(pieces + 1)
+        chosen[1 + random.choice(pieces, min(size, pieces), replace=False)] = 1.0
+        covered = np.interp(self.ends, np.arange(pieces + 1), np.cumsum(chosen))
+        parts = np.empty(len(self.order))
+        parts[self.order] = np.diff(covered, prepend=0.0)
+        return parts
+
+    def merged(self, amounts: Array) -> tuple[Array, Array]:
+        """(row numbers, amounts), with one row for each set of equal rows and none without an amount."""
+        sums = np.add.reduceat(amounts[self.order], self.starts)
+        return self.order[self.starts][sums > 0], sums[sums > 0]
+
+    def listed(self, counts: Array) -> Array:
+        """Row numbers, each as often as its count, in the order of keys."""
+        return np.repeat(self.order, counts[self.order].astype(np.int64))

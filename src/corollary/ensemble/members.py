@@ -1,0 +1,84 @@
+"""Members of an ensemble: seeding, fitting with weights, fitting many at once, and lists of named members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import joblib
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import has_fit_parameter
+
+from corollary.core.evidence import Evidence, worst_of
+from corollary.core.parallel import map_blocks
+from corollary.core.types import Array
+
+T = TypeVar("T")
+SEEDS = 2**31 - 1
+
+
+def generator(random_state: Any) -> np.random.RandomState:
+    """The random numbers that a seed, a generator of either kind, or None stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return np.random.RandomState(random_state.bit_generator)
+    numbers: np.random.RandomState = check_random_state(random_state)
+    return numbers
+
+
+def seeded(estimator: Any, random: np.random.RandomState) -> Any:
+    """An unfitted copy with every ``random_state`` in it set to a number drawn from ``random``."""
+    member = clone(estimator)
+    names = sorted(name for name in member.get_params(deep=True) if name.split("__")[-1] == "random_state")
+    return member.set_params(**{name: int(random.randint(SEEDS)) for name in names}) if names else member
+
+
+def weight_argument(estimator: Any) -> str | None:
+    """The name under which ``fit`` takes row weights; a pipeline's is that of its last step; None if it takes none."""
+    if has_fit_parameter(estimator, "sample_weight"):
+        return "sample_weight"
+    steps = getattr(estimator, "steps", None)
+    if steps and not isinstance(steps[-1][1], str) and has_fit_parameter(steps[-1][1], "sample_weight"):
+        return f"{steps[-1][0]}__sample_weight"
+    return None
+
+
+def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any:
+    """Fit, with weights if there are any and the member takes them."""
+    name = None if weights is None else weight_argument(member)
+    return member.fit(X, y) if name is None else member.fit(X, y, **{name: weights})
+
+
+def not_proved(evidence: Evidence, members: Iterable[Any]) -> Evidence:
+    """The evidence of an ensemble, weakened to that of its weakest member if a member is not proved.
+
+    ``members`` are models or evidence; those that carry none say nothing.
+    """
+    found = [getattr(member, "evidence_", member) for member in members]
+    weak = [each for each in found if isinstance(each, Evidence) and not each.holds]
+    if not weak:
+        return evidence
+    worst = worst_of(weak)
+    note = f"So it is for {len(weak)} of the {len(found)} fits of members, of which this is the worst."
+    return replace(evidence, status=worst.status, certificate=worst.certificate, notes=(note, *evidence.notes))
+
+
+def is_ours(estimator: Any) -> bool:
+    """Whether a model's fit releases the interpreter lock, so that threads serve it better than processes."""
+    return type(estimator).__module__.split(".")[0] == "corollary"
+
+
+def run_all(
+    task: Callable[..., T],
+    arguments: Sequence[tuple[Any, ...]],
+    *,
+    ours: bool,
+    n_jobs: int | None,
+    prefer: str | None = None,
+) -> list[T]:
+    """``task(*each)`` for all arguments, in order: on our threads, or with joblib as scikit-learn does."""
+    if ours:
+        return list(map_blocks(lambda start, stop: task(*arguments[start]), len(arguments), 1))
+    return list(joblib.Parallel(n_jobs=n_jobs, prefer=prefer)(joblib.delayed(task)(*each) for each in arguments))

@@ -1,0 +1,241 @@
+"""What the decision trees share: how parameters become rules, the fit with its evidence, and all that reads a tree."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils import Bunch, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from corollary.core.binning import MOST_BINS
+from corollary.core.evidence import Evidence, Status
+from corollary.core.limits import RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.tree.columns import TableReader
+
+
+class Fraction(Limit):
+    """A number in (0, 1] that is not a whole number by its type: 1.0 is all, 1 is one."""
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral) and 0 < float(value) <= 1
+
+    def __str__(self) -> str:
+        return "a fraction in (0, 1]"
+
+
+GROWTH_LIMITS: dict[str, Limit] = {
+    "splitter": Choice("best", "random"),
+    "max_depth": Choice(None) | Integer(1),
+    "min_samples_split": Integer(2) | Fraction(),
+    "min_samples_leaf": Integer(1) | Fraction(),
+    "min_weight_fraction_leaf": Real(low=0, high=0.5),
+    "max_features": Choice(None, "sqrt", "log2") | Integer(1) | Fraction(),
+    "random_state": RANDOM_STATE,
+    "max_leaf_nodes": Choice(None) | Integer(2),
+    "min_impurity_decrease": Real(low=0),
+    "ccp_alpha": Real(low=0),
+    "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
+    "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
+    "max_bins": Choice(None) | Integer(2),
+}
+
+
+class DecisionTree(TableReader):
+    """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class."""
+
+    criterion: str
+    splitter: str
+    max_depth: int | None
+    min_samples_split: int | float
+    min_samples_leaf: int | float
+    min_weight_fraction_leaf: float
+    max_features: Any
+    random_state: Any
+    max_leaf_nodes: int | None
+    min_impurity_decrease: float
+    ccp_alpha: float
+    monotonic_cst: Any
+    max_bins: int | None
+
+    trees_: Trees
+    n_outputs_: int
+    max_features_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _growth(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
+        """The rules of this tree for X, with fractions made numbers; ``one_value``: a node predicts one number."""
+        from corollary.solvers.exact_tree import Growth
+
+        if self.max_bins is not None and self.max_bins > MOST_BINS:
+            raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
+        n, d = int((weights > 0).sum()), X.shape[1]
+        total = float(weights.sum())
+        self.max_features_ = _count_features(self.max_features, d)
+        min_leaf = _count(self.min_samples_leaf, n)
+        chance = self.max_features_ < d or self.splitter == "random"
+        return Growth(
+            criterion=self.criterion,
+            max_depth=self.max_depth,
+            min_samples_split=max(2, _count(self.min_samples_split, n), 2 * min_leaf),
+            min_samples_leaf=min_leaf,
+            min_weight=self.min_weight_fraction_leaf * total,
+            min_gain=self.min_impurity_decrease * total,
+            max_features=self.max_features_,
+            max_leaf_nodes=self.max_leaf_nodes,
+            random_thresholds=self.splitter == "random",
+            categorical=categorical,
+            monotone=self._monotone(d, categorical, one_value),
+            max_bins=self.max_bins,
+            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if chance else 0,
+        )
+
+    def _monotone(self, d: int, categorical: Array, one_value: bool) -> Array | None:
+        """Constraints as one of −1, 0, 1 per column, or None if there are none."""
+        from sklearn.utils.validation import _check_monotonic_cst
+
+        if self.monotonic_cst is None:
+            return None
+        constraints: Array = _check_monotonic_cst(self, self.monotonic_cst)
+        if not constraints.any():
+            return None
+        if not one_value:
+            raise ValueError(
+                f"{type(self).__name__}: monotonic_cst needs one number to predict (one target, or the probability of "
+                "the second of two classes), but y has more."
+            )
+        if (constraints[categorical] != 0).any():
+            raise ValueError(
+                f"{type(self).__name__}: monotonic_cst constrains categorical columns "
+                f"{np.flatnonzero(categorical & (constraints != 0)).tolist()}; categories have no order."
+            )
+        return constraints
+
+    def _grow(
+        self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
+    ) -> None:  # fmt: skip
+        """Grow, prune, prove and keep the tree; y is (n, outputs) of class numbers or numbers."""
+        from corollary.solvers.exact_tree import grow
+        from corollary.solvers.impurity_balance import impurity_balance
+        from corollary.tree.pruning import prune
+
+        began = time.perf_counter()
+        self._observer(X, y, 0, lambda state: {})
+        self.n_outputs_ = y.shape[1]
+        one_value = y.shape[1] == 1 and (n_classes is None or n_classes[0] == 2)
+        trees = grow(X, y, weights, self._growth(X, weights, categorical, one_value), n_classes)
+        self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
+        leaves = self.trees_.apply(X)[:, 0]
+        certificate, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        error = below / float(weights.sum())
+        if n_classes is not None:
+            error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
+        evidence = Evidence(
+            status=Status.EXACT,
+            certificate=certificate,
+            solver="exact greedy splits",
+            seconds=time.perf_counter() - began,
+            facts={
+                "depth": float(self.trees_.depth()),
+                "leaves": float(self.trees_.is_leaf.sum()),
+                "training error": error,
+            },
+        )
+        self._keep_evidence(evidence)
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column in the total fall of impurity; zeros if nothing was split."""
+        check_is_fitted(self)
+        trees = self.trees_
+        inner = trees.feature >= 0
+        total = np.bincount(trees.feature[inner], weights=trees.gain[inner], minlength=self.n_features_in_)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def get_depth(self) -> int:
+        """Length of the longest path from the root to a leaf."""
+        check_is_fitted(self)
+        return self.trees_.depth()
+
+    def get_n_leaves(self) -> int:
+        """Number of leaves."""
+        check_is_fitted(self)
+        return int(self.trees_.is_leaf.sum())
+
+    def apply(self, X: Any) -> Array:
+        """The number of the leaf that each row reaches."""
+        X = self._read_predict(X)
+        return self.trees_.apply(X)[:, 0].astype(np.intp)
+
+    def _leaf_values(self, X: Any) -> Array:
+        """The values at the leaves of the rows, in the precision of X."""
+        X = self._read_predict(X)
+        return self.trees_.value[self.trees_.apply(X)[:, 0]].astype(X.dtype, copy=False)
+
+    def decision_path(self, X: Any) -> Any:
+        """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
+        leaves = self.apply(X)
+        n_nodes = self.trees_.node_count
+        parent = np.full(n_nodes, -1)
+        inner = np.flatnonzero(self.trees_.feature >= 0)
+        parent[self.trees_.left[inner]], parent[self.trees_.left[inner] + 1] = inner, inner
+        indptr = np.concatenate([[0], np.cumsum(self.trees_.node_depths()[leaves] + 1, dtype=np.int64)])
+        indices = np.empty(indptr[-1], dtype=np.int64)
+        node, place = leaves.copy(), indptr[1:] - 1
+        while True:  # from the leaves up, one level for all rows at a time; a parent's number is below its children's
+            on = np.flatnonzero(node >= 0)
+            if not on.size:
+                return scipy.sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(leaves), n_nodes))
+            indices[place[on]] = node[on]
+            place[on] -= 1
+            node[on] = parent[node[on]]
+
+    def _pruning_path(self, X: Any, y: Any, sample_weight: Any) -> Bunch:
+        """The path of a fresh, unpruned fit to these rows."""
+        from sklearn.base import clone
+
+        from corollary.tree.pruning import pruning_path
+
+        fresh = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
+        alphas, impurities = pruning_path(fresh.trees_)
+        return Bunch(ccp_alphas=alphas, impurities=impurities)
+
+    def plot(self, ax: Any = None, max_depth: int = 6) -> Any:
+        """Draw the tree down to ``max_depth``; returns the matplotlib axes."""
+        from corollary.tree.plots import plot_tree
+
+        return plot_tree(self, ax=ax, max_depth=max_depth)
+
+
+def _count(value: Any, n: int) -> int:
+    """A number of rows, given as such or as a fraction of n."""
+    return int(value) if isinstance(value, numbers.Integral) else math.ceil(value * n)
+
+
+def _count_features(value: Any, d: int) -> int:
+    if value is None:
+        return d
+    if value == "sqrt":
+        return max(1, int(math.sqrt(d)))
+    if value == "log2":
+        return max(1, int(math.log2(d)))
+    return min(d, int(value)) if isinstance(value, numbers.Integral) else max(1, int(value * d))
+
+
+def _training_error(value: Array, y: Array, weights: Array, n_classes: list[int]) -> float:
+    """Weighted share of labels that the tree gets wrong, over all outputs."""
+    wrong, start = 0.0, 0
+    for o, k in enumerate(n_classes):
+        wrong += float(weights @ (value[:, start : start + k].argmax(axis=1) != y[:, o]))
+        start += k
+    return wrong / (float(weights.sum()) * len(n_classes))
