@@ -10,12 +10,14 @@ import pytest
 import scipy.sparse
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import GradientBoostingClassifier, GradientBoostingRegressor
 from corollary.core.loss import Huber, Logistic, Loss, Quantile, Squared
 from corollary.core.parallel import threads
+from corollary.io.errors import ModelFileError
 
 
 @parametrize_with_checks(
@@ -399,3 +401,32 @@ def test_a_margin_loss_for_three_classes_is_refused():
     X, y = make_classification(200, n_informative=4, n_classes=3, random_state=0)
     with pytest.raises(ValueError, match="two classes"):
         GradientBoostingClassifier(loss="hinge").fit(X, y)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_the_history_is_true(k):
+    """The losses in the evidence, recomputed from the staged predictions."""
+    X, y = make_classification(400, n_informative=4, n_classes=k, random_state=1)
+    model = GradientBoostingClassifier(n_estimators=8).fit(X, y)
+    losses = [log_loss(y, p) for p in model.staged_predict_proba(X)]
+    np.testing.assert_allclose(model.evidence_.history["objective"][1:], losses, rtol=1e-9)
+    assert model.evidence_.certificate.value == max(0.0, *np.diff(model.evidence_.history["objective"]))
+
+
+def test_a_loss_that_rises_is_not_called_proved():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = rng.poisson(np.exp(3 * X[:, 0])).astype(float)
+    model = GradientBoostingRegressor(loss="poisson", learning_rate=8.0, n_estimators=4, min_samples_leaf=1)
+    with pytest.warns(ConvergenceWarning, match="lower learning_rate"):
+        model.fit(X, y)
+    assert not model.evidence_.holds
+
+
+def test_trees_that_were_forged_are_refused(tmp_path):
+    X, y = _table(100)
+    model = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    model.trees_.feature[0] = 1000
+    with pytest.raises(ModelFileError, match="beyond the 5"):
+        model.save(tmp_path / "forged.corollary")
+    assert not list(tmp_path.iterdir())

@@ -51,21 +51,22 @@ class Binner:
         """
         n, d = X.shape
         categorical = np.zeros(d, dtype=bool) if categorical is None else np.asarray(categorical, dtype=bool)
+        part_weights: Array | None = None
         rows = None if weights is None or np.all(weights > 0) else np.flatnonzero(weights > 0)
         if (n if rows is None else len(rows)) > sample:
             random = check_random_state(random_state)
             chosen = np.sort(random.choice(n if rows is None else len(rows), sample, replace=False))
             rows = chosen if rows is None else rows[chosen]
-        part = X if rows is None else X[rows]
-        part = part.tocsc() if scipy.sparse.issparse(part) else part
-        part_weights = None
         if weights is not None and np.ptp(weights if rows is None else weights[rows]) > 0:
             part_weights = weights if rows is None else weights[rows]
+        part = X  # of dense data one column of the sample is taken at a time, of sparse data its rows at once
+        if scipy.sparse.issparse(X):
+            part, rows = (X if rows is None else X[rows]).tocsc(), None
         found: list[Array] = [np.empty(0)] * d
 
         def learn(start: int, stop: int) -> None:
             for f in range(start, stop):
-                column = _column(part, f)
+                column = _column(part, f, rows)
                 found[f] = (
                     _category_edges(column, max_bins, f) if categorical[f] else _edges(column, part_weights, max_bins)
                 )
@@ -101,10 +102,11 @@ class Binner:
         return codes
 
 
-def _column(X: Any, f: int) -> Array:
-    """Column f as float64, without missing values' weights: a copy of one column at most."""
-    column = X[:, [f]].toarray()[:, 0] if scipy.sparse.issparse(X) else X[:, f]
-    return np.asarray(column, dtype=np.float64)
+def _column(X: Any, f: int, rows: Array | None = None) -> Array:
+    """Column f as float64, of some rows of dense data: a copy of one column at most."""
+    if scipy.sparse.issparse(X):
+        return np.asarray(X[:, [f]].toarray()[:, 0], dtype=np.float64)
+    return np.asarray(X[:, f] if rows is None else X[:, f][rows], dtype=np.float64)
 
 
 def _edges(column: Array, weights: Array | None, max_bins: int) -> Array:

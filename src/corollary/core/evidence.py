@@ -25,7 +25,7 @@ class Status(Enum):
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
     BUDGET = "was stopped by a callback; the best answer so far was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
-    RISING = "let the training loss rise; lower learning_rate or raise l2_regularization"
+    RISING = "let the training loss rise; lower learning_rate or raise l2_regularization, or rescale y"
     SEPARABLE = "separates the classes with nothing penalised, so no finite optimum exists; add a penalty"
 
     @property

@@ -178,6 +178,10 @@ class Booster:
                 record["seconds"] = time.perf_counter() - began
                 for name, value in record.items():
                     history[name].append(value)
+                if not np.isfinite(record["objective"]):
+                    trees, status = trees[: max(len(trees) - k, 0)], Status.RISING
+                    best_round = min(best_round, len(trees) // k)
+                    break
                 watched = record.get("validation loss", record["objective"])
                 if watched < best - plan.tol or plan.patience is None:
                     best, best_round = watched, iteration
