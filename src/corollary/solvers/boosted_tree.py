@@ -29,7 +29,7 @@ from corollary._compiled.split import (
     scan_categories,
 )
 from corollary.core.binning import Binner
-from corollary.core.parallel import n_threads, together
+from corollary.core.parallel import together
 from corollary.core.types import Array
 
 _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
@@ -85,11 +85,11 @@ class Grown:
 class Grower:
     """Grows trees over one binned table; scratch memory is kept from tree to tree."""
 
-    def __init__(self, codes: Array, binner: Binner, rules: Rules) -> None:
+    def __init__(self, codes: Array, binner: Binner, rules: Rules, threads: int = 1) -> None:
         n, d = codes.shape
         self.codes, self.binner, self.rules = codes, binner, rules
         self.width = binner.width
-        self.n_segments = max(1, min(n_threads(), n // _ALONE))
+        self.n_segments = max(1, min(threads, n // _ALONE))
         self.rows = np.empty(n, dtype=np.int32)
         self.buffers = [np.empty(0, dtype=np.int32) for _ in range(self.n_segments)]
         self.packed = np.empty(n, dtype=np.int64)

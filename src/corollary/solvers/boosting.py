@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from corollary._compiled.split import CATEGORICAL, FEATURE, GAIN, MISSING_LEFT, 
 from corollary.core.binning import Binner
 from corollary.core.evidence import Status
 from corollary.core.loss import Loss
-from corollary.core.parallel import each_block, sum_blocks, together
+from corollary.core.parallel import each_block, map_blocks, n_threads, sum_blocks, together
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.boosted_tree import Grower, Grown, Node, Rules
@@ -143,7 +144,10 @@ class Booster:
     ) -> None:
         self.codes, self.binner, self.objective, self.plan = codes, binner, objective, plan
         self.random, self.validation = random, validation
-        self.grower = Grower(codes, binner, plan.rules)
+        side_by_side = min(n_threads(), objective.n_outputs)
+        self._idle: SimpleQueue[Grower] = SimpleQueue()
+        for _ in range(side_by_side):
+            self._idle.put(Grower(codes, binner, plan.rules, threads=1 if side_by_side > 1 else n_threads()))
         self.rows = np.flatnonzero(objective.weights > 0).astype(np.int32)
         self.columns = np.arange(codes.shape[1])
 
@@ -206,30 +210,42 @@ class Booster:
         return self.validation[1].mean_loss(raw_val)
 
     def _round(self, iteration: int, raw: Array, raw_val: Array | None, gradient: Array, hessian: Array) -> list[Trees]:
+        """One tree per output. Several outputs are grown side by side, one thread each, else threads share a tree."""
         rows, sampled = self._sample(iteration, gradient, hessian)
-        columns = self._draw(self.columns, self.plan.columns_per_tree)
-        new = []
-        for k in range(self.objective.n_outputs):
-            seed = int(self.random.randint(2**31 - 1)) if self.grower.dither else 0
-            grown = self.grower.grow(
-                gradient[k],
-                hessian[k],
-                rows,
-                columns,
-                lambda c: self._draw(c, self.plan.columns_per_node),
-                seed,
+        columns = self._draw(self.columns, self.plan.columns_per_tree, self.random)
+        seeds = self.random.randint(2**31 - 1, size=self.objective.n_outputs)  # chance is dealt before work is
+
+        def one(start: int, stop: int) -> list[Trees]:
+            return [
+                self._grow(k, rows, columns, int(seeds[k]), sampled, raw, gradient, hessian) for k in range(start, stop)
+            ]
+
+        new = [tree for part in map_blocks(one, self.objective.n_outputs, 1) for tree in part]
+        if raw_val is not None:
+            assert self.validation is not None
+            for k, tree in enumerate(new):
+                raw_val[k] += tree.predict_sum(self.validation[0])[:, 0]
+        return new
+
+    def _grow(
+        self, k: int, rows: Array, columns: Array, seed: int, sampled: bool, raw: Array, gradient: Array, hessian: Array
+    ) -> Trees:
+        """Grow the tree of output k and add it to the raw predictions."""
+        grower = self._idle.get()
+        try:
+            share, random = self.plan.columns_per_node, np.random.RandomState(seed)
+            grown = grower.grow(
+                gradient[k], hessian[k], rows, columns, lambda among: self._draw(among, share, random), seed
             )
-            values = self._leaf_values(grown, k, raw, gradient, hessian)
+            values = self._leaf_values(grower, grown, k, raw, gradient, hessian)
             tree = self._as_trees(grown, values)
             if sampled:
                 self._add_everywhere(grown, tree, raw[k])
             else:
-                self._add(grown, values, raw[k])
-            if raw_val is not None:
-                assert self.validation is not None
-                raw_val[k] += tree.predict_sum(self.validation[0])[:, 0]
-            new.append(tree)
-        return new
+                self._add(grower, grown, values, raw[k])
+            return tree
+        finally:
+            self._idle.put(grower)
 
     def _sample(self, iteration: int, gradient: Array, hessian: Array) -> tuple[Array, bool]:
         """The rows of this round; with one-sided sampling, drawn rows stand for those left out."""
@@ -249,12 +265,12 @@ class Booster:
             return rows[np.sort(self.random.choice(len(rows), size, replace=False))], True
         return rows, len(rows) < len(self.objective.y)
 
-    def _draw(self, columns: Array, share: float) -> Array:
+    def _draw(self, columns: Array, share: float, random: np.random.RandomState) -> Array:
         if share >= 1.0 or len(columns) < 2:
             return columns
-        return np.sort(self.random.choice(columns, max(1, round(share * len(columns))), replace=False))
+        return np.sort(random.choice(columns, max(1, round(share * len(columns))), replace=False))
 
-    def _leaf_values(self, grown: Grown, k: int, raw: Array, gradient: Array, hessian: Array) -> Array:
+    def _leaf_values(self, grower: Grower, grown: Grown, k: int, raw: Array, gradient: Array, hessian: Array) -> Array:
         rules, leaves = self.plan.rules, grown.leaves
         rate = self.plan.learning_rate
         if not self.objective.newton:
@@ -263,7 +279,7 @@ class Booster:
             def solve(start: int, stop: int) -> None:
                 for j in range(start, stop):
                     leaf = leaves[j]
-                    v = self.objective.constant(self._leaf_rows(leaf), raw[k], rules.l1, rules.l2)
+                    v = self.objective.constant(_leaf_rows(grower, leaf), raw[k], rules.l1, rules.l2)
                     values[j] = min(max(v, leaf.low), leaf.high)
 
             each_block(solve, len(leaves), 1)
@@ -275,7 +291,7 @@ class Booster:
         sums = np.zeros((len(starts), 2, len(leaves)), dtype=np.int64)
         together(
             lambda s: histogram.leaf_sums(
-                self.grower.rows, starts[s], stops[s], gradient[k], hessian[k], scales[0], scales[1], sums[s]
+                grower.rows, starts[s], stops[s], gradient[k], hessian[k], scales[0], scales[1], sums[s]
             ),
             len(starts),
         )
@@ -286,18 +302,13 @@ class Booster:
     def _segments(self, leaves: list[Node]) -> tuple[Array, Array]:
         return np.array([leaf.starts for leaf in leaves]).T.copy(), np.array([leaf.stops for leaf in leaves]).T.copy()
 
-    def _leaf_rows(self, leaf: Node) -> Array:
-        """A leaf's rows, ascending whatever the number of threads."""
-        parts = [self.grower.rows[a:b] for a, b in zip(leaf.starts, leaf.stops, strict=True)]
-        return np.concatenate(parts)
-
-    def _add(self, grown: Grown, values: Array, raw: Array) -> None:
+    def _add(self, grower: Grower, grown: Grown, values: Array, raw: Array) -> None:
         starts, stops = self._segments(grown.leaves)
-        together(lambda s: histogram.add_to_leaves(self.grower.rows, starts[s], stops[s], values, raw), len(starts))
+        together(lambda s: histogram.add_to_leaves(grower.rows, starts[s], stops[s], values, raw), len(starts))
 
     def _add_everywhere(self, grown: Grown, tree: Trees, raw: Array) -> None:
         """Add a tree to all rows, those it was not grown on too, by walking their codes."""
-        table = np.zeros((tree.node_count, self.grower.width), dtype=np.uint8)
+        table = np.zeros((tree.node_count, self.binner.width), dtype=np.uint8)
         for node in grown.nodes:
             if node.left_codes is not None:
                 table[node.number] = node.left_codes
@@ -352,6 +363,11 @@ class Booster:
             impurity=np.zeros(n),
             gain=gain,
         )
+
+
+def _leaf_rows(grower: Grower, leaf: Node) -> Array:
+    """A leaf's rows, ascending whatever the number of threads."""
+    return np.concatenate([grower.rows[a:b] for a, b in zip(leaf.starts, leaf.stops, strict=True)])
 
 
 def _bits(left_codes: Array) -> Array:
