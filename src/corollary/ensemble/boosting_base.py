@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -24,6 +24,34 @@ from corollary.solvers.boosted_tree import Rules
 from corollary.solvers.boosting import Boosted, Booster, Objective, Plan
 from corollary.tree.columns import TableReader
 
+LIMITS: dict[str, Limit] = {
+    "learning_rate": Real(low=0, above=True),
+    "n_estimators": Integer(1),
+    "max_leaf_nodes": Choice(None) | Integer(2),
+    "max_depth": Choice(None) | Integer(1),
+    "min_samples_leaf": Integer(1),
+    "l1_regularization": Real(low=0),
+    "l2_regularization": Real(low=0),
+    "leaf_penalty": Real(low=0),
+    "growth": Choice("leaf", "depth"),
+    "subsample": Real(low=0, high=1, above=True),
+    "max_features": Real(low=0, high=1, above=True),
+    "max_features_per_tree": Real(low=0, high=1, above=True),
+    "goss": Choice(None) | Instance("a pair (top share, other share)", tuple),
+    "max_bins": Integer(2),
+    "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
+    "category_smoothing": Real(low=0),
+    "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
+    "interaction_cst": Choice(None, "pairwise", "no_interactions") | ArrayLike(),
+    "early_stopping": Boolean(),
+    "validation_fraction": Real(low=0, high=1, above=True),
+    "n_iter_no_change": Integer(1),
+    "tol": Real(low=0),
+    "warm_start": Boolean(),
+    "random_state": RANDOM_STATE,
+    "n_jobs": N_JOBS,
+}
+
 
 class GradientBoosting(TableReader):
     """Fit and raw predictions. Subclasses say what the loss is and what raw predictions mean."""
@@ -31,34 +59,6 @@ class GradientBoosting(TableReader):
     start_: Array
     trees_: Trees
     n_iter_: int
-
-    limits: ClassVar[dict[str, Limit]] = {
-        "learning_rate": Real(low=0, above=True),
-        "n_estimators": Integer(1),
-        "max_leaf_nodes": Choice(None) | Integer(2),
-        "max_depth": Choice(None) | Integer(1),
-        "min_samples_leaf": Integer(1),
-        "l1_regularization": Real(low=0),
-        "l2_regularization": Real(low=0),
-        "leaf_penalty": Real(low=0),
-        "growth": Choice("leaf", "depth"),
-        "subsample": Real(low=0, high=1, above=True),
-        "max_features": Real(low=0, high=1, above=True),
-        "max_features_per_tree": Real(low=0, high=1, above=True),
-        "goss": Choice(None) | Instance("a pair (top share, other share)", tuple),
-        "max_bins": Integer(2),
-        "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
-        "category_smoothing": Real(low=0),
-        "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
-        "interaction_cst": Choice(None, "pairwise", "no_interactions") | ArrayLike(),
-        "early_stopping": Boolean(),
-        "validation_fraction": Real(low=0, high=1, above=True),
-        "n_iter_no_change": Integer(1),
-        "tol": Real(low=0),
-        "warm_start": Boolean(),
-        "random_state": RANDOM_STATE,
-        "n_jobs": N_JOBS,
-    }
 
     @abstractmethod
     def _objective(self, y: Array, weights: Array) -> Objective:

@@ -27,7 +27,7 @@ from corollary.core.loss import (
     SquaredHinge,
 )
 from corollary.core.types import Array
-from corollary.ensemble.boosting_base import GradientBoosting
+from corollary.ensemble.boosting_base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.solvers.boosting import Objective
 
@@ -120,7 +120,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     limits: ClassVar[dict[str, Limit]] = {
         "loss": Choice(*_REGRESSION) | Instance("a Loss", Loss),
         "alpha": Real(low=0, above=True),
-    } | GradientBoosting.limits
+    } | LIMITS
 
     def __init__(
         self,
@@ -277,7 +277,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     limits: ClassVar[dict[str, Limit]] = {
         "loss": Choice(*_CLASSIFICATION) | Instance("a Loss", Loss),
         "class_weight": CLASS_WEIGHT,
-    } | GradientBoosting.limits
+    } | LIMITS
 
     def __init__(
         self,

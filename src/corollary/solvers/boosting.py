@@ -297,7 +297,7 @@ class Booster:
         )
         g, h = sums.sum(axis=0) / np.array(scales)[:, None]
         found = (leaf_value(g[j], h[j], rules.l1, rules.l2, leaf.low, leaf.high) for j, leaf in enumerate(leaves))
-        return rate * np.fromiter(found, float, len(leaves))
+        return _rounded(rate * np.fromiter(found, float, len(leaves)))
 
     def _segments(self, leaves: list[Node]) -> tuple[Array, Array]:
         return np.array([leaf.starts for leaf in leaves]).T.copy(), np.array([leaf.stops for leaf in leaves]).T.copy()
@@ -363,6 +363,12 @@ class Booster:
             impurity=np.zeros(n),
             gain=gain,
         )
+
+
+def _rounded(values: Array) -> Array:
+    """To 44 bits, so that leaves that should be equal (of classes that mirror each other, say) are equal."""
+    mantissa, exponent = np.frexp(values)
+    return np.ldexp(np.rint(np.ldexp(mantissa, 44)), exponent - 44)
 
 
 def _leaf_rows(grower: Grower, leaf: Node) -> Array:
