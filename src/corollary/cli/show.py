@@ -63,8 +63,8 @@ def show_data(console: Console, comparison: Comparison) -> None:
 
 
 def leaderboard(comparison: Comparison, width: int) -> Table:
-    """The table of models; with room for it, the certificate behind each verdict."""
-    head, *body = comparison.table()
+    """The table of models; with room for it, the certificate behind each verdict, without it, fewer scores."""
+    head, *body = _fitting(comparison.table(), width)
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
     for index, name in enumerate(head):
         left = index in (1, len(head) - 1)
@@ -79,6 +79,16 @@ def leaderboard(comparison: Comparison, width: int) -> Table:
         cells = [Text(line[0]), Text(name), *map(Text, line[2:-1]), Text(verdict, style=style_of_verdict)]
         table.add_row(*cells, style=style)
     return table
+
+
+def _fitting(lines: list[list[str]], width: int) -> list[list[str]]:
+    """The table without its last scores, as many as it takes to fit the terminal; the first score always stays."""
+    while True:
+        widest = sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) + 2  # the mark of a tie
+        scores = range(3, len(lines[0]) - 2)
+        if widest <= width or not scores:
+            return lines
+        lines = [[cell for index, cell in enumerate(line) if index != scores[-1]] for line in lines]
 
 
 def show_result(console: Console, comparison: Comparison) -> None:
