@@ -63,7 +63,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "huber", "penalty": "l1", "alpha": 0.05},
         {"loss": "poisson", "alpha": 0.05},
         {"loss": "logistic", "penalty": "group", "alpha": 0.02},
-        {"loss": "softmax", "penalty": "l1", "alpha": 0.02, "tol": 1e-10},
+        {"loss": "softmax", "penalty": "l1", "alpha": 0.02, "tol": 1e-11},
         {"loss": "hinge", "alpha": 0.05},
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},

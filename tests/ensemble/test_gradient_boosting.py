@@ -206,6 +206,16 @@ def test_threads_do_not_change_a_bit(options):
         np.testing.assert_array_equal(models[0].trees_.value, other.trees_.value)
 
 
+def test_classes_side_by_side_do_not_change_a_bit():
+    X, y = make_classification(20_000, n_informative=5, n_classes=3, random_state=0)
+    models = []
+    for n in (1, 2, 4):
+        with threads(n):
+            models.append(GradientBoostingClassifier(n_estimators=3, max_features=0.5, random_state=0).fit(X, y))
+    for other in models[1:]:
+        np.testing.assert_array_equal(models[0].trees_.value, other.trees_.value)
+
+
 def test_monotone_constraints_hold_everywhere():
     X, y = _table(1500)
     model = GradientBoostingRegressor(monotonic_cst=[1, -1, 0, 0, 0], n_estimators=60).fit(X, y + X[:, 0] - X[:, 1])

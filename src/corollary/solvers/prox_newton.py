@@ -185,8 +185,6 @@ class ProxNewton(Solver):
             w = target if length == 1.0 else w + length * step  # exact zeros stay exact
             raw, intercept = raw + length * direction, intercept + length * shift
             value, slope, curve = new
-            if -slack <= 1e-15 * (abs(value) + penalty.value(w)):  # the rest is rounding
-                break
         coef = state.coef.copy()
         coef[wanted] = w
         return self._moved(state, coef, intercept, raw)
