@@ -71,6 +71,10 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "DecisionStump": [{}],
     "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],
     "DecisionTreeRegressor": [{}, {"criterion": "absolute_error", "max_depth": 3}, {"ccp_alpha": 0.1}],
+    "RandomForestClassifier": [{"n_estimators": 4, "random_state": 0}],
+    "RandomForestRegressor": [{"n_estimators": 4, "random_state": 0}],
+    "ExtraTreesClassifier": [{"n_estimators": 4, "random_state": 0}],
+    "ExtraTreesRegressor": [{"n_estimators": 4, "random_state": 0}],
     "BaggingClassifier": [{"n_estimators": 3, "random_state": 0}],
     "BaggingRegressor": [{"n_estimators": 3, "random_state": 0}],
     "AdaBoostClassifier": [{"n_estimators": 6}],
@@ -197,7 +201,9 @@ class Case:
 OF_IMAGES = {"HaarFeatures", "CascadeClassifier"}
 
 # forests and bags draw rows unless they are told not to
-SAMPLED: frozenset[str] = frozenset()
+SAMPLED = frozenset(
+    {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"}
+)
 
 CASES = [Case(name, tuple(parameters.items())) for name, each in TABLE.items() for parameters in each]
 

@@ -31,6 +31,7 @@ OTHER_ALGORITHM = {"GradientBoostingClassifier", "GradientBoostingRegressor"}
 ADDED = {
     "categorical_features": "categories are read as they are",
     "max_bins": "trees on bins",
+    "keep_targets": "quantiles need the answers of the training rows",
     "n_jobs": "threads",
 }
 # parameters whose default differs, and why

@@ -1,0 +1,244 @@
+"""From the nodes of a grown tree to what a forest keeps, and back; and walks of binned rows down a tree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+
+
+@kernel
+def breadth_first(feature, left, order):
+    """order[k] = the k-th node, level by level from the left; so a tree is known from which nodes are leaves."""
+    order[0] = 0
+    used = 1
+    for k in range(order.shape[0]):
+        node = order[k]
+        if feature[node] >= 0:
+            order[used] = left[node]
+            order[used + 1] = left[node] + 1
+            used += 2
+
+
+@kernel
+def _goes_left(c, cut, missing_left, n_bins, categorical, bits):
+    if c == n_bins:
+        return missing_left == 1
+    if categorical:
+        return (bits[cut, c >> 5] >> np.uint32(c & 31)) & np.uint32(1) != np.uint32(0)
+    return c <= cut
+
+
+@kernel
+def walk(codes, rows, feature, cut, missing_left, left, bits, n_bins, categorical, out):
+    """out[k] = the leaf that row rows[k] of the binned columns reaches."""
+    for k in range(rows.shape[0]):
+        r = np.uintp(rows[k])
+        node = 0
+        while feature[node] >= 0:
+            f = feature[node]
+            c = np.int64(codes[f, r])
+            goes = _goes_left(c, cut[node], missing_left[node], n_bins[f], categorical[f], bits)
+            node = left[node] + (0 if goes else 1)
+        out[k] = node
+
+
+@kernel
+def leaf_means(rows, start, stop, leaves, y, mass, mean, spread):
+    """Weighted mean of each leaf's targets, exact if they are equal, and the weighted squares around it."""
+    for k in range(leaves.shape[0]):
+        first, last = start[leaves[k]], stop[leaves[k]]
+        total = 0.0
+        for i in range(first, last):
+            total += mass[rows[i]]
+        spread[k] = 0.0
+        for j in range(y.shape[1]):
+            origin, moved = y[rows[first], j], 0.0
+            for i in range(first, last):
+                moved += mass[rows[i]] * (y[rows[i], j] - origin)
+            mean[k, j] = origin + moved / total
+            for i in range(first, last):
+                spread[k] += mass[rows[i]] * (y[rows[i], j] - mean[k, j]) ** 2
+
+
+@kernel
+def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
+    """As ``leaf_means``, but with Σ mass · y ln(y / mean) for the squares."""
+    for k in range(leaves.shape[0]):
+        spread[k] = 0.0
+        for i in range(start[leaves[k]], stop[leaves[k]]):
+            for j in range(y.shape[1]):
+                v = y[rows[i], j]
+                if v > 0.0:
+                    spread[k] += mass[rows[i]] * v * math.log(v / mean[k, j])
+
+
+@kernel
+def unfold(is_leaf, sizes, left):
+    """Left children (−1 at leaves) of trees that are stored level by level; returns False if they are no trees."""
+    first = 0
+    for t in range(sizes.shape[0]):
+        last = first + sizes[t]
+        following = first + 1
+        if sizes[t] < 1 or last > is_leaf.shape[0]:
+            return False
+        for node in range(first, last):
+            if is_leaf[node]:
+                left[node] = -1
+            elif following <= node or following + 1 >= last:
+                return False
+            else:
+                left[node] = following
+                following += 2
+        if following != last:
+            return False
+        first = last
+    return first == is_leaf.shape[0]
+
+
+@kernel
+def sum_up(left, sums, mass, rows):
+    """Sums, mass and number of rows of inner nodes from those of the leaves."""
+    for node in range(left.shape[0] - 1, -1, -1):
+        child = left[node]
+        if child >= 0:
+            mass[node] = mass[child] + mass[child + 1]
+            rows[node] = rows[child] + rows[child + 1]
+            for j in range(sums.shape[1]):
+                sums[node, j] = sums[child, j] + sums[child + 1, j]
+
+
+@kernel
+def average_up(left, mean, mass, rows, spread, gain, deviance):
+    """Means of inner nodes from those of the leaves, with what each split gained and the impurity above it."""
+    for node in range(left.shape[0] - 1, -1, -1):
+        a = left[node]
+        if a < 0:
+            continue
+        b = a + 1
+        mass[node] = mass[a] + mass[b]
+        rows[node] = rows[a] + rows[b]
+        share = mass[b] / mass[node]
+        gain[node] = 0.0
+        for j in range(mean.shape[1]):
+            u, v = mean[a, j], mean[b, j]
+            mean[node, j] = u + share * (v - u)
+            if deviance:
+                for w, m in ((u, mass[a]), (v, mass[b])):
+                    if w > 0.0:
+                        gain[node] += m * w * math.log(w / mean[node, j])
+            else:
+                gain[node] += mass[a] * share * (v - u) ** 2
+        spread[node] = spread[a] + spread[b] + gain[node]
+
+
+@kernel
+def same_leaves(first, second, out):
+    """out[i, j] = number of trees in which row i of ``first`` and row j of ``second``, (trees, rows), share a leaf."""
+    for t in range(first.shape[0]):
+        for i in range(first.shape[1]):
+            leaf = first[t, i]
+            for j in range(second.shape[1]):
+                out[i, j] += 1 if second[t, j] == leaf else 0
+
+
+@kernel
+def weighted_quantiles(leaves, starts, stops, ranks, masses, leaf_mass, levels, values, out):
+    """Quantiles of the targets that share leaves with each row, weighted as the forest's mean weighs them.
+
+    The quantile at level q is the smallest target whose cumulated weight reaches q of the whole.
+    """
+    n_trees = leaves.shape[1]
+    for i in range(leaves.shape[0]):
+        size = 0
+        for t in range(n_trees):
+            size += stops[leaves[i, t]] - starts[leaves[i, t]]
+        keys = np.empty(size, dtype=np.int64)
+        weights = np.empty(size)
+        m = 0
+        for t in range(n_trees):
+            leaf = leaves[i, t]
+            for k in range(starts[leaf], stops[leaf]):
+                keys[m] = ranks[k]
+                weights[m] = masses[k] / leaf_mass[leaf]
+                m += 1
+        order = np.argsort(keys, kind="mergesort")
+        total, k = weights[order[0]], 0
+        for q in range(levels.shape[0]):
+            goal = levels[q] * n_trees * (1.0 - 1e-12)
+            while total < goal and k + 1 < size:
+                k += 1
+                total += weights[order[k]]
+            out[i, q] = values[keys[order[k]]]
+
+
+@kernel
+def prune(feature, left, gain, risk, alpha):
+    """Make leaves of nodes whose subtree lowers ``risk`` by no more than ``alpha`` a leaf; ``risk`` is overwritten.
+
+    The cheapest subtree of a node is the node alone or the cheapest subtrees of its children, so one pass upwards finds
+    the smallest tree that minimises risk + alpha · leaves: the one that weakest-link pruning arrives at.
+    """
+    for node in range(feature.shape[0] - 1, -1, -1):
+        alone = risk[node] + alpha
+        if feature[node] >= 0:
+            below = risk[left[node]] + risk[left[node] + 1]
+            if alone <= below:
+                feature[node], left[node], gain[node] = -1, -1, 0.0
+            else:
+                alone = below
+        risk[node] = alone
+
+
+@kernel
+def sum_values(X, roots, real, whole, value, out):
+    """out[i] += Σ over trees of the value at row i's leaf; no column may be categorical.
+
+    A node is 16 bytes, seen as two floats (the threshold first) and as four integers (left child and 2 · feature + 1 if
+    missing values go right, last). A leaf is its own child. Eight rows walk together, so that the memory of one is
+    fetched while others compare, and no branch depends on a comparison.
+    """
+    n, k = X.shape[0], value.shape[1]
+    node = np.empty(8, dtype=np.int64)
+    for t in range(roots.shape[0]):
+        for first in range(0, n, 8):
+            group = min(8, n - first)
+            for j in range(group):
+                node[j] = roots[t]
+            moved = np.int64(1)
+            while moved != 0:
+                moved = np.int64(0)
+                for j in range(group):
+                    at = node[j]
+                    x = X[first + j, np.uintp(whole[at, 3] >> 1)]
+                    right = np.int64(x > real[at, 0]) | (np.int64(x != x) & np.int64(whole[at, 3] & 1))
+                    child = np.int64(whole[at, 2]) + right
+                    moved |= child ^ at
+                    node[j] = child
+            for j in range(group):
+                for c in range(k):
+                    out[first + j, c] += value[node[j], c]
+
+
+@kernel
+def centre_cuts(feature, cut, following, thresholds):
+    """Move cuts to the end of a bin that is nearest to the middle between the bins on both sides.
+
+    No row of the sample lies between bin ``cut`` and bin ``following`` (0 if there is none), so none changes sides.
+    """
+    for node in range(feature.shape[0]):
+        a, b = np.int64(cut[node]), np.int64(following[node])
+        if feature[node] < 0 or b <= a + 1:
+            continue
+        row = thresholds[feature[node]]
+        middle = 0.5 * row[a] + 0.5 * row[b - 1]
+        low, high = a, b - 1  # the first end of a bin at the middle or above
+        while low < high:
+            at = (low + high) >> 1
+            if row[at] < middle:
+                low = at + 1
+            else:
+                high = at
+        cut[node] = low - 1 if low > a and middle - row[low - 1] < row[low] - middle else low
