@@ -37,11 +37,9 @@ def logistic_gradients(y, raw, weights, gradient, hessian):
 def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
     """Gradients and curvatures (class, row) for rows start:stop; returns Σ weight · log-loss.
 
-    The curvature is K/(K−1) p (1−p): the diagonal of the softmax Hessian, enlarged so that the K separate Newton steps
-    together do not overshoot.
+    The curvature is p (1−p), the diagonal of the softmax Hessian.
     """
     n_classes = raw.shape[0]
-    factor = n_classes / (n_classes - 1.0)
     total = 0.0
     for i in range(start, stop):
         top = raw[0, i]
@@ -57,7 +55,7 @@ def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
         for k in range(n_classes):
             p = gradient[k, i] / z
             gradient[k, i] = w * (p - (1.0 if k == labels[i] else 0.0))
-            hessian[k, i] = w * factor * p * (1.0 - p)
+            hessian[k, i] = w * p * (1.0 - p)
     return total
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from queue import SimpleQueue
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -23,14 +24,15 @@ BLOCK_BYTES = 4 << 20  # a block of rows that stays in a shared cache while it i
 
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
+_team: _Team | None = None
 _inside = threading.local()
 _requested: ContextVar[int | None] = ContextVar("corollary_threads", default=None)
 
 
 def _forget_pool() -> None:
     """A forked child inherits no threads: start again, with fresh locks."""
-    global _pool, _lock
-    _pool, _lock = None, threading.Lock()
+    global _pool, _team, _lock
+    _pool, _team, _lock = None, None, threading.Lock()
     _blas.reset()
 
 
@@ -86,6 +88,62 @@ def _get_pool() -> ThreadPoolExecutor:
 
             _pool = ThreadPoolExecutor(_usable_cores(), thread_name_prefix="corollary", initializer=mark)
         return _pool
+
+
+class _Team:
+    """Threads that wait for one short task after another: a third of the time that a pool's futures take."""
+
+    def __init__(self) -> None:
+        self._inboxes: list[SimpleQueue[Any]] = []
+
+    def run(self, task: Callable[[int], T], count: int) -> list[T]:
+        while len(self._inboxes) < count - 1:
+            inbox: SimpleQueue[Any] = SimpleQueue()
+            threading.Thread(target=_serve, args=(inbox,), name="corollary-team", daemon=True).start()
+            self._inboxes.append(inbox)
+        outbox: SimpleQueue[Any] = SimpleQueue()
+        for k in range(1, count):
+            self._inboxes[k - 1].put((task, k, outbox))
+        results: list[Any] = [None] * count
+        errors: list[BaseException] = []
+        waiting = count - 1
+        try:
+            results[0] = task(0)
+        except BaseException as error:
+            errors.append(error)
+        while waiting:  # also after an error or Ctrl-C: nothing of this call may go on writing into shared arrays
+            try:
+                k, result, failure = outbox.get()
+            except KeyboardInterrupt as error:
+                errors.append(error)
+                continue
+            waiting -= 1
+            results[k] = result
+            if failure is not None:
+                errors.append(failure)
+        if errors:
+            raise errors[0]
+        return results
+
+
+def _serve(inbox: SimpleQueue[Any]) -> None:
+    """The life of a team's thread."""
+    _inside.pool = True
+    while True:
+        task, k, outbox = inbox.get()
+        try:
+            outbox.put((k, task(k), None))
+        except BaseException as error:
+            outbox.put((k, None, error))
+        del task, outbox  # what was worked on must not live until the next task
+
+
+def _get_team() -> _Team:
+    global _team
+    with _lock:
+        if _team is None:
+            _team = _Team()
+        return _team
 
 
 class _BlasLimit:
@@ -179,11 +237,7 @@ def together(task: Callable[[int], T], count: int) -> list[T]:
     """``[task(0), task(1), …]`` computed at once; the calling thread does the first. For many short rounds of work."""
     if count == 1 or n_threads() == 1:
         return [task(k) for k in range(count)]
-    pending = [_get_pool().submit(task, k) for k in range(1, count)]
-    try:
-        return [task(0), *(future.result() for future in pending)]
-    finally:
-        _drain(pending)
+    return _get_team().run(task, count)
 
 
 def each_block(task: Callable[[int, int], Any], n: int, size: int) -> None:

@@ -33,7 +33,7 @@ from corollary.core.parallel import together
 from corollary.core.types import Array
 
 _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
-_ALONE = 16_384  # nodes of fewer rows are not worth waking another thread for
+_ALONE = 6_144  # nodes of fewer rows are not worth waking another thread for
 _HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the least promising are counted again
 
 
@@ -130,7 +130,7 @@ class Grower:
         n = len(gradient)
         bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
         most = together(lambda s: compiled.extremes(*_both(gradient, hessian, bounds, s)), self.n_segments)
-        g, h = max(m[0] for m in most), max(m[1] for m in most)
+        g, h = self.largest = max(m[0] for m in most), max(m[1] for m in most)
         scales = (self.levels[0] / g if g > 0 else 1.0, self.levels[1] / h if h > 0 else 1.0)
         self.units = (1.0 / scales[0], 1.0 / scales[1])
         together(

@@ -285,9 +285,8 @@ class Booster:
             each_block(solve, len(leaves), 1)
             return rate * values
         starts, stops = self._segments(leaves)
-        largest = histogram.extremes(gradient[k], hessian[k])
         bits = _FIXED_BITS - max(1, int(np.ceil(np.log2(len(gradient[k]) + 1))))
-        scales = [float(np.ldexp(1.0, bits - int(np.frexp(m)[1]))) if m > 0 else 1.0 for m in largest]
+        scales = [float(np.ldexp(1.0, bits - int(np.frexp(m)[1]))) if m > 0 else 1.0 for m in grower.largest]
         sums = np.zeros((len(starts), 2, len(leaves)), dtype=np.int64)
         together(
             lambda s: histogram.leaf_sums(
