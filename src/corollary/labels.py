@@ -37,7 +37,10 @@ def winners(raw: Array) -> Array:
 def agreeing(probabilities: Array, raw: Array) -> Array:
     """Probabilities whose argmax is the winner: where rounding made a tie, the winner gets the last bit of it."""
     best = winners(raw)
-    lost = np.flatnonzero(probabilities.argmax(axis=1) != best)
+    if raw.ndim == 1:
+        lost = ((probabilities[:, 1] > probabilities[:, 0]) != best).nonzero()[0]
+    else:
+        lost = np.flatnonzero(probabilities.argmax(axis=1) != best)
     if lost.size:
         largest = probabilities[lost].max(axis=1)
         probabilities[lost, best[lost]] = np.nextafter(largest, np.ones_like(largest))

@@ -30,9 +30,14 @@ def goes_left(value, node, threshold, missing_left, category, bitsets):
 @kernel
 def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets):
     """The leaf that the row x reaches from ``node``."""
-    while feature[node] >= 0:
-        left_side = goes_left(x[feature[node]], node, threshold, missing_left, category, bitsets)
-        node = left[node] + (0 if left_side else 1)
+    f = feature[node]
+    while f >= 0:
+        value = x[np.uintp(f)]
+        right = np.int64(not (value <= threshold[np.uintp(node)]))  # a sum, not a branch: nobody could predict it
+        if value != value or category[np.uintp(node)] >= 0:
+            right = np.int64(not goes_left(value, node, threshold, missing_left, category, bitsets))
+        node = left[np.uintp(node)] + right
+        f = feature[np.uintp(node)]
     return node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -18,6 +19,14 @@ _BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
 _DTYPES = {"roots": ("int32", 1), "feature": ("int32", 1), "threshold": ("float64", 1), "left": ("int32", 1)}
 _DTYPES |= {"missing_left": ("bool", 1), "category": ("int32", 1), "bitsets": ("uint32", 2), "value": ("float64", 2)}
 _DTYPES |= {"weight": ("float64", 1), "count": ("int32", 1), "impurity": ("float64", 1), "gain": ("float64", 1)}
+
+
+@functools.cache
+def _one_row() -> Any:
+    """The kernel, looked up once: an import statement would take longer than the walk."""
+    from corollary._compiled.traverse import one_row
+
+    return one_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,10 +176,8 @@ class Trees:
 
     def one_row(self, x: Array, start: Array) -> Array:
         """As ``add_outputs`` for one C-ordered float64 row, without a detour."""
-        from corollary._compiled.traverse import one_row
-
         out = start.copy()
-        one_row(x, self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets,
+        _one_row()(x, self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets,
                 self.value, out)  # fmt: skip
         return out[None, :]
 

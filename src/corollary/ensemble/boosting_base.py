@@ -228,12 +228,13 @@ class GradientBoosting(TableReader):
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
-        check_is_fitted(self)
+        own = self.__dict__
         # one row from an array of the right shape and type, for those who serve predictions one by one
-        if type(X) is np.ndarray and X.shape == (1, self.n_features_in_) and X.dtype == np.float64:
-            plain = not self.categories_ and not hasattr(self, "feature_names_in_") and X.flags.c_contiguous
-            if plain and X.flags.writeable and not np.isinf(X).any():
-                return self.trees_.one_row(X, self.start_)
+        if type(X) is np.ndarray and X.dtype == np.float64 and X.shape == (1, own.get("n_features_in_")):
+            plain = not own["categories_"] and "feature_names_in_" not in own and X.flags.carray
+            if plain and not np.isinf(X).any():
+                return own["trees_"].one_row(X, own["start_"])
+        check_is_fitted(self)
         X = self._read_predict(X)
         with threads(self.n_jobs):
             return self._raw_of(self.trees_, self.start_, X, len(self.start_)).astype(X.dtype, copy=False)

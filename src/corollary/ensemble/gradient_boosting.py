@@ -398,7 +398,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         if raw.ndim == 2:
             return agreeing(softmax(raw, axis=1), raw)
         odds = 2 * raw if self.loss == "exponential" or isinstance(self.loss, Exponential) else raw
-        return agreeing(np.column_stack([expit(-odds), expit(odds)]), raw)
+        table = np.empty((len(raw), 2), dtype=raw.dtype)
+        expit(-odds, out=table[:, 0])
+        expit(odds, out=table[:, 1])
+        return agreeing(table, raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Raw predictions after 1, 2, … rounds."""
