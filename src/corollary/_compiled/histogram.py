@@ -179,6 +179,20 @@ def collect(first, second, two, total):
 
 
 @kernel
+def collect_pair(first, second, two, small, large, start, stop):
+    """small = first (+ second) and large −= small within start:stop of each row; the parts are cleared."""
+    for part in range(first.shape[0]):
+        for j in range(start, stop):
+            s = first[part, j]
+            first[part, j] = 0
+            if two:
+                s += second[part, j]
+                second[part, j] = 0
+            small[part, j] = s
+            large[part, j] -= s
+
+
+@kernel
 def walk_codes(codes, feature, left, goes_left, value, raw):
     """raw[i] += value of the leaf that row i of ``codes`` reaches; goes_left[node, code] is 1 or 0."""
     for i in range(codes.shape[0]):

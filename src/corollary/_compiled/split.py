@@ -14,7 +14,7 @@ from corollary._compiled._jit import kernel
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
 RECORD = 8
 
-_TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
+TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
 
 
 @kernel
@@ -75,11 +75,14 @@ def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, 
         gr, hr = g - gl, h - hl
         if hl < min_hessian or hr < min_hessian:
             continue
-        if free:
-            gain = 0.5 * (gl * gl / (hl + l2) + gr * gr / (hr + l2))
+        if free:  # compare before dividing: few thresholds are better than the best so far
+            down, up = hl + l2, hr + l2
+            if not 0.5 * (gl * gl * up + gr * gr * down) > best[GAIN] * TIE * (down * up):
+                continue
+            gain = 0.5 * (gl * gl / down + gr * gr / up)
         else:
             gain = _pair(gl, hl, gr, hr, l1, l2, monotone, low, high)
-        if gain > best[GAIN] * _TIE:
+        if gain > best[GAIN] * TIE:
             best[GAIN], best[FEATURE], best[BIN] = gain, feature, b
             best[MISSING_LEFT] = 1.0 if missing_left else 0.0
             best[LEFT_G], best[LEFT_H], best[LEFT_COUNT], best[CATEGORICAL] = gl, hl, lc, 0.0
@@ -105,7 +108,7 @@ def scan_categories(wide, base, codes, sums, limits, low, high, best, feature):
         if lc < min_rows or count - lc < min_rows or hl < min_hessian or hr < min_hessian:
             continue
         gain = _pair(gl, hl, gr, hr, l1, l2 + smooth, 0, low, high)
-        if gain > best[GAIN] * _TIE:
+        if gain > best[GAIN] * TIE:
             cut = k
             best[GAIN], best[FEATURE], best[BIN], best[CATEGORICAL] = gain, feature, 0.0, 1.0
             best[LEFT_G], best[LEFT_H], best[LEFT_COUNT] = gl, hl, lc

@@ -24,6 +24,7 @@ from corollary._compiled.split import (
     LEFT_H,
     MISSING_LEFT,
     RECORD,
+    TIE,
     best_split,
     leaf_value,
     scan_categories,
@@ -72,6 +73,7 @@ class Node:
     split: Array | None = None
     left_codes: Array | None = None
     children: tuple[int, int] | None = None
+    found: list[tuple[Array, float]] | None = None  # best splits of the halves of the columns
 
 
 @dataclass(frozen=True)
@@ -117,13 +119,14 @@ class Grower:
         n_leaves = 1
         while heap and n_leaves < self.rules.max_leaves:
             node = heapq.heappop(heap)[-1]
-            pair = self._split(node, len(nodes), columns)
+            pair = self._split(node, len(nodes), columns, chooser is None)
             nodes += pair
             n_leaves += 1
             for child in pair:
                 self._consider(child, columns, chooser, heap)
         for node in nodes:
             self._release(node)
+            node.found = None
         return Grown(nodes, [node for node in nodes if node.children is None])
 
     def _pack(self, gradient: Array, hessian: Array, seed: int) -> None:
@@ -204,24 +207,14 @@ class Grower:
         if node.groups is not None:
             allowed = frozenset().union(*node.groups)
             columns = np.array([f for f in columns if f in allowed], dtype=columns.dtype)
-        columns = chooser(columns)
-        best = np.empty(RECORD)
+        columns = columns if chooser is None else chooser(columns)
         left_codes = np.zeros(self.width, dtype=np.int64)
-        sums = (*self.units, node.g, node.h, node.count)
         numbers = columns[~self.binner.categorical[columns]] if self.has_categories else columns
-        own = best_split(
-            node.histogram,
-            self.width,
-            self.binner.n_bins,
-            self.monotone,
-            numbers,
-            sums,
-            self.limits,
-            node.low,
-            node.high,
-            best,
-        )
+        (best, own), (other, _) = node.found or [self._scan(node, half) for half in _halves(numbers)]
+        if other[FEATURE] >= 0 and other[GAIN] > best[GAIN] * TIE:
+            best = other
         if len(numbers) < len(columns):
+            sums = (*self.units, node.g, node.h, node.count)
             self._try_categories(node, columns[self.binner.categorical[columns]], sums, best, left_codes)
         best[GAIN] -= own
         if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(node.g)):
@@ -232,6 +225,23 @@ class Grower:
         heapq.heappush(heap, (order, node.number, node))
         if self.kept > self.most_kept:  # the last in the queue is the least likely to be split
             self._release(max(heap)[-1])
+
+    def _scan(self, node: Node, columns: Array) -> tuple[Array, float]:
+        """The best split over some columns of numbers, and what the node gains as a leaf."""
+        best = np.empty(RECORD)
+        own: float = best_split(
+            node.histogram,
+            self.width,
+            self.binner.n_bins,
+            self.monotone,
+            columns,
+            (*self.units, node.g, node.h, node.count),
+            self.limits,
+            node.low,
+            node.high,
+            best,
+        )
+        return best, own
 
     def _try_categories(self, node: Node, columns: Array, sums: Any, best: Array, left_codes: Array) -> None:
         """Order each column's categories by mean gradient, then split the order; the missing are a category."""
@@ -248,7 +258,7 @@ class Grower:
                 left_codes[order[: cut + 1]] = 1
                 best[MISSING_LEFT] = left_codes[n_bins]
 
-    def _split(self, node: Node, number: int, columns: Array) -> list[Node]:
+    def _split(self, node: Node, number: int, columns: Array, plain: bool) -> list[Node]:
         best, binner = node.split, self.binner
         assert best is not None
         assert node.left_codes is not None
@@ -273,15 +283,37 @@ class Grower:
         middles = [start + count for start, count in zip(node.starts, lefts, strict=True)]
         pair = self._children(node, best, number, middles)
         node.children = (number, number + 1)
-        small = self._collect()
-        pair[0 if left_is_small else 1].histogram = small
-        other = pair[1 if left_is_small else 0]
-        if node.histogram is not None:
-            np.subtract(node.histogram, small, out=node.histogram)
-            other.histogram, node.histogram = node.histogram, None
-        else:
-            other.histogram = self._count(other, columns)
+        small, large = pair if left_is_small else pair[::-1]
+        if node.histogram is None:
+            small.histogram = self._collect()
+            large.histogram = self._count(large, columns)
+            return pair
+        if plain and not self.has_categories and node.groups is None and self.n_segments <= 2:
+            self._finish(node, small, large, columns)
+            return pair
+        small.histogram = self._collect()
+        np.subtract(node.histogram, small.histogram, out=node.histogram)
+        large.histogram, node.histogram = node.histogram, None
         return pair
+
+    def _finish(self, node: Node, small: Node, large: Node, columns: Array) -> None:
+        """Both children's histograms and best splits in one go, each half of the columns by a thread."""
+        small.histogram = self.spare.pop() if self.spare else np.empty_like(self.partial[0])
+        large.histogram, node.histogram = node.histogram, None
+        self.kept += 1
+        halves = _halves(columns)
+        middle = self.width * int(columns[len(halves[0])])
+        bounds = (0, middle, small.histogram.shape[1])
+
+        def half(s: int) -> list[tuple[Array, float]]:
+            compiled.collect_pair(
+                self.partial[0], self.partial[-1], self.n_segments > 1, small.histogram, large.histogram,
+                bounds[s], bounds[s + 1],
+            )  # fmt: skip
+            return [self._scan(child, halves[s]) for child in (small, large)]
+
+        found = together(half, 2)
+        small.found, large.found = ([found[s][child] for s in range(2)] for child in range(2))
 
     def _children(self, node: Node, best: Array, number: int, middles: list[int]) -> list[Node]:
         rules, f = self.rules, int(best[FEATURE])
@@ -298,6 +330,12 @@ class Grower:
             lower, upper = (left, right) if self.monotone[f] > 0 else (right, left)
             lower.high, upper.low = min(lower.high, middle), max(upper.low, middle)
         return [left, right]
+
+
+def _halves(columns: Array) -> tuple[Array, Array]:
+    """Always two, so that which of nearly equal splits wins does not depend on the number of threads."""
+    middle = len(columns) // 2
+    return columns[:middle], columns[middle:]
 
 
 def _both(gradient: Array, hessian: Array, bounds: list[int], s: int) -> tuple[Array, Array]:

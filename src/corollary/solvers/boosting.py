@@ -234,9 +234,8 @@ class Booster:
         grower = self._idle.get()
         try:
             share, random = self.plan.columns_per_node, np.random.RandomState(seed)
-            grown = grower.grow(
-                gradient[k], hessian[k], rows, columns, lambda among: self._draw(among, share, random), seed
-            )
+            chooser = None if share >= 1.0 else lambda among: self._draw(among, share, random)
+            grown = grower.grow(gradient[k], hessian[k], rows, columns, chooser, seed)
             values = self._leaf_values(grower, grown, k, raw, gradient, hessian)
             tree = self._as_trees(grown, values)
             if sampled:
