@@ -201,9 +201,7 @@ class Case:
 OF_IMAGES = {"HaarFeatures", "CascadeClassifier"}
 
 # forests and bags draw rows unless they are told not to
-SAMPLED = frozenset(
-    {"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"}
-)
+SAMPLED = frozenset({"RandomForestClassifier", "RandomForestRegressor", "ExtraTreesClassifier", "ExtraTreesRegressor"})
 
 CASES = [Case(name, tuple(parameters.items())) for name, each in TABLE.items() for parameters in each]
 

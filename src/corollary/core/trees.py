@@ -177,8 +177,8 @@ class Trees:
     def one_row(self, x: Array, start: Array) -> Array:
         """As ``add_outputs`` for one C-ordered float64 row, without a detour."""
         out = start.copy()
-        _one_row()(x, self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets,
-                self.value, out)  # fmt: skip
+        walk = (self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets)
+        _one_row()(x, *walk, self.value, out)
         return out[None, :]
 
     def _each_block(self, X: Any, task: Callable[[Array, Any, int], None]) -> None:
