@@ -135,7 +135,7 @@ def test_a_check_is_held_against_its_bar(bar: float, verdict: str) -> None:
 
 
 def test_a_check_that_breaks_keeps_what_came_before() -> None:
-    def measure(quick: bool):  # type: ignore[no-untyped-def]
+    def measure(quick: bool):
         yield "other", 3.0
         raise RuntimeError("ours is not there")
 

@@ -52,7 +52,7 @@ def test_zero_is_optimal_at_the_largest_strength_and_not_below() -> None:
 
 @pytest.mark.parametrize("make", [lasso.dense, lasso.sparse])
 def test_the_gap_bounds_the_distance_from_the_optimum(make: object) -> None:
-    data = make(60, 80)  # type: ignore[operator]
+    data = make(60, 80)
     alpha = data.settings["alpha"]
 
     def objective(coefficients: np.ndarray) -> float:
@@ -107,7 +107,7 @@ def test_rational_arithmetic_recovers_a_polynomial() -> None:
 
 @pytest.mark.parametrize("make", [accuracy.degree_five, accuracy.calibration])
 def test_made_problems_agree_with_a_scaled_fit(make: object) -> None:
-    problem = make()  # type: ignore[operator]
+    problem = make()
     scale = np.abs(problem.X).max(axis=0)
     model = LinearRegression(tol=1e-15).fit(problem.X / scale, problem.y)
     found = np.concatenate([[model.intercept_], model.coef_ / scale])

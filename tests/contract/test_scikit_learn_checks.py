@@ -15,6 +15,6 @@ def test_every_registered_estimator_is_in_the_table() -> None:
     assert all(TABLE.values())
 
 
-@parametrize_with_checks([case.make() for case in CASES])  # type: ignore[untyped-decorator]
+@parametrize_with_checks([case.make() for case in CASES])
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -81,7 +81,7 @@ def test_concurrent_callers_get_their_own_results() -> None:
         assert list(pool.map(caller, range(8))) == [1000.0 * k for k in range(8)]
 
 
-def _child(queue: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+def _child(queue: multiprocessing.Queue) -> None:
     queue.put((parallel.n_threads(), parallel.sum_blocks(lambda a, b: b - a, 100, 9)))
 
 

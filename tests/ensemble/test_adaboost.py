@@ -354,6 +354,6 @@ def test_trees_of_the_library_take_the_fast_path(depth: int, criterion: str) -> 
         AdaBoostClassifier(LogisticRegression(), n_estimators=3),
         AdaBoostClassifier(KNeighborsClassifier(3), n_estimators=3),
     ]
-)  # type: ignore[untyped-decorator]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

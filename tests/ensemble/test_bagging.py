@@ -253,6 +253,6 @@ def test_bad_input() -> None:
         BaggingClassifier(KNeighborsClassifier(1), 5, oob_score=True, max_samples=0.8),
         BaggingRegressor(Ridge(), 5, oob_score=True, max_features=0.7),
     ]
-)  # type: ignore[untyped-decorator]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

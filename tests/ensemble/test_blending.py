@@ -193,6 +193,6 @@ def test_plot() -> None:
         BlendingClassifier(CLASSIFIERS[:2], cv=3),
         BlendingRegressor([REGRESSORS[0], ("plain", LinearRegression())], cv=3, sum_to_one=True),
     ]
-)  # type: ignore[untyped-decorator]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

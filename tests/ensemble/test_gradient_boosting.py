@@ -136,7 +136,7 @@ class _Own(Loss):
         return p * (1 - p)
 
     def conjugate(self, y, u):
-        raise NotImplementedError
+        raise NotImplementedError  # boosting never asks for it
 
 
 class _Flat(Squared):
@@ -440,3 +440,12 @@ def test_trees_that_were_forged_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="beyond the 5"):
         model.save(tmp_path / "forged.corollary")
     assert not list(tmp_path.iterdir())
+
+
+def test_huber_counts_a_weight_as_that_many_rows():
+    rng = np.random.default_rng(3)
+    X, y, times = rng.normal(size=(80, 3)), rng.standard_t(2, size=80), rng.integers(0, 4, size=80)
+    settings = {"loss": "huber", "n_estimators": 8, "min_samples_leaf": 1, "max_leaf_nodes": 5}
+    weighted = GradientBoostingRegressor(**settings).fit(X, y, sample_weight=times)
+    repeated = GradientBoostingRegressor(**settings).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)

@@ -163,6 +163,6 @@ def test_bad_input() -> None:
         StackingClassifier(CLASSIFIERS[:2], cv=3),
         StackingRegressor([REGRESSORS[0]], Ridge(), cv=3, passthrough=True),
     ]
-)  # type: ignore[untyped-decorator]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -193,6 +193,6 @@ def test_plot() -> None:
         VotingClassifier(CLASSIFIERS[:2]),
         VotingRegressor([REGRESSORS[0], REGRESSORS[2]]),
     ]
-)  # type: ignore[untyped-decorator]
+)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)

@@ -439,3 +439,33 @@ def test_loading_executes_and_imports_nothing(tmp_path):
     """
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("loaded", "")
+
+
+def _halve(nodes):
+    nodes["cut"] = nodes["cut"][: len(nodes["cut"]) // 2]
+
+
+def _leave_out(nodes):
+    del nodes["sizes"]
+
+
+def _point_outside(nodes):
+    nodes["feature"] = np.full_like(nodes["feature"], 200)
+
+
+@pytest.mark.parametrize("damage", [_halve, _leave_out, _point_outside])
+def test_a_forged_forest_is_refused_before_it_predicts(tmp_path, damage):
+    from corollary import RandomForestClassifier
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = RandomForestClassifier(n_estimators=3, random_state=0).fit(X, X[:, 0] > 0)
+    model.nodes_ = dict(model.nodes_)
+    damage(model.nodes_)
+    path = tmp_path / "forest.corollary"
+    with pytest.raises(io.ModelFileError, match="RandomForestClassifier"):
+        write_and_read(model, path)
+
+
+def write_and_read(model, path):
+    model.save(path)
+    return io.load(path)

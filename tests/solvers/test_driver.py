@@ -89,7 +89,7 @@ def test_a_successor_goes_on_from_the_best_point() -> None:
     assert found.evidence.n_iter == 4
     assert found.evidence.history["objective"] == [3.0, 2.0, 2.5, 5.0, 1.0001]
     worse = Stuck([3.0, 2.0, 2.5], stall_at=2)
-    worse.successor = lambda problem: Able([9.0, 5.0, 4.0], stall_at=2)  # type: ignore[method-assign]
+    worse.successor = lambda problem: Able([9.0, 5.0, 4.0], stall_at=2)
     found = run(worse)
     assert found.evidence.status is Status.STALLED
     assert found.evidence.facts["objective"] == 2.0

@@ -34,7 +34,7 @@ INSTANCES = [
 ]
 
 
-@parametrize_with_checks(INSTANCES)  # type: ignore[untyped-decorator]
+@parametrize_with_checks(INSTANCES)
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 

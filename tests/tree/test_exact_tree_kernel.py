@@ -144,8 +144,8 @@ def test_best_first_without_a_limit_is_depth_first(criterion: str) -> None:
     X, y, w, n_classes = case(criterion, missing=True, categories=True)
     rules = {"categorical": np.arange(4) == 3}
     same_tree(
-        grow(X, y, w, Growth(criterion, **rules), n_classes),  # type: ignore[arg-type]
-        grow(X, y, w, Growth(criterion, max_leaf_nodes=1000, **rules), n_classes),  # type: ignore[arg-type]
+        grow(X, y, w, Growth(criterion, **rules), n_classes),
+        grow(X, y, w, Growth(criterion, max_leaf_nodes=1000, **rules), n_classes),
     )
 
 

@@ -63,24 +63,20 @@ class Binner:
         if scipy.sparse.issparse(X):
             part, rows = (X if rows is None else X[rows]).tocsc(), None
         found: list[Array] = [np.empty(0)] * d
+        n_bins = np.empty(d, dtype=np.int32)
 
         def learn(start: int, stop: int) -> None:
             for f in range(start, stop):
-                column = _column(part, f, rows)
-                found[f] = (
-                    _category_edges(column, max_bins, f) if categorical[f] else _edges(column, part_weights, max_bins)
-                )
+                if categorical[f]:  # of all rows: a code may be missing from the sample
+                    n_bins[f] = _count_categories(_column(X, f), f)
+                else:
+                    found[f] = _edges(_column(part, f, rows), part_weights, max_bins)
+                    n_bins[f] = len(found[f]) + 1
 
         each_block(learn, d, 1)
-        if categorical.any():  # codes beyond the sample count too
-            for f in map(int, np.flatnonzero(categorical)):
-                found[f] = _category_edges(_column(X, f), max_bins, f)
-        n_bins = np.array([len(edges) + (not categorical[f]) for f, edges in enumerate(found)], dtype=np.int32)
-        longest = max((len(edges) for f, edges in enumerate(found) if not categorical[f]), default=0)
-        thresholds = np.full((d, 1 << max(1, int(longest).bit_length())), np.inf)
+        thresholds = np.full((d, 1 << max(1, max(map(len, found), default=0).bit_length())), np.inf)
         for f, edges in enumerate(found):
-            if not categorical[f]:
-                thresholds[f, : len(edges)] = edges
+            thresholds[f, : len(edges)] = edges
         dtype = np.uint8 if int(n_bins.max(initial=0)) < 256 else np.uint16
         return Binner(thresholds, n_bins, categorical, dtype)
 
@@ -123,8 +119,8 @@ def _edges(column: Array, weights: Array | None, max_bins: int) -> Array:
     return edges[: bin_edges(values, counts, max_bins, edges)].copy()
 
 
-def _category_edges(column: Array, max_bins: int, f: int) -> Array:
-    """One entry per category code 0, 1, …; only their number matters."""
+def _count_categories(column: Array, f: int) -> int:
+    """How many category codes 0, 1, … there are."""
     present = column[~np.isnan(column)]
     count = int(present.max(initial=-1.0)) + 1
     if count > MOST_BINS:
@@ -134,4 +130,4 @@ def _category_edges(column: Array, max_bins: int, f: int) -> Array:
         )
     if np.any(present < 0) or np.any(present != np.floor(present)):
         raise ValueError(f"Column {f} is categorical, so its codes must be whole numbers 0, 1, 2, …")
-    return np.empty(count)
+    return count

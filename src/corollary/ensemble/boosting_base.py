@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,12 +15,12 @@ from corollary.base import check_weights
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.core.loss import Loss
 from corollary.core.parallel import one_blas_thread, threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.boosted_tree import Rules
-from corollary.solvers.boosting import Boosted, Booster, Objective, Plan
+from corollary.solvers.boosting import Boosted, Booster, Plan
+from corollary.solvers.boosting_objective import Objective
 from corollary.tree.columns import TableReader
 
 LIMITS: dict[str, Limit] = {
@@ -60,27 +59,31 @@ class GradientBoosting(TableReader):
     trees_: Trees
     n_iter_: int
 
-    @abstractmethod
-    def _objective(self, y: Array, weights: Array) -> Objective:
-        """The loss on these rows; y as it came through the door."""
-
-    def _fit(self, X: Any, y: Array, weights: Array, categorical: Array, validation: Any) -> None:
-        """Bin, boost and keep the trees. ``validation`` is (X, y, weights) or None."""
+    def _fit(
+        self,
+        X: Any,
+        y: Array,
+        weights: Array,
+        categorical: Array,
+        validation: Any,
+        objective_of: Callable[[Array, Array], Objective],
+    ) -> None:
+        """Bin, boost and keep the trees. ``validation`` is (X, y, weights) or None; a loss needs y and weights."""
         if self.max_bins > MOST_BINS:
             raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
         random = check_random_state(self.random_state)
         X, y, weights, validation = self._set_aside(X, y, weights, validation, random)
-        objective = self._objective(y, weights)
+        objective = objective_of(y, weights)
         plan = self._plan(X.shape[1], validation is not None)
         earlier, start = self._earlier(objective)
         with one_blas_thread():
             binner = Binner.fit(X, self.max_bins, categorical, weights, random_state=random)
             codes = binner.transform(X)
-            judged = None if validation is None else (validation[0], self._objective(validation[1], validation[2]))
+            judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
             booster = Booster(codes, binner, objective, plan, random, judged)
             raw = None
             if earlier:
-                raw = self._raw_of(Trees.join(earlier), start, X, objective.n_outputs).T.copy()
+                raw = self._raw_of(Trees.join(earlier), start, X).T.copy()
             found = booster.run(start, earlier, raw, self._watch(X, y, start))
         self.start_ = found.start
         self.trees_ = Trees.join(found.trees) if found.trees else _no_trees()
@@ -119,7 +122,7 @@ class GradientBoosting(TableReader):
             leaf_cost=float(self.leaf_penalty),
             smoothing=float(self.category_smoothing),
             best_first=self.growth == "leaf",
-            monotone=self._by_column(self.monotonic_cst, n_columns),
+            monotone=self._directions(self.monotonic_cst),
             interactions=self._groups(n_columns),
         )
         top, other = (None, 0.1) if self.goss is None else self.goss
@@ -135,26 +138,6 @@ class GradientBoosting(TableReader):
             patience=self.n_iter_no_change if judged else None,
             tol=float(self.tol),
         )
-
-    def _by_column(self, constraint: Any, n_columns: int) -> Array | None:
-        """−1, 0 or +1 per column, from an array or a dict of names."""
-        if constraint is None:
-            return None
-        if isinstance(constraint, dict):
-            names = list(getattr(self, "feature_names_in_", []))
-            unknown = [name for name in constraint if name not in names]
-            if unknown:
-                raise ValueError(f"monotonic_cst names columns that X does not have: {unknown!r}.")
-            signs = np.array([constraint.get(name, 0) for name in names])
-        else:
-            signs = np.asarray(constraint)
-        if signs.shape != (n_columns,) or not np.isin(signs, (-1, 0, 1)).all():
-            raise ValueError(
-                f"monotonic_cst must give −1, 0 or 1 for each of the {n_columns} columns, but it is {constraint!r}."
-            )
-        if any(signs[f] for f in self.categories_):
-            raise ValueError("monotonic_cst cannot constrain a categorical column: categories have no order.")
-        return signs
 
     def _groups(self, n_columns: int) -> tuple[frozenset[int], ...] | None:
         """Sets of columns that may meet on a path; columns that are not named form one more set."""
@@ -222,9 +205,9 @@ class GradientBoosting(TableReader):
         )
 
     @staticmethod
-    def _raw_of(trees: Trees, start: Array, X: Any, n_outputs: int) -> Array:
+    def _raw_of(trees: Trees, start: Array, X: Any) -> Array:
         raw = np.repeat(start[None, :], X.shape[0], axis=0)
-        return trees.add_outputs(X, raw, n_outputs)
+        return trees.add_outputs(X, raw, len(start))
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
@@ -237,7 +220,7 @@ class GradientBoosting(TableReader):
         check_is_fitted(self)
         X = self._read_predict(X)
         with threads(self.n_jobs):
-            return self._raw_of(self.trees_, self.start_, X, len(self.start_)).astype(X.dtype, copy=False)
+            return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)
@@ -301,8 +284,3 @@ def _no_trees() -> Trees:
         impurity=np.zeros(1),
         gain=np.zeros(1),
     )
-
-
-def loss_or(loss: Any, named: dict[str, Loss]) -> Loss:
-    """A loss by its name, or the user's own."""
-    return loss if isinstance(loss, Loss) else named[loss]

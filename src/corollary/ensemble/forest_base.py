@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import weakref
+from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -111,9 +112,9 @@ class Forest(TableReader):
     def _keep_targets(self, rows: Rows, parts: list[Grown], order: Array) -> None:
         """For those who need to know the training targets of each leaf."""
 
+    @abstractmethod
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         """Out-of-bag attributes; rows of ``bag`` are rows ``order`` of X."""
-        raise NotImplementedError
 
     @property
     def _needs_members(self) -> bool:
@@ -216,9 +217,9 @@ class Forest(TableReader):
         normalised: Array = shares / shares.sum()
         return normalised
 
+    @abstractmethod
     def _target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Target]:
         """X and what was learnt, from the data of the fit given again."""
-        raise NotImplementedError
 
     def oob_permutation_importance(
         self, X: Any, y: Any, sample_weight: Any = None, *, n_repeats: int = 1, random_state: Any = None

@@ -67,26 +67,5 @@ def growth_limits(model: Any, rows: Rows) -> Limits:
         max_features=max(1, columns),
         max_leaves=0 if model.max_leaf_nodes is None else int(model.max_leaf_nodes),
         ccp_alpha=float(model.ccp_alpha),
-        monotone=_directions(model, d),
+        monotone=model._directions(model.monotonic_cst),
     )
-
-
-def _directions(model: Any, n_columns: int) -> Array | None:
-    """−1, 0 or 1 per column, from an array or a dict of names."""
-    wanted = model.monotonic_cst
-    if wanted is None:
-        return None
-    if isinstance(wanted, dict):
-        names = list(getattr(model, "feature_names_in_", []))
-        unknown = [name for name in wanted if name not in names]
-        if unknown:
-            raise ValueError(f"monotonic_cst names columns that X does not have: {unknown!r}.")
-        wanted = [wanted.get(name, 0) for name in names]
-    signs = np.asarray(wanted)
-    if signs.shape != (n_columns,) or not np.isin(signs, (-1, 0, 1)).all():
-        raise ValueError(
-            f"monotonic_cst must give −1, 0 or 1 for each of the {n_columns} columns, but it is {wanted!r}."
-        )
-    if any(signs[f] for f in model.categories_):
-        raise ValueError("monotonic_cst cannot constrain a categorical column: categories have no order.")
-    return signs.astype(np.int8)

@@ -29,7 +29,7 @@ from corollary.core.loss import (
 from corollary.core.types import Array
 from corollary.ensemble.boosting_base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
-from corollary.solvers.boosting import Objective
+from corollary.solvers.boosting_objective import Objective
 
 _REGRESSION = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive")
 _CLASSIFICATION = ("log_loss", "exponential", "hinge", "squared_hinge")
@@ -194,14 +194,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         """Boost; rows of ``X_val, y_val`` only decide when to stop."""
         X, y, weights, categorical = self._read_fit(X, y, sample_weight)
         y = y.astype(np.float64, copy=False)
-        self._chosen_loss = self._loss(y, weights)
-        self._chosen_loss.check_target(y)
+        loss = self._loss(y, weights)
+        loss.check_target(y)
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val)
-        self._fit(X, y, weights, categorical, validation)
-        self.loss_parameter_ = self._chosen_loss.parameter
-        del self._chosen_loss
+        self._fit(X, y, weights, categorical, validation, lambda y, weights: Objective(loss, y, weights, 1))
         return self
 
     def _loss(self, y: Array, weights: Array) -> Loss:
@@ -210,15 +208,13 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         if self.loss == "quantile":
             return Quantile(self.alpha)
         if self.loss == "huber":
-            away = np.sort(np.abs(y - np.median(y)))
-            return Huber(max(float(np.quantile(away, min(self.alpha, 1.0))), np.finfo(float).tiny))
+            middle = np.quantile(y, 0.5, weights=weights, method="inverted_cdf")
+            away = np.quantile(np.abs(y - middle), min(self.alpha, 1.0), weights=weights, method="inverted_cdf")
+            return Huber(max(float(away), np.finfo(float).tiny))
         if self.loss == "epsilon_insensitive":
             return EpsilonInsensitive(self.alpha)
         named: dict[str, Loss] = {"squared_error": Squared(), "absolute_error": Absolute(), "poisson": Poisson()}
         return named[self.loss]
-
-    def _objective(self, y: Array, weights: Array) -> Objective:
-        return Objective(self._chosen_loss, y, weights, 1)
 
     def predict(self, X: Any) -> Array:
         """Predicted values."""
@@ -353,7 +349,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             if unknown:
                 raise ValueError(f"y_val has classes that y does not have: {unknown!r}.")
             validation = X_val, np.searchsorted(self.classes_, y_val), w_val
-        self._fit(X, codes, weights, categorical, validation)
+        self._fit(X, codes, weights, categorical, validation, self._objective)
         return self
 
     def _objective(self, y: Array, weights: Array) -> Objective:

@@ -22,6 +22,8 @@ def check(class_id: str, model: Any) -> None:
     trees = vars(model).get("trees_")
     if trees is not None:
         _trees(model, trees)
+    if "nodes_" in vars(model):
+        _forest(model)
     rule = _RULES.get(class_id)
     if rule is not None:
         rule(model)
@@ -50,6 +52,14 @@ def _trees(model: Any, trees: Any) -> None:
     start = vars(model).get("start_")
     if start is not None and (not isinstance(start, np.ndarray) or start.dtype != np.float64 or start.ndim != 1):
         raise ModelFileError(f"{type(model).__name__}.start_ must be a vector of float64")
+
+
+def _forest(model: Any) -> None:
+    """A forest's trees follow from its nodes; nodes that are no trees are refused here, not at the first prediction."""
+    try:
+        model.trees_  # noqa: B018 - unfolding them is the check
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
+        raise ModelFileError(f"{type(model).__name__}: {error}") from None
 
 
 def _pipeline(model: Any) -> None:

@@ -26,6 +26,7 @@ class TableReader(Estimator):
 
     categorical_features: Any
     categories_: dict[int, Array]  # of each categorical column, sorted
+    n_features_in_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -52,6 +53,26 @@ class TableReader(Estimator):
         mask = np.zeros(X.shape[1], dtype=bool)
         mask[list(categories)] = True
         return X, y, check_weights(sample_weight, X), mask
+
+    def _directions(self, constraint: Any) -> Array | None:
+        """−1, 0 or 1 per column, from an array or a dict by name; None if there is no constraint."""
+        if constraint is None:
+            return None
+        if isinstance(constraint, dict):
+            names = list(getattr(self, "feature_names_in_", []))
+            unknown = [name for name in constraint if name not in names]
+            if unknown:
+                raise ValueError(f"monotonic_cst names columns that X does not have: {unknown!r}.")
+            constraint = [constraint.get(name, 0) for name in names]
+        signs, d = np.asarray(constraint), self.n_features_in_
+        if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                f"monotonic_cst must give −1, 0 or 1 for each of the {d} columns, but it is {constraint!r}."
+            )
+        bad = [f for f in self.categories_ if signs[f]]
+        if bad:
+            raise ValueError(f"monotonic_cst constrains categorical columns {bad}; categories have no order.")
+        return signs.astype(np.int8) if signs.any() else None
 
     def _read_predict(self, X: Any) -> Any:
         check_is_fitted(self)

@@ -95,31 +95,20 @@ class DecisionTree(TableReader):
             max_leaf_nodes=self.max_leaf_nodes,
             random_thresholds=self.splitter == "random",
             categorical=categorical,
-            monotone=self._monotone(d, categorical, one_value),
+            monotone=self._monotone(one_value),
             max_bins=self.max_bins,
             seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if chance else 0,
         )
 
-    def _monotone(self, d: int, categorical: Array, one_value: bool) -> Array | None:
-        """Constraints as one of −1, 0, 1 per column, or None if there are none."""
-        from sklearn.utils.validation import _check_monotonic_cst
-
-        if self.monotonic_cst is None:
-            return None
-        constraints: Array = _check_monotonic_cst(self, self.monotonic_cst)
-        if not constraints.any():
-            return None
-        if not one_value:
+    def _monotone(self, one_value: bool) -> Array | None:
+        """Directions per column, or None if there are none; only one number can rise or fall."""
+        directions = self._directions(self.monotonic_cst)
+        if directions is not None and not one_value:
             raise ValueError(
                 f"{type(self).__name__}: monotonic_cst needs one number to predict (one target, or the probability of "
                 "the second of two classes), but y has more."
             )
-        if (constraints[categorical] != 0).any():
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst constrains categorical columns "
-                f"{np.flatnonzero(categorical & (constraints != 0)).tolist()}; categories have no order."
-            )
-        return constraints
+        return directions
 
     def _grow(
         self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
