@@ -449,3 +449,17 @@ def test_huber_counts_a_weight_as_that_many_rows():
     weighted = GradientBoostingRegressor(**settings).fit(X, y, sample_weight=times)
     repeated = GradientBoostingRegressor(**settings).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     np.testing.assert_allclose(weighted.predict(X), repeated.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("changes", [{}, {"loss": "absolute_error"}, {"growth": "depth"}, {"max_leaf_nodes": 120}])
+def test_threads_that_split_different_leaves_grow_the_same_trees(changes):
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20_000, 4))
+    X[rng.random(X.shape) < 0.05] = np.nan
+    y = np.nan_to_num(X[:, 0]) + np.sin(4 * np.nan_to_num(X[:, 1])) + rng.normal(size=len(X))
+    one, two, three = (
+        GradientBoostingRegressor(n_estimators=3, n_jobs=n_jobs, **changes).fit(X, y) for n_jobs in (1, 2, 3)
+    )
+    np.testing.assert_array_equal(one.trees_.threshold, two.trees_.threshold)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    np.testing.assert_array_equal(one.predict(X), three.predict(X))

@@ -2,12 +2,12 @@
 
 Rows are split among threads once, and each thread keeps its rows of every node together; it partitions them and adds
 up their histogram. Only the smaller child of a split is counted: the larger is the parent less the smaller. All sums
-are whole numbers (see ``_compiled/histogram.py``), so a tree does not depend on the number of threads.
+are whole numbers (see ``_compiled/histogram.py``), so a tree does not depend on the number of threads. Threads share
+the work of large nodes; smaller ones are split one node a thread (see ``boosted_frontier.py``).
 """
 
 from __future__ import annotations
 
-import heapq
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,6 +32,7 @@ from corollary._compiled.split import (
 from corollary.core.binning import Binner
 from corollary.core.parallel import together
 from corollary.core.types import Array
+from corollary.solvers.boosted_frontier import Frontier, Node
 
 _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
 _ALONE = 6_144  # nodes of fewer rows are not worth waking another thread for
@@ -53,27 +54,6 @@ class Rules:
     best_first: bool = True
     monotone: Array | None = None  # −1, 0, +1 per column
     interactions: tuple[frozenset[int], ...] | None = None  # columns that may meet on a path
-
-
-@dataclass
-class Node:
-    """A node while it grows. Segment s of its rows is ``rows[starts[s]:stops[s]]``, for each thread s."""
-
-    number: int
-    depth: int
-    starts: list[int]
-    stops: list[int]
-    g: float
-    h: float
-    count: int
-    low: float = -np.inf
-    high: float = np.inf
-    groups: tuple[frozenset[int], ...] | None = None
-    histogram: Array | None = None
-    split: Array | None = None
-    left_codes: Array | None = None
-    children: tuple[int, int] | None = None
-    found: list[tuple[Array, float]] | None = None  # best splits of the halves of the columns
 
 
 @dataclass(frozen=True)
@@ -98,7 +78,7 @@ class Grower:
         self.narrow = [np.zeros(d * self.width, dtype=np.int64) for _ in range(self.n_segments)]
         self.partial = [np.zeros((3, d * self.width), dtype=np.int64) for _ in range(self.n_segments)]
         self.spare: list[Array] = []
-        self.kept = 0
+        self.made = 0
         self.most_kept = max(4, _HISTOGRAM_BYTES // max(1, 24 * d * self.width))
         self.monotone = np.zeros(d, dtype=np.int8) if rules.monotone is None else rules.monotone.astype(np.int8)
         self.has_categories = bool(binner.categorical.any())
@@ -113,21 +93,36 @@ class Grower:
         """One tree for these gradients on ``rows`` (ascending); ``chooser(columns)`` draws the columns of a node."""
         self._pack(gradient, hessian, seed)
         root = self._root(rows, columns)
-        nodes: list[Node] = [root]
-        heap: list[Any] = []
-        self._consider(root, columns, chooser, heap)
-        n_leaves = 1
-        while heap and n_leaves < self.rules.max_leaves:
-            node = heapq.heappop(heap)[-1]
-            pair = self._split(node, len(nodes), columns, chooser is None)
-            nodes += pair
-            n_leaves += 1
-            for child in pair:
-                self._consider(child, columns, chooser, heap)
-        for node in nodes:
-            self._release(node)
-            node.found = None
-        return Grown(nodes, [node for node in nodes if node.children is None])
+        frontier = Frontier(root, self.rules.max_leaves)
+        if self._consider(root, columns, chooser):
+            frontier.push(root)
+        # chance is dealt in the order of the splits, and histograms that must be counted again would be counted twice
+        apart = self.n_segments > 1 and chooser is None and self.most_kept > 2 * self.rules.max_leaves + self.n_segments
+        while (node := frontier.pop()) is not None:
+            if apart and node.count * self.n_segments <= len(rows):
+                frontier.push(node)
+                frontier.split_apart(lambda node, t: self._split_alone(node, t, columns), self.n_segments)
+                break
+            node.pair = self._split(node, columns, chooser is None)
+            frontier.accept(node, [self._consider(child, columns, chooser) for child in node.pair])
+            if (
+                self._kept() > self.most_kept and frontier.queue
+            ):  # the last in the queue is the least likely to be split
+                self._release(max(frontier.queue)[-1])
+        for node in frontier.nodes:
+            self._forget(node)
+        return Grown(frontier.nodes, [node for node in frontier.nodes if node.children is None])
+
+    def _forget(self, node: Node) -> None:
+        """Give back a node's scratch; rows of a leaf that was split in vain go back to their order."""
+        self._release(node)
+        node.found = None
+        if node.pair is not None and node.children is None:
+            for child in node.pair:
+                self._forget(child)
+            for start, stop in zip(node.starts, node.stops, strict=True):
+                self.rows[start:stop].sort()
+        node.pair = None
 
     def _pack(self, gradient: Array, hessian: Array, seed: int) -> None:
         n = len(gradient)
@@ -153,10 +148,10 @@ class Grower:
         n = len(rows)
         self.rows[:n] = rows
         bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
-        for s in range(self.n_segments):
-            if len(self.buffers[s]) < bounds[s + 1] - bounds[s]:
-                self.buffers[s] = np.empty(bounds[s + 1] - bounds[s], dtype=np.int32)
-        root = Node(0, 0, bounds[:-1], bounds[1:], 0.0, 0.0, n, groups=self.rules.interactions)
+        longest = -(-n // self.n_segments)
+        if len(self.buffers[0]) < longest:
+            self.buffers = [np.empty(longest, dtype=np.int32) for _ in range(self.n_segments)]
+        root = Node(0, bounds[:-1], bounds[1:], 0.0, 0.0, n, groups=self.rules.interactions)
         root.histogram = self._count(root, columns)
         own = slice(int(columns[0]) * self.width, (int(columns[0]) + 1) * self.width)
         root.g = float(root.histogram[0, own].sum() * self.units[0])
@@ -166,16 +161,16 @@ class Grower:
     def _count(self, node: Node, columns: Array) -> Array:
         """The histogram of a node from its rows."""
 
-        self._together(lambda s: self._add(s, node.starts[s], node.stops[s], columns), node.count)
+        self._together(lambda s: self._add(s, node.starts[s], node.stops[s], columns, self.partial[s]), node.count)
         return self._collect()
 
-    def _add(self, s: int, start: int, stop: int, columns: Array) -> None:
-        """Add rows[start:stop] to the histogram of segment s."""
+    def _add(self, t: int, start: int, stop: int, columns: Array, wide: Array) -> None:
+        """Add rows[start:stop] to a histogram, on thread t."""
         where = (self.codes, self.rows, start, stop, self.packed, self.width, self.chunk, self.shifts)
         if len(columns) == self.codes.shape[1]:
-            compiled.add_histogram(*where, self.narrow[s], self.partial[s])
+            compiled.add_histogram(*where, self.narrow[t], wide)
         else:
-            compiled.add_histogram_of(columns, *where, self.narrow[s], self.partial[s])
+            compiled.add_histogram_of(columns, *where, self.narrow[t], wide)
 
     def _together(self, task: Any, count: int) -> list[Any]:
         if count < _ALONE:
@@ -184,26 +179,35 @@ class Grower:
 
     def _collect(self) -> Array:
         """Sum the threads' histograms and clear them for the next."""
-        total = self.spare.pop() if self.spare else np.empty_like(self.partial[0])
+        total = self._empty()
         compiled.collect(self.partial[0], self.partial[-1], self.n_segments > 1, total)
         for part in self.partial[1:-1]:
             total += part
             part[:] = 0
-        self.kept += 1
         return total
+
+    def _empty(self) -> Array:
+        """A histogram to write to."""
+        try:
+            return self.spare.pop()
+        except IndexError:
+            self.made += 1
+            return np.empty_like(self.partial[0])
+
+    def _kept(self) -> int:
+        return self.made - len(self.spare)
 
     def _release(self, node: Node) -> None:
         if node.histogram is not None:
             self.spare.append(node.histogram)
             node.histogram = None
-            self.kept -= 1
 
-    def _consider(self, node: Node, columns: Array, chooser: Any, heap: list[Any]) -> None:
-        """Find the node's best split and queue it if it is worth its leaf."""
+    def _consider(self, node: Node, columns: Array, chooser: Any) -> bool:
+        """Find the node's best split; whether it is worth its leaf."""
         rules = self.rules
         if node.depth >= rules.max_depth or node.count < 2 * rules.min_rows or node.histogram is None:
             self._release(node)
-            return
+            return False
         if node.groups is not None:
             allowed = frozenset().union(*node.groups)
             columns = np.array([f for f in columns if f in allowed], dtype=columns.dtype)
@@ -219,12 +223,10 @@ class Grower:
         best[GAIN] -= own
         if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(node.g)):
             self._release(node)
-            return
+            return False
         node.split, node.left_codes = best, left_codes
-        order = -best[GAIN] if rules.best_first else node.depth
-        heapq.heappush(heap, (order, node.number, node))
-        if self.kept > self.most_kept:  # the last in the queue is the least likely to be split
-            self._release(max(heap)[-1])
+        node.rank = -float(best[GAIN]) if rules.best_first else float(node.depth)
+        return True
 
     def _scan(self, node: Node, columns: Array) -> tuple[Array, float]:
         """The best split over some columns of numbers, and what the node gains as a leaf."""
@@ -258,31 +260,53 @@ class Grower:
                 left_codes[order[: cut + 1]] = 1
                 best[MISSING_LEFT] = left_codes[n_bins]
 
-    def _split(self, node: Node, number: int, columns: Array, plain: bool) -> list[Node]:
-        best, binner = node.split, self.binner
+    def _sides(self, node: Node) -> tuple[int, Array, bool]:
+        """The column of a node's split, which codes go left, and whether the left child is the smaller."""
+        best = node.split
         assert best is not None
         assert node.left_codes is not None
         f, n_left = int(best[FEATURE]), int(best[LEFT_COUNT])
         goes_left = node.left_codes
         if not best[CATEGORICAL]:
             goes_left[: int(best[BIN]) + 1] = 1
-            n_bins = int(binner.n_bins[f])
+            n_bins = int(self.binner.n_bins[f])
             if node.histogram is None or node.histogram[2, f * self.width + n_bins] == 0:
                 best[MISSING_LEFT] = float(2 * n_left >= node.count)  # none seen: with the majority
             goes_left[n_bins] = int(best[MISSING_LEFT])
-        left_is_small = 2 * n_left < node.count
+        return f, goes_left, 2 * n_left < node.count
+
+    def _split_alone(self, node: Node, t: int, columns: Array) -> list[bool]:
+        """Split a node on thread t; which of its children are worth splitting."""
+        assert node.histogram is not None
+        f, goes_left, left_is_small = self._sides(node)
+        middles = [
+            start + compiled.partition(self.codes, self.rows, self.buffers[t], start, stop, f, goes_left)
+            for start, stop in zip(node.starts, node.stops, strict=True)
+        ]
+        pair = node.pair = self._children(node, middles)
+        small, large = pair if left_is_small else pair[::-1]
+        small.histogram = self._empty()
+        small.histogram[:] = 0
+        for start, stop in zip(small.starts, small.stops, strict=True):
+            self._add(t, start, stop, columns, small.histogram)
+        np.subtract(node.histogram, small.histogram, out=node.histogram)
+        large.histogram, node.histogram = node.histogram, None
+        return [self._consider(child, columns, None) for child in pair]
+
+    def _split(self, node: Node, columns: Array, plain: bool) -> list[Node]:
+        """Split a node, every thread its rows of it."""
+        f, goes_left, left_is_small = self._sides(node)
 
         def divide(s: int) -> int:
             start, stop = node.starts[s], node.stops[s]
             count: int = compiled.partition(self.codes, self.rows, self.buffers[s], start, stop, f, goes_left)
             middle = start + count
-            self._add(s, *((start, middle) if left_is_small else (middle, stop)), columns)
+            self._add(s, *((start, middle) if left_is_small else (middle, stop)), columns, self.partial[s])
             return count
 
         lefts = self._together(divide, node.count)
         middles = [start + count for start, count in zip(node.starts, lefts, strict=True)]
-        pair = self._children(node, best, number, middles)
-        node.children = (number, number + 1)
+        pair = self._children(node, middles)
         small, large = pair if left_is_small else pair[::-1]
         if node.histogram is None:
             small.histogram = self._collect()
@@ -298,9 +322,8 @@ class Grower:
 
     def _finish(self, node: Node, small: Node, large: Node, columns: Array) -> None:
         """Both children's histograms and best splits in one go, each half of the columns by a thread."""
-        small.histogram = self.spare.pop() if self.spare else np.empty_like(self.partial[0])
+        small.histogram = self._empty()
         large.histogram, node.histogram = node.histogram, None
-        self.kept += 1
         halves = _halves(columns)
         middle = self.width * int(columns[len(halves[0])])
         bounds = (0, middle, small.histogram.shape[1])
@@ -315,14 +338,15 @@ class Grower:
         found = together(half, 2)
         small.found, large.found = ([found[s][child] for s in range(2)] for child in range(2))
 
-    def _children(self, node: Node, best: Array, number: int, middles: list[int]) -> list[Node]:
-        rules, f = self.rules, int(best[FEATURE])
+    def _children(self, node: Node, middles: list[int]) -> list[Node]:
+        rules, best = self.rules, node.split
+        assert best is not None
+        f = int(best[FEATURE])
         gl, hl, cl = float(best[LEFT_G]), float(best[LEFT_H]), int(best[LEFT_COUNT])
         groups = None if node.groups is None else tuple(group for group in node.groups if f in group)
-        left = Node(number, node.depth + 1, node.starts, middles, gl, hl, cl, node.low, node.high, groups)
+        left = Node(node.depth + 1, node.starts, middles, gl, hl, cl, node.low, node.high, groups)
         right = Node(
-            number + 1, node.depth + 1, middles, node.stops, node.g - gl, node.h - hl, node.count - cl, node.low,
-            node.high, groups,
+            node.depth + 1, middles, node.stops, node.g - gl, node.h - hl, node.count - cl, node.low, node.high, groups
         )  # fmt: skip
         if self.monotone[f]:
             values = [leaf_value(c.g, c.h, rules.l1, rules.l2, node.low, node.high) for c in (left, right)]

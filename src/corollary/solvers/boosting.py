@@ -22,7 +22,8 @@ from corollary.core.evidence import Status
 from corollary.core.parallel import each_block, map_blocks, n_threads, together
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.boosted_tree import Grower, Grown, Node, Rules
+from corollary.solvers.boosted_frontier import Node
+from corollary.solvers.boosted_tree import Grower, Grown, Rules
 from corollary.solvers.boosting_objective import Objective
 
 _BLOCK = 1 << 16
