@@ -145,7 +145,8 @@ class Booster:
 
         def one(start: int, stop: int) -> list[Trees]:
             return [
-                self._grow(k, rows, columns, int(seeds[k]), sampled, raw, gradient, hessian) for k in range(start, stop)
+                self._grow(k, iteration, rows, columns, int(seeds[k]), sampled, raw, gradient, hessian)
+                for k in range(start, stop)
             ]
 
         new = [tree for part in map_blocks(one, self.objective.n_outputs, 1) for tree in part]
@@ -156,14 +157,25 @@ class Booster:
         return new
 
     def _grow(
-        self, k: int, rows: Array, columns: Array, seed: int, sampled: bool, raw: Array, gradient: Array, hessian: Array
+        self,
+        k: int,
+        iteration: int,
+        rows: Array,
+        columns: Array,
+        seed: int,
+        sampled: bool,
+        raw: Array,
+        gradient: Array,
+        hessian: Array,
     ) -> Trees:
         """Grow the tree of output k and add it to the raw predictions."""
         grower = self._idle.get()
         try:
             share, random = self.plan.columns_per_node, np.random.RandomState(seed)
             chooser = None if share >= 1.0 else lambda among: self._draw(among, share, random)
-            grown = grower.grow(gradient[k], hessian[k], rows, columns, chooser, seed)
+            # rounding depends on the number of the round, not on chance: two fits of the same data agree
+            dither = iteration * self.objective.n_outputs + k
+            grown = grower.grow(gradient[k], hessian[k], rows, columns, chooser, dither)
             values = self._leaf_values(grower, grown, k, raw, gradient, hessian)
             tree = self._as_trees(grown, values)
             if sampled:
