@@ -1,5 +1,7 @@
 """The one door to Numba: ``@kernel`` for exact arithmetic, ``@fast_kernel`` where sums may be reordered.
 
+``@lean_kernel`` and ``@inner_kernel`` are ``@kernel`` with less to compile, for code that allocates nothing.
+
 Kernels release the GIL and take a range; ``corollary.core.parallel`` runs ranges on threads. There is no
 ``parallel=True`` anywhere, so no threading layer exists that could abort a process or break after a fork.
 """
@@ -45,6 +47,16 @@ def _compile(function: F, **options: Any) -> F:
 def kernel(function: F) -> F:
     """Compile ``function`` with strict IEEE arithmetic."""
     return _compile(function)
+
+
+def lean_kernel(function: F) -> F:
+    """As ``kernel`` for code that allocates nothing and returns no array: without reference counts."""
+    return _compile(function, _nrt=False)
+
+
+def inner_kernel(function: F) -> F:
+    """As ``lean_kernel`` for code that kernels call and Python never does: without a door for Python."""
+    return _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 def fast_kernel(function: F) -> F:

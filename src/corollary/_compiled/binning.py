@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 
 
-@kernel
+@inner_kernel
 def _middle(low, high):
     """A number m with low <= m < high, half-way where that is representable."""
     middle = 0.5 * low + 0.5 * high
     return middle if low <= middle < high else low
 
 
-@kernel
+@lean_kernel
 def bin_edges(values, weights, max_bins, edges):
     """Fill ``edges`` with upper limits of at most ``max_bins`` bins of about equal weight; returns how many.
 
@@ -55,7 +55,7 @@ def bin_edges(values, weights, max_bins, edges):
     return found
 
 
-@kernel
+@inner_kernel
 def _below(x, row, bits):
     """How many of the edges lie below x, by halving without branches."""
     position = np.uintp(0)
@@ -65,7 +65,7 @@ def _below(x, row, bits):
     return position
 
 
-@kernel
+@inner_kernel
 def _bin_numbers(column, row, bits, missing, out):
     """Four searches at once: each waits for memory most of the time, so they cost little more than one."""
     whole = column.shape[0] - column.shape[0] % 4
@@ -88,7 +88,7 @@ def _bin_numbers(column, row, bits, missing, out):
         out[i] = _below(x, row, bits) if x == x else missing
 
 
-@kernel
+@lean_kernel
 def bin_block(block, edges, n_bins, categorical, out):
     """out[f, i] = bin of block[f, i]; rows of ``edges`` are padded with +inf to a power of two.
 

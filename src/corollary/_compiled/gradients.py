@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.losses import _point
 
 
-@kernel
+@lean_kernel
 def logistic_gradients(y, raw, weights, gradient, hessian):
     """Weighted derivatives of log(1 + exp(−y f)); returns Σ weight · loss.
 
@@ -33,7 +33,7 @@ def logistic_gradients(y, raw, weights, gradient, hessian):
     return total + math.log(product)
 
 
-@kernel
+@lean_kernel
 def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
     """Gradients and curvatures (class, row) for rows start:stop; returns Σ weight · log-loss.
 
@@ -59,7 +59,7 @@ def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
     return total
 
 
-@kernel
+@inner_kernel
 def _slope(code, parameter, rows, start, stop, y, raw, weights, v, l1, l2):
     """Derivative from the right of Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v|."""
     total = l2 * v + (l1 if v >= 0.0 else -l1)
@@ -69,7 +69,7 @@ def _slope(code, parameter, rows, start, stop, y, raw, weights, v, l1, l2):
     return total
 
 
-@kernel
+@lean_kernel
 def best_constant(code, parameter, rows, start, stop, y, raw, weights, l1, l2, reach):
     """The v that minimises Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v| over rows[start:stop], by halving.
 

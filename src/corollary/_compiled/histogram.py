@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel, prefetch
+from corollary._compiled._jit import inner_kernel, lean_kernel, prefetch
 
 _AHEAD = 24  # rows between asking for a row's bytes and using them
 
 
-@kernel
+@inner_kernel
 def _uniform(i, seed):
     """A number in [0, 1) that depends on i and seed alone (a mixing of bits in the manner of counter generators)."""
     z = np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
@@ -24,7 +24,7 @@ def _uniform(i, seed):
     return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@kernel
+@lean_kernel
 def pack_rows(start, gradient, hessian, scales, shifts, dither, seed, packed):
     """packed[i] = gradient · scale, hessian · scale and 1, as whole numbers in their fields.
 
@@ -41,7 +41,7 @@ def pack_rows(start, gradient, hessian, scales, shifts, dither, seed, packed):
         packed[i] = (np.int64(g) << shifts[1]) + (np.int64(h) << shifts[0]) + 1
 
 
-@kernel
+@inner_kernel
 def _unpack(narrow, shifts, wide):
     """Add the fields of ``narrow`` to the three rows of ``wide`` and clear it."""
     hessian_shift, gradient_shift = shifts
@@ -55,7 +55,7 @@ def _unpack(narrow, shifts, wide):
         narrow[j] = 0
 
 
-@kernel
+@inner_kernel
 def _ask_for(row, codes, packed):
     """Have a row's codes, which may straddle two cache lines, and its packed gradient on their way."""
     row_bytes = codes.shape[1] * codes.itemsize
@@ -64,7 +64,7 @@ def _ask_for(row, codes, packed):
     prefetch(packed, row * 8)
 
 
-@kernel
+@inner_kernel
 def _add_rows(codes, rows, start, stop, packed, width, narrow):
     """narrow[column · width + code] += packed, for every column of each row; two rows at a time keep the core busy."""
     n_columns, stride = np.uintp(codes.shape[1]), np.uintp(width)
@@ -86,7 +86,7 @@ def _add_rows(codes, rows, start, stop, packed, width, narrow):
             base += stride
 
 
-@kernel
+@lean_kernel
 def add_histogram(codes, rows, start, stop, packed, width, chunk, shifts, narrow, wide):
     """Add rows[start:stop] to ``wide`` (3, columns · width); ``narrow`` is scratch, zero before and after."""
     for first in range(start, stop, chunk):
@@ -94,7 +94,7 @@ def add_histogram(codes, rows, start, stop, packed, width, chunk, shifts, narrow
         _unpack(narrow, shifts, wide)
 
 
-@kernel
+@lean_kernel
 def add_histogram_of(columns, codes, rows, start, stop, packed, width, chunk, shifts, narrow, wide):
     """As ``add_histogram``, for some of the columns only."""
     row_bytes = codes.shape[1] * codes.itemsize
@@ -109,7 +109,7 @@ def add_histogram_of(columns, codes, rows, start, stop, packed, width, chunk, sh
         _unpack(narrow, shifts, wide)
 
 
-@kernel
+@lean_kernel
 def partition(codes, rows, buffer, start, stop, feature, goes_left):
     """Reorder rows[start:stop], those whose bin ``goes_left`` first, keeping order; returns how many these are.
 
@@ -131,7 +131,7 @@ def partition(codes, rows, buffer, start, stop, feature, goes_left):
     return w - start
 
 
-@kernel
+@lean_kernel
 def leaf_sums(rows, starts, stops, gradient, hessian, gradient_scale, hessian_scale, out):
     """out[0, j], out[1, j] += gradients and curvatures of leaf j's rows, as scaled whole numbers."""
     for j in range(starts.shape[0]):
@@ -147,7 +147,7 @@ def leaf_sums(rows, starts, stops, gradient, hessian, gradient_scale, hessian_sc
         out[1, j] += h
 
 
-@kernel
+@lean_kernel
 def add_to_leaves(rows, starts, stops, values, raw):
     """raw[r] += values[j] for the rows r of every leaf j."""
     for j in range(starts.shape[0]):
@@ -156,43 +156,7 @@ def add_to_leaves(rows, starts, stops, values, raw):
             raw[np.uintp(rows[k])] += v
 
 
-@kernel
-def extremes(gradient, hessian):
-    """Largest |gradient| and largest hessian."""
-    g, h = 0.0, 0.0
-    for i in range(gradient.shape[0]):
-        g = max(g, abs(gradient[i]))
-        h = max(h, hessian[i])
-    return g, h
-
-
-@kernel
-def collect(first, second, two, total):
-    """total = first (+ second), both cleared."""
-    for part in range(first.shape[0]):
-        for j in range(first.shape[1]):
-            total[part, j] = first[part, j]
-            first[part, j] = 0
-            if two:
-                total[part, j] += second[part, j]
-                second[part, j] = 0
-
-
-@kernel
-def collect_pair(first, second, two, small, large, start, stop):
-    """small = first (+ second) and large −= small within start:stop of each row; the parts are cleared."""
-    for part in range(first.shape[0]):
-        for j in range(start, stop):
-            s = first[part, j]
-            first[part, j] = 0
-            if two:
-                s += second[part, j]
-                second[part, j] = 0
-            small[part, j] = s
-            large[part, j] -= s
-
-
-@kernel
+@lean_kernel
 def walk_codes(codes, feature, left, goes_left, value, raw):
     """raw[i] += value of the leaf that row i of ``codes`` reaches; goes_left[node, code] is 1 or 0."""
     for i in range(codes.shape[0]):

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.codes import (
     ABSOLUTE,
     EPSILON_INSENSITIVE,
@@ -25,17 +25,17 @@ from corollary._compiled.codes import (
 )
 
 
-@kernel
+@inner_kernel
 def _sign(x):
     return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
 
 
-@kernel
+@inner_kernel
 def _xlogx(x):
     return x * math.log(x) if x > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _point(code, parameter, y, f):
     """(value, first derivative, second derivative) of one loss with respect to the raw prediction f."""
     if code == SQUARED:
@@ -78,7 +78,7 @@ def _point(code, parameter, y, f):
     return e - y * f, e - y, e
 
 
-@kernel
+@inner_kernel
 def _conjugate(code, parameter, y, u):
     """sup over f of u f − loss(y, f); inf outside its domain (a relative slack of 1e-12 is forgiven)."""
     slack = 1e-12
@@ -109,7 +109,7 @@ def _conjugate(code, parameter, y, u):
     return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
 
 
-@kernel
+@lean_kernel
 def loss_block(code, parameter, y, f, weights, slope, curve):
     """Fill slope and curve with the weighted derivatives and return Σ weight · loss over a block of rows."""
     total = 0.0
@@ -122,7 +122,7 @@ def loss_block(code, parameter, y, f, weights, slope, curve):
     return total
 
 
-@kernel
+@lean_kernel
 def conjugate_block(code, parameter, y, dual, weights):
     """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
     total = 0.0
@@ -135,7 +135,7 @@ def conjugate_block(code, parameter, y, dual, weights):
     return total
 
 
-@kernel
+@lean_kernel
 def softmax_block(labels, f, weights, slope):
     """Σ weight · (log Σ exp f − f[label]); slope receives weight · (probabilities − indicator)."""
     total = 0.0
@@ -159,7 +159,7 @@ def softmax_block(labels, f, weights, slope):
     return total
 
 
-@kernel
+@lean_kernel
 def softmax_conjugate_block(labels, dual, weights):
     """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex or a row has no weight."""
     total = 0.0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 
 # positions in a split record
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
@@ -17,7 +17,7 @@ RECORD = 8
 TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
 
 
-@kernel
+@lean_kernel
 def leaf_value(g, h, l1, l2, low, high):
     """The best value of a leaf within [low, high]; 0 where the curvature vanishes."""
     s = max(abs(g) - l1, 0.0)
@@ -27,19 +27,19 @@ def leaf_value(g, h, l1, l2, low, high):
     return min(max(v if g < 0.0 else -v, low), high)
 
 
-@kernel
+@inner_kernel
 def _gain(g, h, l1, l2):
     """What the best value of a leaf gains."""
     s = max(abs(g) - l1, 0.0)
     return 0.5 * s * s / (h + l2) if h + l2 > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _gain_at(g, h, l1, l2, v):
     return -(g * v + 0.5 * (h + l2) * v * v + l1 * abs(v))
 
 
-@kernel
+@inner_kernel
 def _pair(gl, hl, gr, hr, l1, l2, monotone, low, high):
     """Gain of both children together; −inf when the split would break the required direction."""
     if monotone == 0 and low == -np.inf and high == np.inf:
@@ -50,7 +50,7 @@ def _pair(gl, hl, gr, hr, l1, l2, monotone, low, high):
     return _gain_at(gl, hl, l1, l2, vl) + _gain_at(gr, hr, l1, l2, vr)
 
 
-@kernel
+@inner_kernel
 def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, monotone, low, high, best, feature):
     """Try every threshold of one column, with its missing values on one side; improves ``best`` in place."""
     g_unit, h_unit, g, h, count = sums
@@ -88,7 +88,7 @@ def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, 
             best[LEFT_G], best[LEFT_H], best[LEFT_COUNT], best[CATEGORICAL] = gl, hl, lc, 0.0
 
 
-@kernel
+@lean_kernel
 def scan_categories(wide, base, codes, sums, limits, low, high, best, feature):
     """Split the order ``codes`` of one column's categories in two; returns the last position on the left, or −1.
 
@@ -115,7 +115,7 @@ def scan_categories(wide, base, codes, sums, limits, low, high, best, feature):
     return cut
 
 
-@kernel
+@lean_kernel
 def best_split(wide, width, n_bins, monotone, columns, sums, limits, low, high, best):
     """Fill ``best`` with the best split over columns of numbers; returns what the node gains as a leaf.
 

@@ -36,7 +36,6 @@ class Node:
     split: Array | None = None
     left_codes: Array | None = None
     children: tuple[int, int] | None = None
-    found: list[tuple[Array, float]] | None = None  # best splits of the halves of the columns
     rank: float = 0.0  # the least is split first
     pair: list[Node] | None = None  # its children, from when they are known, though they may never join the tree
 

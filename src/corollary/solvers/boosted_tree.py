@@ -103,7 +103,7 @@ class Grower:
                 frontier.push(node)
                 frontier.split_apart(lambda node, t: self._split_alone(node, t, columns), self.n_segments)
                 break
-            node.pair = self._split(node, columns, chooser is None)
+            node.pair = self._split(node, columns)
             frontier.accept(node, [self._consider(child, columns, chooser) for child in node.pair])
             if (
                 self._kept() > self.most_kept and frontier.queue
@@ -116,7 +116,6 @@ class Grower:
     def _forget(self, node: Node) -> None:
         """Give back a node's scratch; rows of a leaf that was split in vain go back to their order."""
         self._release(node)
-        node.found = None
         if node.pair is not None and node.children is None:
             for child in node.pair:
                 self._forget(child)
@@ -127,7 +126,7 @@ class Grower:
     def _pack(self, gradient: Array, hessian: Array, seed: int) -> None:
         n = len(gradient)
         bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
-        most = together(lambda s: compiled.extremes(*_both(gradient, hessian, bounds, s)), self.n_segments)
+        most = together(lambda s: _extremes(*_both(gradient, hessian, bounds, s)), self.n_segments)
         g, h = self.largest = max(m[0] for m in most), max(m[1] for m in most)
         scales = (self.levels[0] / g if g > 0 else 1.0, self.levels[1] / h if h > 0 else 1.0)
         self.units = (1.0 / scales[0], 1.0 / scales[1])
@@ -180,8 +179,8 @@ class Grower:
     def _collect(self) -> Array:
         """Sum the threads' histograms and clear them for the next."""
         total = self._empty()
-        compiled.collect(self.partial[0], self.partial[-1], self.n_segments > 1, total)
-        for part in self.partial[1:-1]:
+        total[:] = 0
+        for part in self.partial:
             total += part
             part[:] = 0
         return total
@@ -214,7 +213,7 @@ class Grower:
         columns = columns if chooser is None else chooser(columns)
         left_codes = np.zeros(self.width, dtype=np.int64)
         numbers = columns[~self.binner.categorical[columns]] if self.has_categories else columns
-        (best, own), (other, _) = node.found or [self._scan(node, half) for half in _halves(numbers)]
+        (best, own), (other, _) = (self._scan(node, half) for half in _halves(numbers))
         if other[FEATURE] >= 0 and other[GAIN] > best[GAIN] * TIE:
             best = other
         if len(numbers) < len(columns):
@@ -293,7 +292,7 @@ class Grower:
         large.histogram, node.histogram = node.histogram, None
         return [self._consider(child, columns, None) for child in pair]
 
-    def _split(self, node: Node, columns: Array, plain: bool) -> list[Node]:
+    def _split(self, node: Node, columns: Array) -> list[Node]:
         """Split a node, every thread its rows of it."""
         f, goes_left, left_is_small = self._sides(node)
 
@@ -312,31 +311,10 @@ class Grower:
             small.histogram = self._collect()
             large.histogram = self._count(large, columns)
             return pair
-        if plain and not self.has_categories and node.groups is None and self.n_segments <= 2:
-            self._finish(node, small, large, columns)
-            return pair
         small.histogram = self._collect()
         np.subtract(node.histogram, small.histogram, out=node.histogram)
         large.histogram, node.histogram = node.histogram, None
         return pair
-
-    def _finish(self, node: Node, small: Node, large: Node, columns: Array) -> None:
-        """Both children's histograms and best splits in one go, each half of the columns by a thread."""
-        small.histogram = self._empty()
-        large.histogram, node.histogram = node.histogram, None
-        halves = _halves(columns)
-        middle = self.width * int(columns[len(halves[0])])
-        bounds = (0, middle, small.histogram.shape[1])
-
-        def half(s: int) -> list[tuple[Array, float]]:
-            compiled.collect_pair(
-                self.partial[0], self.partial[-1], self.n_segments > 1, small.histogram, large.histogram,
-                bounds[s], bounds[s + 1],
-            )  # fmt: skip
-            return [self._scan(child, halves[s]) for child in (small, large)]
-
-        found = together(half, 2)
-        small.found, large.found = ([found[s][child] for s in range(2)] for child in range(2))
 
     def _children(self, node: Node, middles: list[int]) -> list[Node]:
         rules, best = self.rules, node.split
@@ -364,3 +342,8 @@ def _halves(columns: Array) -> tuple[Array, Array]:
 
 def _both(gradient: Array, hessian: Array, bounds: list[int], s: int) -> tuple[Array, Array]:
     return gradient[bounds[s] : bounds[s + 1]], hessian[bounds[s] : bounds[s + 1]]
+
+
+def _extremes(gradient: Array, hessian: Array) -> tuple[float, float]:
+    """Largest |gradient| and largest hessian."""
+    return max(float(gradient.max()), -float(gradient.min())), float(hessian.max())
