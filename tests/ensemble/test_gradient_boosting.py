@@ -463,3 +463,14 @@ def test_threads_that_split_different_leaves_grow_the_same_trees(changes):
     np.testing.assert_array_equal(one.trees_.threshold, two.trees_.threshold)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     np.testing.assert_array_equal(one.predict(X), three.predict(X))
+
+
+@pytest.mark.parametrize("rare", [3, 12])
+def test_rare_classes_do_not_let_the_loss_rise(rare):
+    """Where nearly all rows of a leaf are certain, Newton's step is absurd; see ``Booster._steps``."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 4))
+    y = (X[:, 0] > 0).astype(int)
+    y[rng.choice(3000, rare, replace=False)] = 2
+    model = GradientBoostingClassifier(n_estimators=80, learning_rate=0.3).fit(X, y)
+    assert model.evidence_.holds, str(model.evidence_)

@@ -139,7 +139,7 @@ def gather_columns(data, indices, indptr, columns, curve, free, places, values, 
 
 @fast_kernel
 def _gathered_dot(values, rows, start, stop, slope):
-    """Σ values[p] · slope[rows[p]]. Four sums do not wait for each other; an unsigned index needs no test of its sign."""
+    """Σ values[p] · slope[rows[p]]. Four sums do not wait for each other; unsigned indices need no test of a sign."""
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = start + (stop - start) // 4 * 4
     for p in range(start, whole, 4):

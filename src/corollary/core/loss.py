@@ -33,6 +33,8 @@ class Loss(ABC):
     unattained: ClassVar[bool] = (
         False  # nears its least value as f goes to ±∞: separable classes have no finite optimum
     )
+    # |ℓ‴| ≤ ℓ″ in each raw prediction: a step s changes the loss by at most g s + h (exp|s| − |s| − 1)
+    self_concordant: ClassVar[bool] = False
     # straight pieces rounded off by ½(f − y)²: the second derivative vanishes far from y, and solvers use ℓ′/(f − y)
     flat: ClassVar[bool] = False
 
@@ -193,6 +195,7 @@ class Logistic(Loss):
     """log(1 + exp(−y f)), y = ±1."""
 
     name, code, task, lipschitz, unattained = "logistic", codes.LOGISTIC, "classification", 0.25, True
+    self_concordant = True
 
     @property
     def link(self) -> Link:
@@ -216,7 +219,7 @@ class Logistic(Loss):
 class SoftmaxLoss(Loss):
     """log Σ_k exp(f_k) − f_y, for class numbers y and one raw prediction per class."""
 
-    name, task, multiclass, unattained = "softmax", "classification", True, True
+    name, task, multiclass, unattained, self_concordant = "softmax", "classification", True, True, True
 
     @property
     def link(self) -> Link:
@@ -283,7 +286,7 @@ class SquaredHinge(Loss):
 class Exponential(Loss):
     """exp(−y f), y = ±1."""
 
-    name, code, task, unattained = "exponential", codes.EXPONENTIAL, "classification", True
+    name, code, task, unattained, self_concordant = "exponential", codes.EXPONENTIAL, "classification", True, True
 
     @property
     def link(self) -> Link:
@@ -306,7 +309,7 @@ class Exponential(Loss):
 class Poisson(Loss):
     """exp(f) − y f, for counts y ≥ 0 with mean exp(f)."""
 
-    name, code, task = "poisson", codes.POISSON, "regression"
+    name, code, task, self_concordant = "poisson", codes.POISSON, "regression", True
 
     @property
     def link(self) -> Link:

@@ -211,7 +211,6 @@ class Booster:
 
     def _leaf_values(self, grower: Grower, grown: Grown, k: int, raw: Array, gradient: Array, hessian: Array) -> Array:
         rules, leaves = self.plan.rules, grown.leaves
-        rate = self.plan.learning_rate
         if not self.objective.newton:
             values = np.empty(len(leaves))
 
@@ -222,7 +221,7 @@ class Booster:
                     values[j] = min(max(v, leaf.low), leaf.high)
 
             each_block(solve, len(leaves), 1)
-            return rate * values
+            return self.plan.learning_rate * values
         starts, stops = self._segments(leaves)
         bits = _FIXED_BITS - max(1, int(np.ceil(np.log2(len(gradient[k]) + 1))))
         scales = [float(np.ldexp(1.0, bits - int(np.frexp(m)[1]))) if m > 0 else 1.0 for m in grower.largest]
@@ -235,7 +234,19 @@ class Booster:
         )
         g, h = sums.sum(axis=0) / np.array(scales)[:, None]
         found = (leaf_value(g[j], h[j], rules.l1, rules.l2, leaf.low, leaf.high) for j, leaf in enumerate(leaves))
-        return _rounded(rate * np.fromiter(found, float, len(leaves)))
+        return _rounded(self._steps(np.fromiter(found, float, len(leaves))))
+
+    def _steps(self, newton: Array) -> Array:
+        """Newton's steps times the learning rate, no longer than what surely lowers the loss.
+
+        Where |ℓ‴| ≤ ℓ″, a step s lowers the loss of a leaf by at least |g| s − h (eˢ − s − 1), which is greatest at
+        s = log(1 + |g| / h). Usual steps are far shorter; in a leaf of rows that are nearly certain, one of them wrong,
+        h is so small that Newton's would be absurd.
+        """
+        steps: Array = self.plan.learning_rate * newton
+        if not self.objective.loss.self_concordant:
+            return steps
+        return np.copysign(np.minimum(np.abs(steps), np.log1p(np.abs(newton))), newton)
 
     def _segments(self, leaves: list[Node]) -> tuple[Array, Array]:
         return np.array([leaf.starts for leaf in leaves]).T.copy(), np.array([leaf.stops for leaf in leaves]).T.copy()
@@ -259,7 +270,7 @@ class Booster:
         )
 
     def _as_trees(self, grown: Grown, values: Array) -> Trees:
-        nodes, rules, rate = grown.nodes, self.plan.rules, self.plan.learning_rate
+        nodes, rules = grown.nodes, self.plan.rules
         n = len(nodes)
         feature, left = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
         threshold, category = np.full(n, np.nan), np.full(n, -1, dtype=np.int32)
@@ -279,9 +290,8 @@ class Booster:
                 bitsets.append(_bits(node.left_codes[: int(self.binner.n_bins[f])]))
             else:
                 threshold[i] = self.binner.thresholds[f, int(split[2])]
-        value = np.array(
-            [rate * leaf_value(node.g, node.h, rules.l1, rules.l2, node.low, node.high) for node in nodes]
-        )[:, None]
+        newton = [leaf_value(node.g, node.h, rules.l1, rules.l2, node.low, node.high) for node in nodes]
+        value = self._steps(np.array(newton))[:, None]
         value[[leaf.number for leaf in grown.leaves], 0] = values
         words = max((len(row) for row in bitsets), default=1)
         packed = np.zeros((len(bitsets), words), dtype=np.uint32)
