@@ -427,10 +427,12 @@ def test_a_loss_that_rises_is_not_called_proved():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 3))
     y = rng.poisson(np.exp(3 * X[:, 0])).astype(float)
-    model = GradientBoostingRegressor(loss="poisson", learning_rate=8.0, n_estimators=4, min_samples_leaf=1)
+    model = GradientBoostingRegressor(learning_rate=8.0, n_estimators=4, min_samples_leaf=1)
     with pytest.warns(ConvergenceWarning, match="lower learning_rate"):
         model.fit(X, y)
     assert not model.evidence_.holds
+    # a loss whose steps have a safe length cannot be driven up that way
+    assert model.set_params(loss="poisson").fit(X, y).evidence_.holds
 
 
 def test_trees_that_were_forged_are_refused(tmp_path):
