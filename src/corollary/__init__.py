@@ -12,7 +12,10 @@ from corollary.registry import ESTIMATORS, FUNCTIONS
 
 __version__ = "0.1.0"
 
-_MODULES = ("callbacks", "core", "evaluate", "io", "linear", "registry", "report", "solvers")
+_MODULES = (
+    *("callbacks", "cluster", "core", "decomposition", "ensemble", "evaluate", "io", "linear", "mixture", "neighbors"),
+    *("registry", "report", "solvers", "tree"),
+)
 
 __all__ = sorted([*ESTIMATORS, *FUNCTIONS, "__version__"])
 

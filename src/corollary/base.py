@@ -76,6 +76,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         )
         return X, y, check_weights(sample_weight, X)
 
+    def _validate_rows(
+        self, X: Any, sample_weight: Any = None, *, sparse: bool = True, **options: Any
+    ) -> tuple[Any, Array]:
+        """X and float64 weights, checked, for models that learn from rows without a target."""
+        X = validate_data(
+            self, X, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
+        )
+        return X, check_weights(sample_weight, X)
+
     def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
         check_is_fitted(self)
         return validate_data(
@@ -118,7 +127,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds or evidence.status in (Status.BUDGET, Status.INTERRUPTED):
-            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=_caller_level())
+            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -137,7 +146,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return model
 
 
-def _caller_level() -> int:
+def caller_level() -> int:
     """The ``stacklevel`` at which a warning of ours names the line that called ``fit``, through any pipeline."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("corollary", "sklearn"):

@@ -17,9 +17,10 @@ from typing import Any
 class Entry:
     """One estimator of the library.
 
-    ``task`` is ``"regression"``, ``"classification"``, ``"clustering"``, ``"transform"`` or ``"density"``; an
-    estimator that does two has two tasks. ``compare`` maps a task to the preset from which ``corollary compare``
-    tries it (``"fast"`` models are also in ``"full"``); ``arguments`` are what compare constructs it with.
+    ``task`` is ``"regression"``, ``"classification"``, ``"clustering"``, ``"transform"``, ``"density"`` or
+    ``"neighbors"``; an estimator that does two has two tasks. ``compare`` maps a task to the preset from which
+    ``corollary compare`` tries it (``"fast"`` models are also in ``"full"``); ``arguments`` are what compare constructs
+    it with.
     """
 
     name: str
@@ -66,7 +67,7 @@ class Entry:
 
 
 def _table() -> Iterator[Entry]:
-    reg, cla = ("regression",), ("classification",)
+    reg, cla, clu = ("regression",), ("classification",), ("clustering",)
     yield Entry("LinearRegression", "linear.linear_regression", "L1", reg, "fast")
     yield Entry("Ridge", "linear.ridge", "L2", reg)
     yield Entry("RidgeCV", "linear.ridge", "L2", reg, "fast")
@@ -98,6 +99,17 @@ def _table() -> Iterator[Entry]:
     yield Entry("StackingRegressor", "ensemble.stacking", "T6", reg)
     yield Entry("HaarFeatures", "ensemble.cascade.haar", "T7", ("transform",))
     yield Entry("CascadeClassifier", "ensemble.cascade.cascade", "T7", cla)
+    yield Entry("NearestNeighbors", "neighbors.nearest_neighbors", "N1", ("neighbors",))
+    yield Entry("KNeighborsClassifier", "neighbors.k_neighbors", "N1", cla, "full")
+    yield Entry("KNeighborsRegressor", "neighbors.k_neighbors", "N1", reg, "full")
+    yield Entry("KMeans", "cluster.kmeans", "C1", (*clu, "transform"))
+    yield Entry("MiniBatchKMeans", "cluster.mini_batch_kmeans", "C1", (*clu, "transform"))
+    yield Entry("SoftKMeans", "cluster.soft_kmeans", "C2", clu)
+    yield Entry("KMedoids", "cluster.kmedoids", "C3", (*clu, "transform"))
+    yield Entry("AgglomerativeClustering", "cluster.agglomerative", "C5", clu)
+    yield Entry("SpectralClustering", "cluster.spectral", "C6", clu)
+    yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
+    yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
@@ -120,6 +132,10 @@ FUNCTIONS: dict[str, str] = {
     "Detector": "ensemble.cascade.detector",
     "non_maximum_suppression": "ensemble.cascade.detector",
     "integral_image": "ensemble.cascade.integral",
+    "KDTree": "neighbors.kd_tree",
+    "kneighbors_graph": "neighbors.graph",
+    "radius_neighbors_graph": "neighbors.graph",
+    "choose_k": "cluster.choose_k",
     "all_estimators": "registry",
     "save": "io",
     "load": "io",

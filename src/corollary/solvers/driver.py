@@ -19,8 +19,8 @@ from corollary.core.parallel import one_blas_thread
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 
-# called after each iteration with the history record and a way to read the current coefficients; True stops the fit
-Observer = Callable[[dict[str, float], Callable[[], "State"]], bool]
+# called after each iteration with its record and a way to read the answer so far; True stops the fit
+Observer = Callable[[dict[str, float], Callable[[], Any]], bool]
 
 
 PATIENCE = 15  # iterations without any progress after which there will be none

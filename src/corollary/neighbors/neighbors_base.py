@@ -1,0 +1,151 @@
+"""What the neighbour models share: the rows they keep, and how neighbours are asked for."""
+
+from __future__ import annotations
+
+import functools
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+from sklearn.utils.validation import check_is_fitted
+
+from corollary.base import Estimator
+from corollary.core.evidence import Evidence, Status
+from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
+from corollary.core.parallel import threads
+from corollary.core.types import Array
+
+SEARCH_LIMITS: dict[str, Limit] = {
+    "n_neighbors": Integer(1),
+    "algorithm": Choice("auto", "kd_tree", "brute"),
+    "leaf_size": Integer(1),
+    "metric": Instance("the name of a metric or a function of two rows", str, methods=("__call__",)),
+    "p": Real(0, above=True),
+    "metric_params": Choice(None) | Instance("a dict", dict),
+    "n_jobs": N_JOBS,
+}
+
+
+class NeighborsModel(Estimator):
+    """Training rows, and a search among them that is rebuilt when a model is loaded."""
+
+    n_neighbors: int
+    algorithm: str
+    leaf_size: int
+    metric: Any
+    p: float
+    metric_params: dict[str, Any] | None
+    n_jobs: int | None
+
+    n_samples_fit_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.sparse = not self._precomputed
+        return tags
+
+    def __getstate__(self) -> Any:
+        state = dict(super().__getstate__())
+        state.pop("_search", None)  # it follows from the rows
+        return state
+
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    @functools.cached_property
+    def _search(self) -> Any:
+        from corollary.solvers.neighbors_choose import make_search
+
+        if self._fit_X.ndim != 2 or self._fit_X.shape != (self.n_samples_fit_, self.n_features_in_):
+            raise ValueError(
+                f"{type(self).__name__} was fitted to {self.n_samples_fit_} rows of {self.n_features_in_} columns, but "
+                f"the rows it holds have the shape {self._fit_X.shape}."
+            )
+        return make_search(
+            self._fit_X, self.metric, self.p, self.metric_params, self.algorithm, self.leaf_size, self.n_neighbors
+        )
+
+    def _keep_rows(self, X: Any, y: Any = None) -> None:
+        """Keep the checked rows X, build the search and prove it on a few of them."""
+        from corollary.solvers.neighbors_check import excess_certificate
+
+        began = time.perf_counter()
+        self._observer(X, y, 0, lambda state: {})
+        if self._precomputed:
+            _check_table(X)
+        self._fit_X = X.tocsr() if scipy.sparse.issparse(X) else X
+        self.n_samples_fit_ = int(X.shape[0])
+        self.effective_metric_ = self.metric
+        self.effective_metric_params_ = dict(self.metric_params or {})
+        self.__dict__.pop("_search", None)
+        certificate = excess_certificate(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
+        evidence = Evidence(
+            status=Status.EXACT,
+            certificate=certificate,
+            solver=self._search.name,
+            seconds=time.perf_counter() - began,
+            facts={"rows": float(self.n_samples_fit_)},
+        )
+        self._keep_evidence(evidence)
+
+    def _queries(self, X: Any) -> Any:
+        X = self._validate_predict(X, sparse=not self._precomputed)
+        if self._precomputed and (X < 0).any():
+            raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
+        return X.tocsr() if scipy.sparse.issparse(X) else X
+
+    def kneighbors(
+        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
+    ) -> Any:  # fmt: skip
+        """Distances and row numbers (m, n_neighbors) of the nearest training rows, the nearest first.
+
+        Of rows at the same distance the first comes first. Without X, each training row gets its neighbours among the
+        others. With ``return_distance=False`` only the row numbers are returned.
+        """
+        check_is_fitted(self)
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        if not Integer(1).accepts(k):
+            raise ValueError(f"Expected n_neighbors > 0 and a whole number, but it is {k!r}.")
+        distances, rows = self._nearest(None if X is None else self._queries(X), int(k))
+        return (distances, rows) if return_distance else rows
+
+    def _nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        """The k nearest of checked queries; of the training rows, themselves left out, if None."""
+        most = self.n_samples_fit_ - (Q is None)
+        if k > most:
+            raise ValueError(
+                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}"
+                f"{' and a row is not its own neighbour' if Q is None else ''}."
+            )
+        with threads(self.n_jobs):
+            if Q is not None:
+                found: tuple[Array, Array] = self._search.nearest(Q, k)
+                return found
+            distances, rows = self._search.nearest(self._fit_X, k + 1)
+        own = rows == np.arange(len(rows))[:, None]
+        own[~own.any(axis=1), -1] = True  # so many equal rows come before it that it is not among them
+        keep = ~own
+        return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
+
+    def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
+        """The neighbours as a CSR matrix (queries, training rows), of ones or (``mode="distance"``) distances."""
+        _check_mode(mode)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        values = np.ones(rows.size) if mode == "connectivity" else distances.ravel()
+        starts = np.arange(0, rows.size + 1, rows.shape[1])
+        return scipy.sparse.csr_matrix((values, rows.ravel(), starts), shape=(len(rows), self.n_samples_fit_))
+
+
+def _check_mode(mode: Any) -> None:
+    if mode not in ("connectivity", "distance"):
+        raise ValueError(f"mode must be 'connectivity' or 'distance', but it is {mode!r}.")
+
+
+def _check_table(X: Array) -> None:
+    if X.shape[0] != X.shape[1]:
+        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
+    if (X < 0).any():
+        raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")

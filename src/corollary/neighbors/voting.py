@@ -1,0 +1,116 @@
+"""Neighbours that vote, and rows that count more than once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from corollary.core.limits import Choice, Instance, Limit, Real
+from corollary.core.types import Array
+from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel
+from corollary.neighbors.weights import NAMES, vote_weights
+
+_QUERIES = 1 << 14  # predicted at a time
+VOTE_LIMITS: dict[str, Limit] = SEARCH_LIMITS | {
+    "weights": Choice(*NAMES) | Instance("a function of distances", methods=("__call__",)),
+    "offset": Real(0),
+    "power": Real(0, above=True),
+    "bandwidth": Choice(None) | Real(0, above=True),
+}
+
+
+class VotingNeighbors(NeighborsModel):
+    """Neighbours that vote. A row of weight w stands for w equal rows, which fill up k places one by one."""
+
+    weights: Any
+    offset: float
+    power: float
+    bandwidth: float | None
+
+    multiplicity_: Array
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        weights: Any = "uniform",
+        algorithm: str = "auto",
+        leaf_size: int = 30,
+        p: float = 2,
+        metric: Any = "minkowski",
+        metric_params: dict[str, Any] | None = None,
+        offset: float = 1.0,
+        power: float = 1.0,
+        bandwidth: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.weights = weights
+        self.algorithm = algorithm
+        self.leaf_size = leaf_size
+        self.p = p
+        self.metric = metric
+        self.metric_params = metric_params
+        self.offset = offset
+        self.power = power
+        self.bandwidth = bandwidth
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    rows_: Array
+    _y: Array
+
+    def _keep_votes(self, X: Any, y: Array, weights: Array) -> None:
+        """Keep the rows of positive weight with their targets y (class numbers or numbers)."""
+        if weights.sum() < self.n_neighbors and not (weights == 1).all():
+            raise ValueError(
+                f"The weights of all rows add up to {weights.sum():.4g}, but n_neighbors = {self.n_neighbors}. A row "
+                "of weight w counts as w neighbours: multiply sample_weight by a constant, or ask for fewer."
+            )
+        self.rows_ = np.flatnonzero(weights)
+        if len(self.rows_) < len(weights):
+            if self._precomputed:
+                raise ValueError("sample_weight has zeros; with metric='precomputed' leave out those rows and columns.")
+            X, y, weights = X[self.rows_], y[self.rows_], weights[self.rows_]
+        self._y, self.multiplicity_ = y, weights
+        self._keep_rows(X, y)
+
+    def _neighbours(self, X: Any) -> Iterator[tuple[slice, Array, Array]]:
+        """Blocks of queries, with the rows (m, k or more) that vote and the weights of their votes."""
+        options = (self.offset, self.power, self.bandwidth)
+        for a in range(0, X.shape[0], _QUERIES):
+            block = slice(a, min(a + _QUERIES, X.shape[0]))
+            distances, rows, copies = self._with_copies(X[block])
+            yield block, rows, vote_weights(self.weights, distances, copies, *options)
+
+    def _with_copies(self, Q: Any) -> tuple[Array, Array, Array]:
+        """Neighbours until k places are filled, and how many places each of them takes."""
+        k, weights = self.n_neighbors, self.multiplicity_
+        if (weights == 1).all():
+            distances, rows = self._nearest(Q, k)
+            return distances, rows, np.ones(distances.shape)
+        distances, rows = self._nearest(Q, min(k, self.n_samples_fit_))
+        filled = weights[rows].sum(axis=1)
+        count = rows.shape[1]
+        while count < self.n_samples_fit_ and filled.min() < k:
+            short = np.flatnonzero(filled < k)
+            count = min(2 * count, self.n_samples_fit_)
+            more, more_rows = self._nearest(Q[short], count)
+            distances, rows = _widened(distances, count, np.inf), _widened(rows, count, 0)
+            distances[short], rows[short] = more, more_rows
+            filled[short] = weights[more_rows].sum(axis=1)
+        places = np.where(np.isfinite(distances), weights[rows], 0.0)
+        before = np.cumsum(places, axis=1) - places
+        return distances, rows, np.clip(k - before, 0.0, places)
+
+
+def _widened(values: Array, count: int, filler: float) -> Array:
+    out = np.full((len(values), count), filler, dtype=values.dtype)
+    out[:, : values.shape[1]] = values
+    return out
