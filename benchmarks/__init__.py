@@ -13,6 +13,7 @@ from benchmarks.workload import Check, Workload
 FAMILIES: dict[str, str] = {
     "linear": "benchmarks.linear",
     "trees": "benchmarks.trees",
+    "clusters": "benchmarks.clusters",
     "accuracy": "benchmarks.accuracy",
     "startup": "benchmarks.startup",
 }

@@ -1,0 +1,125 @@
+"""What models with centres share: labels, distances, quantisation and pictures."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_array, check_is_fitted
+
+from corollary.base import Estimator, caller_level, check_weights
+from corollary.core.types import Array
+from corollary.solvers.kmeans_nearest import nearest, squared_distances
+from corollary.solvers.kmeans_seeding import plus_plus, random_rows
+
+
+class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
+    """A model that is its ``cluster_centers_``."""
+
+    n_clusters: int
+    init: Any
+    cluster_centers_: Array
+    labels_: Array
+    _takes_sparse: ClassVar[bool] = True
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._takes_sparse
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.cluster_centers_)
+
+    @property
+    def _angular(self) -> bool:
+        return getattr(self, "metric", "euclidean") == "cosine"
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and the label of each row."""
+        return self.fit(X, sample_weight=sample_weight).labels_
+
+    def fit_transform(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
+        """Fit, and the distance of each row to each centre."""
+        return self.fit(X, sample_weight=sample_weight).transform(X)
+
+    def predict(self, X: Any) -> Array:
+        """The number of the nearest centre of each row of X; the first of those at equal distance."""
+        X = self._validate_predict(X)
+        return nearest(X, self.cluster_centers_, self._angular)[0]
+
+    def transform(self, X: Any) -> Array:
+        """The distance of each row to each centre (n × k): Euclidean, or 1 − cosine."""
+        X = self._validate_predict(X, sparse=self._takes_sparse)
+        distances = squared_distances(X, self.cluster_centers_, self._angular)
+        if not self._angular:
+            np.sqrt(distances, out=distances)
+        return distances.astype(X.dtype, copy=False)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """Minus the cost of X with these centres: larger is better."""
+        X = self._validate_predict(X)
+        weights = check_weights(sample_weight, X)
+        return -float(weights @ nearest(X, self.cluster_centers_, self._angular)[1])
+
+    def quantize(self, X: Any) -> Array:
+        """Each row replaced by its nearest centre: k different rows are left of X."""
+        return self.inverse_transform(self.predict(X))
+
+    def inverse_transform(self, X: Any) -> Array:
+        """Centres for labels (a vector), or for what :meth:`transform` gave (n × k distances: the nearest centre)."""
+        check_is_fitted(self)
+        k = len(self.cluster_centers_)
+        codes = check_array(X, ensure_2d=False, dtype=None, input_name="X")
+        if codes.ndim == 2:
+            if codes.shape[1] != k:
+                raise ValueError(f"X must have {k} columns, one distance per centre, but it has {codes.shape[1]}.")
+            codes = codes.argmin(axis=1)
+        elif codes.dtype.kind not in "iu" or codes.min() < 0 or codes.max() >= k:
+            raise ValueError(f"labels must be whole numbers from 0 to {k - 1}, but they are {codes[:5]!r}…")
+        return np.asarray(self.cluster_centers_[codes])
+
+    def plot(self, X: Any, ax: Any = None) -> Any:
+        """Draw the rows of X by cluster with the centres (projected on two principal axes beyond two columns)."""
+        from corollary.cluster.cluster_plots import scatter
+
+        labels = self.predict(X)
+        return scatter(self._validate_predict(X, sparse=False), labels, self.cluster_centers_, ax=ax)
+
+    def _check_count(self, weights: Array) -> None:
+        present = int((weights > 0).sum())
+        if present < self.n_clusters:
+            raise ValueError(
+                f"n_samples={present} should be >= n_clusters={self.n_clusters}: each cluster needs a row of positive "
+                "weight. Ask for fewer clusters."
+            )
+
+    def _start(self, X: Any, weights: Array, rng: np.random.RandomState) -> Array:
+        """Starting centres by the rule ``init``."""
+        k = self.n_clusters
+        if isinstance(self.init, str):
+            return (plus_plus if self.init == "k-means++" else random_rows)(X, weights, k, rng)
+        given = self.init(X, k, random_state=rng) if callable(self.init) else self.init
+        centres: Array = check_array(given, dtype=X.dtype, order="C", copy=True, input_name="init")
+        if centres.shape != (k, X.shape[1]):
+            raise ValueError(
+                f"init must be {k} centres of {X.shape[1]} features, shape {(k, X.shape[1])}, but its shape is "
+                f"{centres.shape}."
+            )
+        return centres
+
+    def _warn_empty(self, empty: int) -> tuple[str, ...]:
+        """Too few distinct rows are worth a warning: the model has fewer clusters than were asked for."""
+        if not empty:
+            return ()
+        k = self.n_clusters
+        note = (
+            f"Number of distinct clusters ({k - empty}) found smaller than n_clusters ({k}): X has no more rows that "
+            "differ."
+        )
+        warnings.warn(f"{type(self).__name__}: {note}", ConvergenceWarning, stacklevel=caller_level())
+        return (note,)

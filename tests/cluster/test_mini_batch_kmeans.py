@@ -1,0 +1,82 @@
+"""MiniBatchKMeans: running means, near the cost of k-means."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import make_blobs
+
+from corollary.cluster import KMeans, MiniBatchKMeans
+
+
+@pytest.fixture
+def blobs():
+    return make_blobs(6_000, 4, centers=7, cluster_std=1.5, random_state=0)[0]
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_near_the_cost_of_k_means(blobs, make):
+    model = MiniBatchKMeans(7, batch_size=256, random_state=0).fit(make(blobs))
+    assert model.inertia_ < 1.05 * KMeans(7, n_init=5, random_state=0).fit(blobs).inertia_
+    np.testing.assert_array_equal(model.labels_, model.predict(make(blobs)))
+    assert model.evidence_.holds
+    assert model.n_steps_ == len(model.evidence_.history["objective"])
+
+
+def test_centres_are_running_means(blobs):
+    model = MiniBatchKMeans(3, init=blobs[:3])
+    sums, counts = np.zeros((3, 4)), np.zeros(3)
+    centres = blobs[:3].copy()
+    weights = np.random.default_rng(0).uniform(0, 2, 6_000)
+    for start in range(0, 6_000, 1_000):
+        part = slice(start, start + 1_000)
+        labels = ((blobs[part, None] - centres) ** 2).sum(axis=2).argmin(axis=1)
+        for j in range(3):
+            sums[j] += weights[part][labels == j] @ blobs[part][labels == j]
+            counts[j] += weights[part][labels == j].sum()
+        centres = sums / counts[:, None]
+        model.partial_fit(blobs[part], sample_weight=weights[part])
+        assert model.evidence_.holds
+    np.testing.assert_allclose(model.cluster_centers_, centres)
+    np.testing.assert_allclose(model.counts_, counts)
+    assert model.n_steps_ == 6
+
+
+def test_weights_are_repetitions():
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(80, 3)), rng.integers(0, 4, 80)
+    order = rng.permutation(weights.sum())
+    options = {"n_clusters": 5, "batch_size": 128, "random_state": 0, "reassignment_ratio": 0}
+    one = MiniBatchKMeans(**options).fit(X, sample_weight=weights)
+    other = MiniBatchKMeans(**options, max_iter=one.n_iter_).fit(np.repeat(X, weights, axis=0)[order])
+    np.testing.assert_allclose(one.cluster_centers_, other.cluster_centers_)
+
+
+def test_options(blobs):
+    without = MiniBatchKMeans(4, compute_labels=False, random_state=0).fit(blobs)
+    assert not hasattr(without, "labels_")
+    assert not hasattr(without, "inertia_")
+    short = MiniBatchKMeans(4, max_iter=1, batch_size=1_000, max_no_improvement=None, random_state=0).fit(blobs)
+    assert (short.n_iter_, short.n_steps_) == (1, 6)
+    early = MiniBatchKMeans(4, batch_size=100, tol=0.5, random_state=0).fit(blobs)
+    assert early.n_steps_ < 20
+    compared = MiniBatchKMeans(7, init="random", n_init=8, init_size=500, random_state=0).fit(blobs)
+    assert compared.inertia_ > 0
+
+
+def test_poor_centres_get_a_new_place(blobs):
+    start = blobs[:7].copy()
+    start[5:] = 1e5
+    model = MiniBatchKMeans(7, init=start, batch_size=256, random_state=0, max_no_improvement=None, max_iter=20)
+    model.fit(blobs)
+    assert len(np.unique(model.labels_)) == 7
+
+
+def test_bad_batches(blobs):
+    model = MiniBatchKMeans(5)
+    with pytest.raises(ValueError, match="n_samples=4 should be >= n_clusters=5"):
+        model.partial_fit(blobs[:4])
+    model.partial_fit(blobs[:50])
+    with pytest.raises(ValueError, match="features"):
+        model.partial_fit(blobs[:50, :2])

@@ -1,0 +1,106 @@
+"""SoftKMeans: a free energy that falls, and k-means at infinite stiffness."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.exceptions import ConvergenceWarning
+
+from corollary.cluster import KMeans, SoftKMeans
+from corollary.core.evidence import Status
+from corollary.solvers.soft_kmeans import responsibilities, summarize
+
+
+@pytest.fixture
+def blobs():
+    return make_blobs(400, 3, centers=5, cluster_std=2.0, random_state=1)[0]
+
+
+def naive_shares(X, centres, stiffness):
+    scores = np.exp(-stiffness * ((X[:, None] - centres) ** 2).sum(axis=2))
+    return scores / scores.sum(axis=1)[:, None], -np.log(scores.sum(axis=1)) / stiffness
+
+
+def test_shares_and_energy(blobs):
+    shares, energies = responsibilities(blobs, blobs[:5], 0.05)
+    wanted, wanted_energies = naive_shares(blobs, blobs[:5], 0.05)
+    np.testing.assert_allclose(shares, wanted, rtol=1e-9)
+    np.testing.assert_allclose(energies, wanted_energies, atol=1e-9)
+
+
+def test_a_fixed_point_of_falling_energy(blobs):
+    weights = np.random.default_rng(0).integers(0, 3, 400).astype(float)
+    model = SoftKMeans(5, stiffness=0.1, random_state=0, tol=1e-18).fit(blobs, sample_weight=weights)
+    shares, energies = naive_shares(blobs, model.cluster_centers_, 0.1)
+    shares *= weights[:, None]
+    np.testing.assert_allclose(shares.T @ blobs / shares.sum(axis=0)[:, None], model.cluster_centers_, atol=1e-6)
+    np.testing.assert_allclose(model.free_energy_, weights @ energies)
+    energy = model.evidence_.history["objective"]
+    assert all(b <= a + 1e-12 * abs(a) for a, b in itertools.pairwise(energy))
+    assert model.evidence_.holds
+    np.testing.assert_allclose(model.score(blobs, sample_weight=weights), -model.free_energy_)
+
+
+def test_infinite_stiffness_is_k_means(blobs):
+    hard = KMeans(5, init=blobs[:5], tol=0).fit(blobs)
+    soft = SoftKMeans(5, init=blobs[:5], stiffness=1e9, tol=0).fit(blobs)
+    np.testing.assert_allclose(soft.cluster_centers_, hard.cluster_centers_, rtol=1e-9)
+    np.testing.assert_allclose(soft.free_energy_, hard.inertia_, rtol=1e-6)
+    np.testing.assert_array_equal(soft.labels_, hard.labels_)
+    shares = soft.predict_proba(blobs)
+    np.testing.assert_array_equal(np.sort(shares, axis=1)[:, -1], 1.0)
+
+
+def test_soft_clusters_meet_at_the_mean(blobs):
+    largest = np.linalg.eigvalsh(np.cov(blobs, rowvar=False, bias=True)).max()
+    model = SoftKMeans(3, stiffness=0.4 / (2 * largest), random_state=0, tol=1e-20).fit(blobs)
+    np.testing.assert_allclose(model.cluster_centers_, np.tile(blobs.mean(axis=0), (3, 1)), atol=1e-6)
+
+
+def test_energy_lies_between_its_bounds(blobs):
+    model = SoftKMeans(4, stiffness=0.3, random_state=0).fit(blobs)
+    cost = (model.transform(blobs).min(axis=1) ** 2).sum()
+    assert cost - 400 * np.log(4) / 0.3 <= model.free_energy_ <= cost
+
+
+def test_predict_is_the_largest_share(blobs):
+    model = SoftKMeans(5, stiffness=0.1, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(model.predict(blobs), model.predict_proba(blobs).argmax(axis=1))
+    np.testing.assert_array_equal(model.predict(blobs), model.labels_)
+    np.testing.assert_allclose(model.predict_proba(blobs).sum(axis=1), 1.0)
+    mixed = model.inverse_transform(model.predict_proba(blobs))
+    assert mixed.shape == blobs.shape
+    np.testing.assert_array_equal(model.inverse_transform([0, 2]), model.cluster_centers_[[0, 2]])
+    with pytest.raises(ValueError, match="must have 5 columns"):
+        model.inverse_transform(np.ones((2, 3)))
+
+
+def test_blocks_are_the_whole(blobs):
+    weights = np.linspace(0, 2, 400)
+    whole = summarize(blobs, weights, blobs[:6], 0.2)
+    merged = summarize(blobs[:37], weights[:37], blobs[:6], 0.2) + summarize(blobs[37:], weights[37:], blobs[:6], 0.2)
+    np.testing.assert_allclose(merged.finish(blobs[:6]), whole.finish(blobs[:6]), rtol=1e-12)
+    np.testing.assert_allclose(merged.energy, whole.energy)
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])
+def test_scale_and_offset(blobs, scale):
+    plain = SoftKMeans(5, init=blobs[:5], stiffness=0.1).fit(blobs)
+    scaled = SoftKMeans(5, init=blobs[:5] * scale, stiffness=0.1 / scale**2).fit(blobs * scale)
+    np.testing.assert_allclose(scaled.cluster_centers_ / scale, plain.cluster_centers_, rtol=1e-6)
+    far = SoftKMeans(5, init=blobs[:5] + 1e8, stiffness=0.1).fit(blobs + 1e8)
+    np.testing.assert_allclose(far.cluster_centers_ - 1e8, plain.cluster_centers_, atol=1e-5)
+
+
+def test_restarts_threads_and_limits(blobs):
+    one, many = (SoftKMeans(5, stiffness=1.0, n_init=n, init="random", random_state=0).fit(blobs) for n in (1, 6))
+    assert many.free_energy_ <= one.free_energy_
+    again = SoftKMeans(5, stiffness=1.0, n_init=1, init="random", random_state=0, n_jobs=1).fit(blobs)
+    np.testing.assert_array_equal(again.cluster_centers_, one.cluster_centers_)
+    with pytest.raises(ValueError, match="stiffness must be a number > 0"):
+        SoftKMeans(stiffness=0).fit(blobs)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        assert SoftKMeans(5, max_iter=1, stiffness=0.1).fit(blobs).evidence_.status is Status.MAX_ITER
