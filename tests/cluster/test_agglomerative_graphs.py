@@ -1,0 +1,99 @@
+"""Merging along the edges of a graph: against scikit-learn's, and against the graph itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial.distance import pdist, squareform
+from sklearn.cluster import AgglomerativeClustering as Reference
+from sklearn.metrics import adjusted_rand_score
+from sklearn.neighbors import kneighbors_graph
+
+from corollary.cluster import AgglomerativeClustering
+
+LINKAGES = ("ward", "complete", "average", "single", "centroid")
+
+
+def rows(n: int = 150, d: int = 3, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def neighbours(X: Any, k: int = 12) -> Any:
+    graph = kneighbors_graph(X, k)
+    return graph + graph.T
+
+
+@pytest.mark.parametrize("name", LINKAGES[:4])
+def test_the_tree_is_scikit_learns(name: str) -> None:
+    X = rows()
+    graph = neighbours(X)
+    model = AgglomerativeClustering(4, linkage=name, connectivity=graph).fit(X)
+    expected = Reference(4, linkage=name, connectivity=graph, compute_distances=True).fit(X)
+    np.testing.assert_allclose(model.distances_, expected.distances_, rtol=1e-10)
+    assert adjusted_rand_score(model.labels_, expected.labels_) == 1.0
+    assert model.evidence_.holds
+    assert model.n_connected_components_ == 1
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_a_complete_graph_changes_nothing(name: str) -> None:
+    X = rows(60)
+    free = AgglomerativeClustering(4, linkage=name).fit(X)
+    bound = AgglomerativeClustering(4, linkage=name, connectivity=np.ones((60, 60))).fit(X)
+    np.testing.assert_allclose(bound.distances_, free.distances_, rtol=1e-10)
+    np.testing.assert_array_equal(bound.labels_, free.labels_)
+
+
+def test_single_linkage_is_the_spanning_tree_of_the_graph() -> None:
+    X = rows()
+    graph = neighbours(X)
+    D = squareform(pdist(X))
+    tree = minimum_spanning_tree(sparse.csr_array((graph > 0).multiply(D)))
+    model = AgglomerativeClustering(linkage="single", connectivity=graph).fit(X)
+    np.testing.assert_allclose(model.distances_, np.sort(tree.data), rtol=1e-12)
+    table = AgglomerativeClustering(linkage="single", connectivity=graph, metric="precomputed").fit(D)
+    np.testing.assert_allclose(table.distances_, model.distances_, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_pieces_are_reported_and_joined(name: str) -> None:
+    X = np.concatenate([rows(40), rows(30) + 30.0, rows(20) + 90.0])
+    model = AgglomerativeClustering(3, linkage=name, connectivity=kneighbors_graph(X, 12)).fit(X)
+    assert model.n_connected_components_ == 3
+    assert "3 connected components, of 40, 30, 20 rows; 2 shortest bridges" in str(model.evidence_)
+    assert len(model.children_) == 89
+    assert adjusted_rand_score(model.labels_, np.repeat([0, 1, 2], [40, 30, 20])) == 1.0
+    assert model.evidence_.holds
+
+
+def test_stopping_early() -> None:
+    X = rows()
+    graph = neighbours(X)
+    whole = AgglomerativeClustering(20, connectivity=graph).fit(X)
+    early = AgglomerativeClustering(20, connectivity=graph, compute_full_tree=False).fit(X)
+    assert len(whole.children_) == 149
+    np.testing.assert_array_equal(early.children_, whole.children_[:130])
+    np.testing.assert_array_equal(early.labels_, whole.labels_)
+    assert early.evidence_.holds
+    early.plot()
+
+
+@pytest.mark.parametrize("name", LINKAGES)
+def test_weights_along_a_graph(name: str) -> None:
+    X, weights = rows(60), np.random.default_rng(1).integers(0, 3, 60).astype(float)
+    graph = np.ones((60, 60))
+    bound = AgglomerativeClustering(4, linkage=name, connectivity=graph).fit(X, sample_weight=weights)
+    free = AgglomerativeClustering(4, linkage=name).fit(X, sample_weight=weights)
+    np.testing.assert_allclose(bound.distances_, free.distances_, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(bound.labels_, free.labels_)
+
+
+def test_a_function_makes_the_graph() -> None:
+    X = rows()
+    made = AgglomerativeClustering(4, connectivity=neighbours).fit(X)
+    given = AgglomerativeClustering(4, connectivity=neighbours(X)).fit(X)
+    np.testing.assert_array_equal(made.linkage_matrix_, given.linkage_matrix_)

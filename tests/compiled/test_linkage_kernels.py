@@ -1,0 +1,155 @@
+"""Kernels of agglomeration against plain NumPy twins."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist, squareform
+
+from corollary._compiled import linkage_connected, linkage_labels, linkage_tree, linkage_triangle, spanning_tree
+from corollary.solvers.linkage_centres import CentreTree
+
+METRICS = {
+    linkage_triangle.SQUARES: "sqeuclidean",
+    linkage_triangle.ABSOLUTES: "cityblock",
+    linkage_triangle.LARGEST: "chebyshev",
+}
+NOTHING = linkage_triangle.NOTHING
+
+
+def rows(n: int, d: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).normal(size=(n, d))
+
+
+def lower(D: Any) -> Any:
+    """Rows of the lower triangle, one after the other."""
+    return D[np.tril_indices(len(D), -1)].copy()
+
+
+@pytest.mark.parametrize("d", [1, 3, 4, 9])
+@pytest.mark.parametrize("metric", METRICS)
+def test_rows_of_the_triangle(metric: int, d: int) -> None:
+    X = rows(300, d)
+    D = squareform(pdist(X, METRICS[metric]))
+    triangle = np.empty(300 * 299 // 2)
+    best, near = np.full(300, NOTHING), np.full(300, -1)
+    shape = linkage_triangle.PLAIN
+    linkage_triangle.fill_rows(
+        np.ascontiguousarray(X.T), metric, shape, 0, 300, triangle, triangle.view(np.int64), best, near
+    )
+    np.testing.assert_allclose(triangle, lower(D), rtol=1e-12)
+    np.fill_diagonal(D, np.inf)
+    np.testing.assert_array_equal(near, D.argmin(axis=1))
+    np.testing.assert_allclose(best.view(np.float64), D.min(axis=1), rtol=1e-12)
+
+
+@pytest.mark.parametrize("linkage", [linkage_triangle.COMPLETE, linkage_triangle.AVERAGE, linkage_triangle.SINGLE])
+def test_merged_rows(linkage: int) -> None:
+    n = 90
+    D = squareform(pdist(rows(n, 3)))
+    rng = np.random.default_rng(1)
+    pairs = np.sort(rng.permutation(n)[:40].reshape(20, 2), axis=1)
+    partner, share = np.full(n, -1), np.ones(n)
+    partner[pairs[:, 0]], share[pairs[:, 0]] = pairs[:, 1], rng.uniform(0.1, 0.9, 20)
+    one = np.delete(np.arange(n), pairs[:, 1])
+    other, share = partner[one], share[one]
+
+    def join(x: Any, y: Any, s: Any) -> Any:
+        if linkage == linkage_triangle.AVERAGE:
+            return s * x + (1 - s) * y
+        return np.maximum(x, y) if linkage == linkage_triangle.COMPLETE else np.minimum(x, y)
+
+    columns = np.where(other >= 0, join(D[:, one], D[:, other], share), D[:, one])
+    expected = np.where(other[:, None] >= 0, join(columns[one], columns[other], share[:, None]), columns[one])
+    m = len(one)
+    out, best, near = np.empty(m * (m - 1) // 2), np.full(m, NOTHING), np.full(m, -1)
+    linkage_triangle.merge_rows(
+        lower(D), 0, m, one, np.flatnonzero(other >= 0), other, share, linkage, out, 0, out.view(np.int64), best, near
+    )
+    np.testing.assert_allclose(out, lower(expected), rtol=1e-12)
+    np.fill_diagonal(expected, np.inf)
+    np.testing.assert_array_equal(near, expected.argmin(axis=1))
+
+
+def naive_spanning_tree(D: Any) -> Any:
+    inside, lengths = [0], []
+    outside = list(range(1, len(D)))
+    while outside:
+        block = D[np.ix_(inside, outside)]
+        j = outside[int(block.min(axis=0).argmin())]
+        lengths.append(block.min())
+        inside.append(j)
+        outside.remove(j)
+    return np.sort(lengths)
+
+
+@pytest.mark.parametrize("n", [2, 3, 300])
+def test_spanning_trees(n: int) -> None:
+    X = rows(n, 3)
+    D = squareform(pdist(X))
+    expected = naive_spanning_tree(D)
+    best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
+    left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
+    spanning_tree.grow_points(
+        np.ascontiguousarray(X.T), linkage_triangle.SQUARES, np.arange(n), best, parent, 0, n - 1, left, right, bits
+    )
+    lengths = np.sqrt(bits.view(np.float64))
+    np.testing.assert_allclose(np.sort(lengths), expected, rtol=1e-12)
+    np.testing.assert_allclose(lengths, D[left, right], rtol=1e-12)
+    best, parent, newest, lengths = np.full(n, NOTHING), np.zeros(n, dtype=np.int64), 0, []
+    for _ in range(n - 1):
+        newest = spanning_tree.grow_table(D[newest].view(np.int64), newest, best, parent)
+        lengths.append(D[parent[newest], newest])
+    np.testing.assert_allclose(np.sort(lengths), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ward", [True, False])
+@pytest.mark.parametrize(("n", "d"), [(2, 1), (33, 2), (500, 2), (700, 6)])
+def test_neighbours_in_a_tree(n: int, d: int, ward: bool) -> None:
+    X, weights = rows(n, d), np.random.default_rng(2).uniform(0.2, 3.0, n)
+    D = squareform(pdist(X, "sqeuclidean"))
+    if ward:
+        D *= weights[:, None] * weights / (weights[:, None] + weights)
+    np.fill_diagonal(D, np.inf)
+    tree = CentreTree.of(X, weights)
+    assert sorted(tree.order) == list(range(n))
+    asking = np.random.default_rng(3).random(n) < 0.7
+    asking[0] = True
+    best, near, second = tree.neighbours(asking, ward=ward)
+    np.testing.assert_array_equal(near, D[asking].argmin(axis=1))
+    np.testing.assert_allclose(best, D[asking].min(axis=1), rtol=1e-12)
+    if not ward:
+        np.testing.assert_allclose(second, np.sort(D[asking], axis=1)[:, 1], rtol=1e-12)
+
+
+def test_boxes_hold_their_places() -> None:
+    X, weights = rows(300, 2), np.random.default_rng(2).uniform(0.2, 3.0, 300)
+    tree = CentreTree.of(X, weights)
+    np.testing.assert_array_equal(tree.low[0], X.min(axis=0))
+    np.testing.assert_array_equal(tree.high[0], X.max(axis=0))
+    assert tree.light[0] == weights.min()
+    for leaf, node in enumerate(tree.node_of):
+        inside = X[tree.order[leaf * linkage_tree.WIDE : (leaf + 1) * linkage_tree.WIDE]]
+        np.testing.assert_array_equal(tree.low[node], inside.min(axis=0))
+        np.testing.assert_array_equal(tree.high[node], inside.max(axis=0))
+
+
+def test_lifted_heights() -> None:
+    left, right, heights = np.array([0, 2, 0]), np.array([1, 3, 2]), np.array([1.0, 2.0, 1.5])
+    assert linkage_labels.raise_heights(left, right, heights, np.arange(4), np.zeros(4)) == pytest.approx(0.25)
+    np.testing.assert_array_equal(heights, [1.0, 2.0, 2.0])
+
+
+def test_edges_merge_shortest_first() -> None:
+    """A path of four with a shortcut: single linkage by hand."""
+    ends = np.array([[0, 1], [1, 2], [2, 3], [0, 2]])
+    lengths = np.array([3.0, 1.0, 4.0, 2.0])
+    left, right, heights = np.empty(3, dtype=np.int64), np.empty(3, dtype=np.int64), np.empty(3)
+    done = linkage_connected.merge_edges(
+        4, ends, lengths, np.argsort(lengths), linkage_triangle.SINGLE, np.empty((4, 0)), np.ones(4), 3, left, right,
+        heights,
+    )  # fmt: skip
+    assert done == 3
+    np.testing.assert_array_equal(heights, [1.0, 2.0, 4.0])
