@@ -1,0 +1,157 @@
+"""Weighted Gaussians: their parameters, and the units in which they are kept.
+
+Inside, rows are counted from a centre in units of a scale, column by column: neither large means nor small scales
+cost digits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from corollary.core.types import Array
+
+DENSE = ("full", "tied")
+FAINT, NEVER = -46.0, -745.0  # logarithms of shares that no sum of float64 notices, and that are zero
+
+
+@dataclass(frozen=True)
+class Units:
+    """Coordinates (x − centre) / scale. Scales are powers of two, so only the centre costs a rounding."""
+
+    centre: Array
+    scale: Array
+
+    @classmethod
+    def spanning(cls, centre: Array, low: Array, high: Array, least: float, *, common: bool) -> Units:
+        """Units in which columns from ``low`` to ``high`` are of size one; ``common`` gives them all the same."""
+        reach = np.maximum(high / 2 - centre / 2, centre / 2 - low / 2)
+        reach = np.maximum(np.full_like(reach, reach.max()) if common else reach, least / 2)
+        exponents = np.where(reach > 0, np.frexp(reach)[1] + 1, 0)
+        return cls(centre, np.ldexp(1.0, np.clip(exponents, -1000, 1000)))
+
+    @property
+    def log_scale(self) -> float:
+        return float(np.log(self.scale).sum())
+
+    def enter(self, X: Array, out: Array | None = None) -> Array:
+        """Rows in these units, as float64."""
+        out = np.empty(X.shape) if out is None else out
+        np.subtract(X, self.centre, out=out, dtype=np.float64)
+        out *= 1.0 / self.scale
+        return out
+
+
+@dataclass(frozen=True)
+class Gaussians:
+    """k weighted Gaussians with covariances Σ of one kind, and U with Σ⁻¹ = U Uᵀ (``roots``).
+
+    Covariances and roots have shape (k, d, d) if "full", (1, d, d) if "tied", else (k, d). ``penalty`` is tr(Σ⁻¹ E)
+    with E the regularisation that was added to Σ. ``floor`` bounds Σ from below and never rises; ``widened`` says where
+    it did. Shares whose logarithm is not above ``cut`` are taken to be zero.
+    """
+
+    kind: str
+    weights: Array
+    means: Array
+    covariances: Array
+    roots: Array
+    penalty: Array
+    floor: Array
+    cut: Array
+    widened: Array
+
+    @classmethod
+    def at(cls, kind: str, weights: Array, means: Array, roots: Array) -> Gaussians:
+        """With given roots, not regularised."""
+        k, d = means.shape
+        return cls(
+            kind, weights, means, from_roots(roots), roots, np.zeros(k), np.full(d, np.inf), np.full(k, NEVER),
+            np.zeros(k, dtype=bool),
+        )  # fmt: skip
+
+    def starting(self, regular: Array) -> Gaussians:
+        """As a place to start EM from: with its penalty, and a floor that it does not lie below itself."""
+        dense = self.kind in DENSE
+        diagonals = np.diagonal(self.covariances, axis1=1, axis2=2) if dense else self.covariances
+        size = np.sqrt(self.weights @ diagonals if len(diagonals) > 1 else diagonals[0])
+        relative = self.covariances / (np.outer(size, size) if dense else size**2)
+        least = max(float(np.linalg.eigvalsh(relative).min() if dense else relative.min()), 1e-14)
+        return replace(self, penalty=penalty_of(self.roots, regular, len(self.weights)), floor=0.99 * least * size**2)
+
+    @classmethod
+    def blank(cls, kind: str, means: Array) -> Gaussians:
+        """Equal weights and Σ = I: something to take moments about."""
+        k, d = means.shape
+        one = np.ones((k, d))
+        roots = np.repeat(np.eye(d)[None], 1 if kind == "tied" else k, axis=0) if kind in DENSE else one
+        return cls.at(kind, np.full(k, 1.0 / k), means, roots)
+
+    def offsets(self, log_scale: float) -> Array:
+        """What is added to −½‖U(x − μ)‖² to give log(weight × density) in the units of the data, less ½ penalty."""
+        roots = np.diagonal(self.roots, axis1=1, axis2=2) if self.kind in DENSE else self.roots
+        with np.errstate(divide="ignore"):
+            logs = np.log(self.weights)
+        constant = self.means.shape[1] * np.log(2 * np.pi) + self.penalty
+        result: Array = logs + np.log(np.abs(roots)).sum(axis=1) - 0.5 * constant - log_scale
+        return result
+
+    @cached_property
+    def whitening(self) -> tuple[Array, Array]:
+        """All U side by side, (d, k d) or (d, d), and the means times U: one matrix product whitens for all."""
+        d = self.means.shape[1]
+        matrix = np.ascontiguousarray(self.roots.transpose(1, 0, 2).reshape(d, -1))
+        return matrix, np.einsum("kj,kjl->kl", self.means, np.broadcast_to(self.roots, (len(self.means), d, d)))
+
+
+def penalty_of(roots: Array, regular: Array, k: int) -> Array:
+    """tr(Σ⁻¹ E) of each component."""
+    squares = (roots**2).sum(axis=2) if roots.ndim == 3 else roots**2
+    return np.broadcast_to(squares @ regular, (k,))
+
+
+def from_roots(roots: Array) -> Array:
+    """Σ = (U Uᵀ)⁻¹, of matrices or of numbers."""
+    if roots.ndim == 2:
+        inverse: Array = 1.0 / roots**2
+        return inverse
+    eye = np.eye(roots.shape[1])
+    halves = [solve_triangular(root, eye) for root in roots]
+    return np.array([half.T @ half for half in halves])
+
+
+def attributes(params: Gaussians, units: Units) -> dict[str, Any]:
+    """Weights, means, covariances and precisions in the units of the data, shaped as in scikit-learn."""
+    scale = units.scale
+    if params.kind in DENSE:
+        covariances = params.covariances * np.outer(scale, scale)
+        roots = params.roots / scale[:, None]
+        precisions = roots @ roots.transpose(0, 2, 1)
+    else:
+        covariances, roots = params.covariances * scale**2, params.roots / scale
+        precisions = roots**2
+    shown: list[Array] = [covariances, precisions, roots]
+    if params.kind == "tied":
+        shown = [each[0] for each in shown]
+    elif params.kind == "spherical":
+        shown = [each[:, 0].copy() for each in shown]
+    names = ("covariances_", "precisions_", "precisions_cholesky_")
+    return {
+        "weights_": params.weights,
+        "means_": units.centre + scale * params.means,
+        **dict(zip(names, shown, strict=True)),
+    }
+
+
+def from_attributes(kind: str, weights: Array, means: Array, roots: Array, units: Units) -> Gaussians:
+    """The other way round, from weights, means and Cholesky factors of precisions."""
+    roots = np.asarray(roots, dtype=np.float64)
+    if kind in DENSE:
+        inside = (roots[None] if kind == "tied" else roots) * units.scale[:, None]
+    else:
+        inside = (roots[:, None] if kind == "spherical" else roots) * units.scale
+    return Gaussians.at(kind, np.asarray(weights, dtype=np.float64), units.enter(np.asarray(means)), inside)
