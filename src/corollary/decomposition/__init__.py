@@ -1,0 +1,5 @@
+"""Components: one estimator, or one pair, per file. Names resolve lazily from the registry."""
+
+from corollary.registry import lazy_family
+
+__all__, __getattr__ = lazy_family("decomposition")
