@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Reassociation lets sums use vector registers. "nnan" and "ninf" are left out, so NaN and inf keep their meaning.
@@ -30,6 +32,11 @@ except ImportError as error:  # pragma: no cover - only on platforms without Num
         stacklevel=2,
     )
 
+# Numba hands options of a caller down to kernels that do not set them, so these are always set
+_LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
+_FULL = _LEAN | {"_nrt": True}
+_INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
 _registered: list[Any] = []
 
 
@@ -46,28 +53,42 @@ def _compile(function: F, **options: Any) -> F:
 
 def kernel(function: F) -> F:
     """Compile ``function`` with strict IEEE arithmetic."""
-    return _compile(function)
+    return _compile(function, **_FULL)
 
 
 def lean_kernel(function: F) -> F:
     """As ``kernel`` for code that allocates nothing and returns no array: without reference counts."""
-    return _compile(function, _nrt=False)
+    return _compile(function, **_LEAN)
 
 
 def inner_kernel(function: F) -> F:
     """As ``lean_kernel`` for code that kernels call and Python never does: without a door for Python."""
-    return _compile(function, _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    return _compile(function, **_INNER)
 
 
 def fast_kernel(function: F) -> F:
     """Compile ``function`` letting the compiler reorder sums (NaN and inf keep their meaning)."""
-    return _compile(function, fastmath=_FAST)
+    return _compile(function, fastmath=_FAST, **_FULL)
 
 
 if HAVE_NUMBA:
     from llvmlite import ir
     from numba.core import types
     from numba.extending import intrinsic
+
+    @intrinsic
+    def bits_of(typingctx: Any, number: Any) -> Any:
+        """The 64 bits of a float64, as an int64."""
+        return types.int64(types.float64), lambda context, builder, signature, args: builder.bitcast(
+            args[0], ir.IntType(64)
+        )
+
+    @intrinsic
+    def float_of(typingctx: Any, bits: Any) -> Any:
+        """The float64 that has these 64 bits."""
+        return types.float64(types.int64), lambda context, builder, signature, args: builder.bitcast(
+            args[0], ir.DoubleType()
+        )
 
     @intrinsic
     def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
@@ -87,6 +108,14 @@ if HAVE_NUMBA:
         return types.void(array, types.intp), codegen
 
 else:  # pragma: no cover
+
+    def bits_of(number: Any) -> int:
+        """The 64 bits of a float64, as an int64."""
+        return int(np.float64(number).view(np.int64))
+
+    def float_of(bits: Any) -> float:
+        """The float64 that has these 64 bits."""
+        return float(np.int64(bits).view(np.float64))
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

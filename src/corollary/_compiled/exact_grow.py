@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import lean_kernel
 from corollary._compiled.exact_rows import describe, prepare
 from corollary._compiled.exact_scan import Node
 from corollary._compiled.exact_tree import (
@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     max_features: int
 
 
-@kernel
+@lean_kernel
 def localise(records, start, stop, categorical, values, place, rows, out, out_values):
     """Copy a segment of 64-bit records to 32-bit records whose rows count from zero and whose ranks are dense.
 
@@ -69,7 +69,7 @@ def localise(records, start, stop, categorical, values, place, rows, out, out_va
             out[f, j] = (rank << 16) | row
 
 
-@kernel
+@lean_kernel
 def child_bounds(lower, upper, left, right, direction, side):
     """Bounds of a child's predictions: below or above the middle of the two if the split is constrained."""
     middle = min(max(0.5 * left + 0.5 * right, lower), upper)
@@ -80,7 +80,7 @@ def child_bounds(lower, upper, left, right, direction, side):
     return middle, upper
 
 
-@kernel
+@lean_kernel
 def is_live(count, weight, pure, depth, limits):
     """Whether a node may be split."""
     return (
@@ -92,20 +92,19 @@ def is_live(count, weight, pure, depth, limits):
     )
 
 
-@kernel
+@lean_kernel
 def grow_subtree(
     records, limits, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical, direction, values, seeds,
-    whole, real, value, bitsets,
+    whole, real, value, bitsets, goes_left, use, order, found, bits, stack, buffer, moved,
 ):  # fmt: skip
     """Split depth first until no node may be split further; returns the numbers of nodes and of bitsets.
 
-    ``records`` (d, n) of uint32 are consumed. Node 0 is given. There must be room for 2 n nodes and n bitsets.
+    ``records`` (d, n) of uint32 are consumed. Node 0 is given. There must be room for 2 n nodes and n bitsets. What
+    comes after the bitsets is scratch.
     """
-    d, n = records.shape
+    d = records.shape[0]
     mask, shift, last_value = np.uint32(0xFFFF), np.uint32(16), value.shape[1] - 1
-    goes_left, use, found = np.empty(n, np.uint8), np.empty(d, np.uint8), np.empty((d, 5))
-    bits = np.zeros(bitsets.shape[1], np.uint32)
-    stack, top, count, n_sets = np.empty(n + 1, np.int32), 1, 1, 0
+    top, count, n_sets = 1, 1, 0
     stack[0] = 0
     while top > 0:
         top -= 1
@@ -116,10 +115,10 @@ def grow_subtree(
             real[t, LOWER], real[t, UPPER], limits.min_leaf, limits.min_weight,
         )  # fmt: skip
         prepare(records[0], a, b, mask, criterion, codes, y, w, value[t], totals, v, rank, sorted_y)
-        choose_features(records, a, b, mask, limits.max_features, seeds[t], use)
+        choose_features(records, a, b, mask, limits.max_features, seeds[t], order, use)
         search(
             0, d, records, mask, shift, node, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical,
-            direction, values, use, seeds[t], found,
+            direction, values, use, seeds[t], found, moved,
         )  # fmt: skip
         f = best_feature(found, node.slack)
         if f < 0 or found[f, GAIN] < limits.min_gain:
@@ -134,10 +133,10 @@ def grow_subtree(
             for k in range(bits.shape[0]):
                 bitsets[n_sets, k] = bits[k]
             n_sets += 1
-        keep_left, keep_right = True, True
+        keep_left, keep_right = a < b, a < b  # not True, which Numba would compile a version of its own for
         for step in range(2):  # the list of f first: from it the children are described
             first, last = (f, f + 1) if step == 0 else (0, d)
-            partition(first, last, records, a, middle, b, mask, goes_left, keep_right, f if step == 1 else -1)
+            partition(first, last, records, a, middle, b, mask, goes_left, keep_right, f if step == 1 else -1, buffer)
             if step == 1:
                 break
             for side in range(2):
@@ -148,7 +147,8 @@ def grow_subtree(
                 for k in range(CATEGORY + 1):
                     whole[c, k] = -1
                 whole[c, START], whole[c, STOP], whole[c, DEPTH] = begin, end, whole[t, DEPTH] + 1
-                real[c, CUT], real[c, WEIGHT], real[c, IMPURITY], real[c, GAINED] = np.nan, weight, impurity, 0.0
+                real[c, CUT], real[c, GAINED] = np.nan, 0.0
+                real[c, WEIGHT], real[c, IMPURITY] = weight, impurity
                 seeds[c] = child_seed(seeds[t], side)
             if not (keep_left or keep_right):
                 break

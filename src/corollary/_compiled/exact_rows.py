@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.exact_scan import ABSOLUTE, GINI, SQUARED, class_impurity, xlogx
 
 
-@kernel
+@lean_kernel
 def number_records(values, order, shift, categorical, out, distinct):
     """out[i] = rank << shift | row for the rows in ``order``; a category's rank is its code; NaN has all bits set.
 
@@ -32,7 +32,7 @@ def number_records(values, order, shift, categorical, out, distinct):
         out[i] = (own << np.uint64(shift)) | np.uint64(order[i])
 
 
-@kernel
+@inner_kernel
 def argsort(x, order, spare):
     """Fill ``order`` with the stable ascending order of x, by merging runs of doubling length."""
     n = x.shape[0]
@@ -55,7 +55,7 @@ def argsort(x, order, spare):
         width *= 2
 
 
-@kernel
+@inner_kernel
 def _describe_classes(records, start, stop, mask, criterion, codes, w, value):
     n_outputs, weight = codes.shape[1], 0.0
     for k in range(value.shape[0]):
@@ -79,7 +79,7 @@ def _describe_classes(records, start, stop, mask, criterion, codes, w, value):
     return weight, 0.0 if pure else max(impurity, 0.0), pure
 
 
-@kernel
+@inner_kernel
 def _median(y, w, order):
     """(weighted median, Σ w |y − median|) of the values y whose ascending order is ``order``."""
     total, below = 0.0, 0.0
@@ -132,7 +132,7 @@ def _describe_output(records, start, stop, mask, criterion, y_all, w_all, o):
     return weight, mean, max(spread, 0.0) / weight, False
 
 
-@kernel
+@lean_kernel
 def describe(records, start, stop, mask, criterion, codes, y, w, value):
     """(weight, impurity, pure) of the rows in a segment; their prediction is written to ``value``."""
     if codes is None:
@@ -151,12 +151,24 @@ def describe(records, start, stop, mask, criterion, codes, y, w, value):
 
 
 @kernel
+def _rank_targets(records, start, stop, mask, y, rank, sorted_y):
+    n = stop - start
+    here, order, spare = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
+    for o in range(y.shape[1]):
+        for i in range(n):
+            here[i] = y[np.int64(records[start + i] & mask), o]
+        argsort(here, order, spare)
+        for j in range(n):
+            rank[np.int64(records[start + order[j]] & mask), o] = j
+            sorted_y[o, j] = here[order[j]]
+
+
+@lean_kernel
 def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v, rank, sorted_y):
     """Fill what the scans of a node read.
 
     ``totals`` of classes or of v; v = w (y − value), or w y for Poisson; or the ``rank`` of y in ``sorted_y``.
     """
-    n = stop - start
     for k in range(totals.shape[0]):
         totals[k] = 0.0
     if codes is None:
@@ -172,14 +184,7 @@ def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v
     if rank is None:
         pass
     else:
-        here, order, spare = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
-        for o in range(y.shape[1]):
-            for i in range(n):
-                here[i] = y[np.int64(records[start + i] & mask), o]
-            argsort(here, order, spare)
-            for j in range(n):
-                rank[np.int64(records[start + order[j]] & mask), o] = j
-                sorted_y[o, j] = here[order[j]]
+        _rank_targets(records, start, stop, mask, y, rank, sorted_y)
     if v is None:
         pass
     else:

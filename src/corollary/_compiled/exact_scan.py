@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE = 0, 1, 2, 3, 4
 
@@ -37,13 +37,13 @@ class Node(NamedTuple):
     min_weight: float
 
 
-@kernel
+@inner_kernel
 def xlogx(x):
     """x log₂ x, 0 at 0."""
     return x * math.log2(x) if x > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _part(part, side, node, valid, low, high):
     """Records that part 0, 1, 2 of a scan covers: missing ones that go left, too few for a cut, possible cuts."""
     base = (node.stop - valid) * side
@@ -58,7 +58,7 @@ def _part(part, side, node, valid, low, high):
     return first, last + 1
 
 
-@kernel
+@inner_kernel
 def _allowed(left, right, w_left, w_right, direction, node):
     """Whether children are heavy enough and, if there is a ``direction``, in that order and within the node's bounds.
 
@@ -71,7 +71,7 @@ def _allowed(left, right, w_left, w_right, direction, node):
     return direction * (left - right) <= 0.0 and min(left, right) >= node.lower and max(left, right) <= node.upper
 
 
-@kernel
+@inner_kernel
 def scan_binary(records, mask, node, valid, low, high, direction, codes, totals):
     """Two classes, Gini, no weights: whole numbers only. q = n·(ones left) − ones·(rows left)."""
     n = node.stop - node.start
@@ -96,7 +96,7 @@ def scan_binary(records, mask, node, valid, low, high, direction, codes, totals)
     return gain, position, missing_left
 
 
-@kernel
+@inner_kernel
 def scan_squared(records, mask, node, valid, low, high, direction, v, w):
     """Squared error of one output; v = w (y − mean) sums to zero over the node, so gain = W q² / (W_left W_right)."""
     gain, position, missing_left, bar = -1.0, -1, 0, -1.0
@@ -123,7 +123,7 @@ def scan_squared(records, mask, node, valid, low, high, direction, v, w):
     return gain, position, missing_left
 
 
-@kernel
+@inner_kernel
 def _phi(criterion, x, table):
     """x² for Gini, x log₂ x for entropy (from a table, if there is one, where x is a whole number)."""
     if criterion == GINI:
@@ -131,7 +131,7 @@ def _phi(criterion, x, table):
     return table[np.int64(x)] if table.shape[0] > 0 else xlogx(x)
 
 
-@kernel
+@inner_kernel
 def class_impurity(masses, criterion):
     """Weight times impurity of one output, with small relative error even if one class outweighs the others by far."""
     total, largest, rest = 0.0, 0, 0.0
@@ -203,7 +203,7 @@ def scan_classes(records, mask, node, valid, low, high, direction, criterion, co
     return gain, position, missing_left
 
 
-@kernel
+@inner_kernel
 def _sums_score(criterion, left, right, w_left, w_right):
     """Gain of a cut of one output up to a constant of the node, from sums of v; −inf if a child would predict zero."""
     if criterion == SQUARED:
@@ -251,7 +251,7 @@ def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w,
     return gain, position, missing_left
 
 
-@kernel
+@inner_kernel
 def _fenwick_add(tree, c, rank, w, wy):
     i = rank + 1
     while i < tree.shape[1]:
@@ -260,7 +260,7 @@ def _fenwick_add(tree, c, rank, w, wy):
         i += i & -i
 
 
-@kernel
+@inner_kernel
 def _fenwick_median(tree, c, y, half, strict):
     """(first place with at least — if strict, more than — half of the weight up to it, weight and sum before it)."""
     at, below, below_sum, step = 0, 0.0, 0.0, 1

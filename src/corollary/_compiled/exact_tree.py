@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.exact_rows import argsort
 from corollary._compiled.exact_scan import (
-    GINI,
     SQUARED,
     Node,
     scan_absolute,
@@ -28,7 +27,7 @@ GAIN, POSITION, MISSING_LEFT, ORDER, THRESHOLD = 0, 1, 2, 3, 4
 _GOLDEN, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 
-@kernel
+@inner_kernel
 def _mix(seed):
     """A 64-bit number without visible relation to ``seed``."""
     z = seed + _GOLDEN
@@ -37,18 +36,18 @@ def _mix(seed):
     return z ^ (z >> np.uint64(31))
 
 
-@kernel
+@lean_kernel
 def child_seed(seed, side):
     """Seeds follow the path from the root, so they do not depend on the order in which nodes are grown."""
     return _mix(seed ^ _mix(np.uint64(side + 1)))
 
 
-@kernel
+@inner_kernel
 def _uniform(seed):
     return float(_mix(seed) >> np.uint64(11)) * 2.0**-53
 
 
-@kernel
+@inner_kernel
 def _valid_end(records, start, stop, mask, shift):
     """Where the missing values of a segment begin: their rank has all bits set, as many as the mask."""
     if (records[stop - 1] >> shift) != mask:
@@ -63,23 +62,26 @@ def _valid_end(records, start, stop, mask, shift):
     return low
 
 
-@kernel
-def choose_features(records, start, stop, mask, max_features, seed, use):
-    """Mark the features to try: all, or ``max_features`` at random and then more until one is not constant."""
-    d = records.shape[0]
-    order, useful = np.empty(d, np.int64), 0
-    for f in range(d):
-        use[f], order[f] = max_features >= d, f
-    if max_features >= d:
-        return
-    for j in range(d):
-        if j >= max_features and useful > 0:
-            return
-        seed = _mix(seed)
-        k = j + np.int64(seed % np.uint64(d - j))
-        order[j], order[k] = order[k], order[j]
-        use[order[j]] = 1
-        useful += (records[order[j], start] ^ records[order[j], stop - 1]) > mask
+@lean_kernel
+def choose_features(records, start, stop, mask, max_features, seed, order, use):
+    """Mark ``max_features`` features at random to be tried, and then more until one is not constant.
+
+    Without room for an ``order`` all features are tried, and ``use`` says so already.
+    """
+    if order is None:
+        pass
+    else:
+        d, useful = records.shape[0], 0
+        for f in range(d):
+            use[f], order[f] = 0, f
+        for j in range(d):
+            if j >= max_features and useful > 0:
+                return
+            seed = _mix(seed)
+            k = j + np.int64(seed % np.uint64(d - j))
+            order[j], order[k] = order[k], order[j]
+            use[order[j]] = 1
+            useful += (records[order[j], start] ^ records[order[j], stop - 1]) > mask
 
 
 @kernel
@@ -125,7 +127,7 @@ def _order_categories(records, start, valid, stop, mask, shift, codes, y, w, col
     return ordered
 
 
-@kernel
+@inner_kernel
 def _is_category(categorical, f):
     if categorical is None:
         return False
@@ -133,7 +135,7 @@ def _is_category(categorical, f):
         return categorical[f]
 
 
-@kernel
+@inner_kernel
 def _column(codes, totals, turn):
     """The class or output by which categories are ordered at that turn; for two classes there is one turn only."""
     return 1 if codes is not None and totals.shape[0] == 2 else turn
@@ -148,7 +150,7 @@ def _by_response(categorical, records, start, valid, stop, mask, shift, codes, y
         return _order_categories(records, start, valid, stop, mask, shift, codes, y, w, column, out).shape[0]
 
 
-@kernel
+@inner_kernel
 def _random_cut(records, start, valid, shift, values, f, is_category, n_names, seed):
     """(position, threshold): a threshold between the smallest and the largest value, or a number of categories."""
     share = _uniform(seed)
@@ -171,12 +173,12 @@ def _random_cut(records, start, valid, shift, values, f, is_category, n_names, s
     return a, threshold
 
 
-@kernel
+@lean_kernel
 def search(
     first, last, all_records, mask, shift, node, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical,
-    direction, values, use, seed, found,
+    direction, values, use, seed, found, moved,
 ):  # fmt: skip
-    """Find the best cut of features first … last − 1 among those in ``use``.
+    """Find the best cut of features first … last − 1 among those in ``use``; ``moved`` is room for the node's records.
 
     Categories are put in the order of their mean response — for several classes or outputs, of each in turn — and cut
     like numbers.
@@ -193,8 +195,8 @@ def search(
         end = _valid_end(listed, node.start, node.stop, mask, shift)
         is_category = _is_category(categorical, f)
         here, records, n_orders = node, listed, 1
-        if is_category:
-            here, records = moved_node, np.empty(n, listed.dtype)
+        if is_category and moved is not None:
+            here, records = moved_node, moved[:n]
             n_orders = totals.shape[0] - _column(codes, totals, 0)
         valid, low, high, n_names = end - node.start + here.start, here.start, here.stop, 0
         for turn in range(n_orders):
@@ -213,7 +215,7 @@ def search(
             gain, position, side = -1.0, -1, 0
             if codes is None:  # each branch is guarded by a None of its own, or Numba would compile it in vain
                 pass
-            elif w is None and criterion == GINI and codes.shape[1] == 1 and totals.shape[0] == 2:
+            elif table is None:
                 gain, position, side = scan_binary(records, mask, here, valid, low, high, direction[f], codes, totals)
             else:
                 gain, position, side = scan_classes(
@@ -238,7 +240,7 @@ def search(
                 found[f, ORDER], found[f, THRESHOLD] = column, threshold
 
 
-@kernel
+@lean_kernel
 def best_feature(found, slack):
     """The feature with the largest gain; of equal ones the first; −1 if there is none."""
     best, gain = -1, -1.0
@@ -277,7 +279,7 @@ def _mark_categories(categorical, records, node, valid, mask, shift, codes, y, w
             bits[names[k] >> 5] = (bits[names[k] >> 5] & ~bit) | (bit if k < n_left else np.uint32(0))
 
 
-@kernel
+@lean_kernel
 def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_left, bits):
     """Note for each row of the node on which side of feature f's ``cut`` it is.
 
@@ -308,13 +310,12 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
     return node.start + n_left, low_row, high_row, missing_left
 
 
-@kernel
-def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done):
+@lean_kernel
+def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done, buffer):
     """Bring the left rows of lists first … last − 1 before the right ones; list ``done`` is left as it is.
 
-    Right rows that nobody needs are lost.
+    Right rows that nobody needs are lost. ``buffer`` has room for one more record than there are right ones.
     """
-    buffer = np.empty(stop - middle + 1, records.dtype)
     for f in range(first, last):
         if f == done:
             continue

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.forest_layout import (
     BEST,
     BINS,
@@ -24,27 +24,22 @@ from corollary._compiled.forest_layout import (
     FEATURES,
     GAIN,
     HIGH,
-    KIND,
-    LABELS,
     LEFT,
     LOW,
-    MASS_SHIFT,
     MISSING_LEFT,
     MONOTONE,
     NATURAL,
     NODES,
-    PACKED,
     ROWS_OF_BITS,
     START,
     STOP,
-    SUM_SHIFT,
     TOTALS,
     Data,
     Scratch,
     Tree,
 )
 from corollary._compiled.forest_splits import find_split
-from corollary._compiled.forest_sums import next_bits
+from corollary._compiled.forest_sums import add_up, next_bits
 
 PACK_ROWS = 4096  # codes, sums and row numbers of this many rows stay in a core's own cache
 
@@ -71,21 +66,29 @@ def make_scratch(n_columns: int, width: int, n_sums: int, seed: Any) -> Scratch:
     return scratch
 
 
-def make_close(data: Data, rows: int) -> Data:
+def plant(tree: Tree, scratch: Scratch, totals: Any, n_rows: int) -> None:
+    """Make node 0 the root of all rows; ``totals`` are its sums and its mass."""
+    scratch.narrow[NODES], scratch.narrow[ROWS_OF_BITS] = 1, 0
+    tree.whole[0, [START, STOP, DEPTH]] = 0, n_rows, 0
+    tree.real[0, [LOW, HIGH]] = -np.inf, np.inf
+    tree.real[0, TOTALS:-1] = totals
+    tree.real[0, -1] = n_rows
+
+
+def make_close(data: Data, targets: tuple[Any, Any, Any], rows: int) -> tuple[Data, Any, Any, Any]:
     """Room for the codes and targets of ``rows`` rows side by side."""
 
     def room(like: Any) -> Any:
-        return np.empty((rows if len(like) else 0, *like.shape[1:]), dtype=like.dtype)
+        if like is None or isinstance(like, tuple):
+            return None if like is None else tuple(room(each) for each in like)
+        return np.empty((rows, *like.shape[1:]), dtype=like.dtype)
 
-    return Data(
-        codes=np.empty((len(data.codes), rows), dtype=data.codes.dtype),
-        rows=np.empty((2, rows), dtype=np.int32),
-        packed=room(data.packed),
-        values=room(data.values),
-    )
+    codes = np.empty((len(data.codes), rows), dtype=data.codes.dtype)
+    packed, votes, sums = (room(each) for each in targets)
+    return Data(codes, np.empty((2, rows), dtype=np.int32)), packed, votes, sums
 
 
-@kernel
+@lean_kernel
 def draw(ends, size, state, counts):
     """Draw ``size`` points of a line on which row i ends at ends[i]; counts[i] grows by how many fall on row i.
 
@@ -108,32 +111,7 @@ def draw(ends, size, state, counts):
         counts[low] += 1
 
 
-@kernel
-def _add_up(data, start, stop, rules, node):
-    """Sums, mass and number of the rows start … stop into the node; returns whether y is the same for all."""
-    out, rows, values, packed = node[TOTALS:], data.rows[0], data.values, data.packed
-    c = out.shape[0] - 2
-    kind, mass_shift, sum_shift = np.int64(rules[KIND]), np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
-    mass_mask = (np.int64(1) << (sum_shift - mass_shift)) - 1
-    for j in range(c + 2):
-        out[j] = 0.0
-    for k in range(start, stop):
-        r = np.uintp(rows[k])
-        if kind == PACKED:
-            out[0] += float(packed[r] >> sum_shift)
-            out[1] += float((packed[r] >> mass_shift) & mass_mask)
-        elif kind == LABELS:
-            out[np.uintp(packed[r])] += values[r, 0]
-        else:
-            for j in range(c + 1):
-                out[j] += values[r, j]
-    if kind == LABELS:  # so that the mass of a pure node equals its only sum to the last bit
-        for j in range(c):
-            out[c] += out[j]
-    out[c + 1] = float(stop - start)
-
-
-@kernel
+@inner_kernel
 def _partition(data, start, stop, tree, at, columns, bits):
     """Reorder the rows start … stop, those that go left first, keeping order; returns how many these are.
 
@@ -162,9 +140,9 @@ def _partition(data, start, stop, tree, at, columns, bits):
     return w - start
 
 
-@kernel
-def _split(data, offset, tree, at, setup, scratch, fresh, bits):
-    """Carry out the split that was found; ``fresh`` if the sums of its left side are still at hand."""
+@inner_kernel
+def _split(data, packed, votes, sums, offset, tree, at, setup, scratch, known, general, bits):
+    """Carry out the split that was found; ``known`` are the sums of its left side, if free of rounding."""
     whole, real, rules = tree.whole, tree.real, setup.rules
     start, stop = np.int64(whole[at, START]) - offset, np.int64(whole[at, STOP]) - offset
     middle = start + _partition(data, start, stop, tree, at, setup.columns, bits)
@@ -172,18 +150,24 @@ def _split(data, offset, tree, at, setup, scratch, fresh, bits):
     scratch.narrow[NODES] += 2
     whole[at, LEFT] = left
     for side in range(2):
-        first, last = (start, middle) if side == 0 else (middle, stop)
-        child = real[left + side]
-        whole[left + side, START], whole[left + side, STOP] = first + offset, last + offset
-        whole[left + side, DEPTH] = whole[at, DEPTH] + 1
-        child[LOW], child[HIGH] = real[at, LOW], real[at, HIGH]
-        if fresh:
-            for j in range(real.shape[1] - TOTALS):
-                sums = scratch.real[BEST, j]
-                child[TOTALS + j] = sums if side == 0 else real[at, TOTALS + j] - sums
+        child, first, last = left + side, middle if side == 1 else start, stop if side == 1 else middle
+        whole[child, START], whole[child, STOP] = first + offset, last + offset
+        whole[child, DEPTH] = whole[at, DEPTH] + 1
+        if known is None:
+            add_up(data.rows[0], packed, votes, sums, first, last, rules, real, child)
         else:
-            _add_up(data, first, last, rules, child)
-    direction = setup.columns[MONOTONE, whole[at, FEATURE]]
+            for j in range(TOTALS, real.shape[1]):
+                own = known[j - TOTALS]
+                real[child, j] = real[at, j] - own if side == 1 else own
+    if general is not None:
+        _bound(left, real, at, setup.columns[MONOTONE, whole[at, FEATURE]], rules)
+
+
+@inner_kernel
+def _bound(left, real, at, direction, rules):
+    """Limits of the means of two children: the parent's, and the middle between them if the split is constrained."""
+    for child in (left, left + 1):
+        real[child, LOW], real[child, HIGH] = real[at, LOW], real[at, HIGH]
     if rules[CONSTRAINED] > 0.0 and direction != 0:
         a, b = real[left], real[left + 1]
         limit = 0.5 * (a[TOTALS] / a[TOTALS + 1] + b[TOTALS] / b[TOTALS + 1])
@@ -193,20 +177,9 @@ def _split(data, offset, tree, at, setup, scratch, fresh, bits):
             a[LOW], b[HIGH] = limit, limit
 
 
-@kernel
-def plant(data, tree, rules, scratch):
-    """Make node 0 the root of all rows."""
-    n = np.int64(data.rows.shape[1])
-    scratch.narrow[NODES], scratch.narrow[ROWS_OF_BITS] = 1, 0
-    tree.whole[0, START], tree.whole[0, STOP], tree.whole[0, DEPTH] = 0, n, 0
-    tree.real[0, LOW], tree.real[0, HIGH] = -np.inf, np.inf
-    _add_up(data, np.int64(0), n, rules, tree.real[0])
-
-
-@kernel
-def _pack(data, start, stop, close, before):
-    """Copy the codes and targets of the rows start … stop side by side and number them from 0."""
-    m = stop - start
+@inner_kernel
+def _pack(data, packed, votes, sums, start, m, close, near_packed, near_votes, near_sums, before):
+    """Copy the codes and targets of m rows from ``start`` on side by side and number them from 0."""
     for i in range(m):
         before[i] = data.rows[0, start + i]
         close.rows[0, i] = i
@@ -215,36 +188,51 @@ def _pack(data, start, stop, close, before):
             close.codes[f, i] = data.codes[f, np.uintp(before[i])]
     for i in range(m):
         r = np.uintp(before[i])
-        if close.packed.shape[0] > 0:
-            close.packed[i] = data.packed[r]
-        for j in range(close.values.shape[1] if close.values.shape[0] > 0 else 0):
-            close.values[i, j] = data.values[r, j]
+        if packed is not None:
+            near_packed[i] = packed[r]
+        if votes is not None:
+            near_votes[1][i] = votes[1][r]
+            for o in range(votes[0].shape[1]):
+                near_votes[0][i, o] = votes[0][r, o]
+        if sums is not None:
+            for j in range(sums.shape[1]):
+                near_sums[i, j] = sums[r, j]
 
 
-@kernel
-def grow(data, tree, setup, scratch, edges, bits, close, before, postponed):
-    """Grow a tree; ``close`` and ``before`` are room for the rows of one small subtree.
+@lean_kernel
+def grow(
+    data, packed, votes, sums, tree, setup, scratch, general, edges, bits, close, near_packed, near_votes, near_sums,
+    before, postponed,
+):  # fmt: skip
+    """Grow a tree; ``close`` and what follows is room for the rows of one small subtree.
 
     Nodes of more rows than ``close`` holds are split first; the others are postponed and then grown one by one.
     """
-    fresh = setup.rules[KIND] == PACKED  # whole numbers leave no rounding behind when they are subtracted
     pack, count = close.rows.shape[1], 0
     for turn in range(-1, tree.whole.shape[0]):
         if turn >= count:
             break
-        now, root, offset = data, np.int64(0), np.int64(0)
+        now, p, v, s = data, packed, votes, sums
+        root, offset = np.int64(0), np.int64(0)
         if turn >= 0:
             root = np.int64(postponed[turn])
-            offset, stop = np.int64(tree.whole[root, START]), np.int64(tree.whole[root, STOP])
-            _pack(data, offset, stop, close, before)
-            now = close
+            offset = np.int64(tree.whole[root, START])
+            size = np.int64(tree.whole[root, STOP]) - offset
+            _pack(data, packed, votes, sums, offset, size, close, near_packed, near_votes, near_sums, before)
+            now, p, v, s = close, near_packed, near_votes, near_sums
         node, following = root, scratch.narrow[NODES]
         while True:
             if turn < 0 and tree.whole[node, STOP] - tree.whole[node, START] <= pack:
                 postponed[count] = node
                 count += 1
-            elif find_split(now, offset, tree, node, setup, scratch, edges, bits):
-                _split(now, offset, tree, node, setup, scratch, fresh, bits)
+            elif find_split(now, p, v, s, offset, tree, node, setup, scratch, general, edges, bits):
+                if packed is not None:  # whole numbers leave no rounding behind when they are subtracted
+                    known = scratch.real[BEST]
+                    _split(now, p, v, s, offset, tree, node, setup, scratch, known, general, bits)
+                if votes is not None:
+                    _split(now, p, v, s, offset, tree, node, setup, scratch, None, general, bits)
+                if sums is not None:
+                    _split(now, p, v, s, offset, tree, node, setup, scratch, None, general, bits)
             if following >= scratch.narrow[NODES]:
                 break
             node = following
@@ -254,11 +242,11 @@ def grow(data, tree, setup, scratch, edges, bits, close, before, postponed):
                 data.rows[0, offset + i] = before[close.rows[0, i]]
 
 
-@kernel
-def grow_best_first(data, tree, setup, scratch, edges, bits, waiting):
+@lean_kernel
+def grow_best_first(data, packed, votes, sums, tree, setup, scratch, general, edges, bits, waiting):
     """Split the node that gains most, until there are as many leaves as ``waiting`` has places."""
     count, leaves, offset = 0, 1, np.int64(0)
-    if find_split(data, offset, tree, np.int64(0), setup, scratch, edges, bits):
+    if find_split(data, packed, votes, sums, offset, tree, np.int64(0), setup, scratch, general, edges, bits):
         waiting[0] = 0
         count = 1
     while count > 0 and leaves < waiting.shape[0]:
@@ -270,11 +258,11 @@ def grow_best_first(data, tree, setup, scratch, edges, bits, waiting):
         for k in range(best, count - 1):  # the first of equals stays the first
             waiting[k] = waiting[k + 1]
         count -= 1
-        _split(data, offset, tree, node, setup, scratch, False, bits)
+        _split(data, packed, votes, sums, offset, tree, node, setup, scratch, None, general, bits)
         leaves += 1
         for side in range(2):
             child = np.int64(tree.whole[node, LEFT]) + side
-            if find_split(data, offset, tree, child, setup, scratch, edges, bits):
+            if find_split(data, packed, votes, sums, offset, tree, child, setup, scratch, general, edges, bits):
                 waiting[count] = child
                 count += 1
     for k in range(count):

@@ -1,11 +1,20 @@
-"""How the growth of a forest's tree lays out its arrays: the columns of each, by name."""
+"""How the growth of a forest's tree lays out its arrays: the columns of each, by name.
+
+Kernels are given None for what a kind of tree does not have, and Numba leaves out the code that would read it, which
+keeps the time to compile short:
+
+- ``packed``, ``votes``, ``sums``: the targets in one of three forms. int64 (n,), sum << sum_shift | mass << mass_shift
+  | 1; or labels, int64 (n, outputs), and mass (n,); or float64 (n, ·), what is summed, mass, and y for regression.
+- ``general``: None where a cut is judged by squares of one sum and nothing is constrained.
+- ``edges``: float64 (2, d, bins), where bins end and their means, of trees whose cuts are drawn; else None.
+- ``bits``: uint32 (categorical nodes, words), the categories that go left, where a column is categorical; else None.
+"""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 SQUARES, ENTROPY, POISSON = 0, 1, 2  # criteria
-PACKED, LABELS, SUMS = 0, 1, 2  # how targets are given
 
 # columns of Tree.whole
 START, STOP, DEPTH, FEATURE, CUT, MISSING_LEFT, LEFT, NEXT = 0, 1, 2, 3, 4, 5, 6, 7
@@ -13,7 +22,7 @@ START, STOP, DEPTH, FEATURE, CUT, MISSING_LEFT, LEFT, NEXT = 0, 1, 2, 3, 4, 5, 6
 GAIN, LOW, HIGH, TOTALS = 0, 1, 2, 3
 # positions in Setup.rules
 CRITERION, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, MIN_MASS, MIN_GAIN, MAX_FEATURES, CONSTRAINED = range(8)
-KIND, MASS_SHIFT, SUM_SHIFT = 8, 9, 10
+MASS_SHIFT, SUM_SHIFT = 8, 9
 BINS, CATEGORICAL, MONOTONE = 0, 1, 2  # rows of Setup.columns
 FOUND, NATURAL, ORDER, CHOSEN, FEATURES = 0, 1, 2, 3, 4  # rows of Scratch.whole
 NODES, ROWS_OF_BITS = -2, -1  # positions in Scratch.narrow of what is in use
@@ -28,19 +37,17 @@ class Tree(NamedTuple):
 
 
 class Data(NamedTuple):
-    """The rows; an array that is not needed has no rows."""
+    """The rows."""
 
     codes: Any  # uint8 or uint16 (d, n)
     rows: Any  # int32 (2, n'): rows of the tree, segment by segment, and room to move them
-    packed: Any  # int64 (n,): sum << sum_shift | mass << mass_shift | 1; or the label
-    values: Any  # float64 (n, ·): sums, if any; mass; y, for regression
 
 
 class Setup(NamedTuple):
     """What does not change while a tree grows."""
 
     columns: Any  # int32 (3, d): bins (the missing bin comes after them), whether categorical, direction if constrained
-    rules: Any  # float64 (11,)
+    rules: Any  # float64 (10,)
 
 
 class Scratch(NamedTuple):

@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 
 
-@kernel
+@lean_kernel
 def breadth_first(feature, left, order):
     """order[k] = the k-th node, level by level from the left; so a tree is known from which nodes are leaves."""
     order[0] = 0
@@ -22,7 +22,7 @@ def breadth_first(feature, left, order):
             used += 2
 
 
-@kernel
+@inner_kernel
 def _goes_left(c, cut, missing_left, n_bins, categorical, bits):
     if c == n_bins:
         return missing_left == 1
@@ -31,7 +31,7 @@ def _goes_left(c, cut, missing_left, n_bins, categorical, bits):
     return c <= cut
 
 
-@kernel
+@lean_kernel
 def walk(codes, rows, feature, cut, missing_left, left, bits, n_bins, categorical, out):
     """out[k] = the leaf that row rows[k] of the binned columns reaches."""
     for k in range(rows.shape[0]):
@@ -45,7 +45,7 @@ def walk(codes, rows, feature, cut, missing_left, left, bits, n_bins, categorica
         out[k] = node
 
 
-@kernel
+@lean_kernel
 def leaf_means(rows, start, stop, leaves, y, mass, mean, spread):
     """Weighted mean of each leaf's targets, exact if they are equal, and the weighted squares around it."""
     for k in range(leaves.shape[0]):
@@ -63,7 +63,7 @@ def leaf_means(rows, start, stop, leaves, y, mass, mean, spread):
                 spread[k] += mass[rows[i]] * (y[rows[i], j] - mean[k, j]) ** 2
 
 
-@kernel
+@lean_kernel
 def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
     """As ``leaf_means``, but with Σ mass · y ln(y / mean) for the squares."""
     for k in range(leaves.shape[0]):
@@ -75,7 +75,7 @@ def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
                     spread[k] += mass[rows[i]] * v * math.log(v / mean[k, j])
 
 
-@kernel
+@lean_kernel
 def unfold(is_leaf, sizes, left):
     """Left children (−1 at leaves) of trees that are stored level by level; returns False if they are no trees."""
     first = 0
@@ -98,7 +98,7 @@ def unfold(is_leaf, sizes, left):
     return first == is_leaf.shape[0]
 
 
-@kernel
+@lean_kernel
 def sum_up(left, sums, mass, rows):
     """Sums, mass and number of rows of inner nodes from those of the leaves."""
     for node in range(left.shape[0] - 1, -1, -1):
@@ -110,7 +110,7 @@ def sum_up(left, sums, mass, rows):
                 sums[node, j] = sums[child, j] + sums[child + 1, j]
 
 
-@kernel
+@lean_kernel
 def average_up(left, mean, mass, rows, spread, gain, deviance):
     """Means of inner nodes from those of the leaves, with what each split gained and the impurity above it."""
     for node in range(left.shape[0] - 1, -1, -1):
@@ -134,7 +134,7 @@ def average_up(left, mean, mass, rows, spread, gain, deviance):
         spread[node] = spread[a] + spread[b] + gain[node]
 
 
-@kernel
+@lean_kernel
 def same_leaves(first, second, out):
     """out[i, j] = number of trees in which row i of ``first`` and row j of ``second``, (trees, rows), share a leaf."""
     for t in range(first.shape[0]):
@@ -174,7 +174,7 @@ def weighted_quantiles(leaves, starts, stops, ranks, masses, leaf_mass, levels, 
             out[i, q] = values[keys[order[k]]]
 
 
-@kernel
+@lean_kernel
 def prune(feature, left, gain, risk, alpha):
     """Make leaves of nodes whose subtree lowers ``risk`` by no more than ``alpha`` a leaf; ``risk`` is overwritten.
 
@@ -222,7 +222,7 @@ def sum_values(X, roots, real, whole, value, out):
                     out[first + j, c] += value[node[j], c]
 
 
-@kernel
+@lean_kernel
 def centre_cuts(feature, cut, following, thresholds):
     """Move cuts to the end of a bin that is nearest to the middle between the bins on both sides.
 

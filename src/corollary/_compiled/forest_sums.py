@@ -1,4 +1,4 @@
-"""Sums over the bins that occur in a node, how pure they make it, and the random numbers of a tree."""
+"""Sums over the rows and the bins of a node, how pure they make it, and the random numbers of a tree."""
 
 from __future__ import annotations
 
@@ -6,17 +6,8 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
-from corollary._compiled.forest_layout import (
-    FOUND,
-    HIGH,
-    LABELS,
-    LOW,
-    PACKED,
-    POISSON,
-    SQUARES,
-    TOTALS,
-)
+from corollary._compiled._jit import inner_kernel
+from corollary._compiled.forest_layout import FOUND, HIGH, LOW, MASS_SHIFT, POISSON, SQUARES, SUM_SHIFT, TOTALS
 
 _GOLDEN, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
@@ -26,7 +17,7 @@ for _k in range(64):
     _BIT[((0x03F79D71B4CB0A89 << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
 
 
-@kernel
+@inner_kernel
 def next_bits(state):
     """64 random bits; the last entry of ``state`` counts."""
     last = state.shape[0] - 1
@@ -37,79 +28,105 @@ def next_bits(state):
     return z ^ (z >> np.uint64(31))
 
 
-@kernel
-def gather(data, f, start, stop, kind, mass_shift, sum_shift, scratch):
+@inner_kernel
+def unpack(packed, rules, out, at):
+    """Write sum, mass and number of rows of a packed total to row ``at``."""
+    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
+    out[at, 0] = float(packed >> sum_shift)
+    out[at, 1] = float((packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1))
+    out[at, 2] = float(packed & ((np.int64(1) << mass_shift) - 1))
+
+
+@inner_kernel
+def gather(codes, rows, packed, votes, sums, start, stop, rules, scratch):
     """Sums of each bin that occurs among the rows start … stop, ascending; returns how many there are.
 
     They are written after the sums of all bins, which are cleared again.
     """
-    rows, codes, packed, values = data.rows[0], data.codes[f], data.packed, data.values
     seen, narrow, real = scratch.seen, scratch.narrow, scratch.real
-    n_sums, width, last = real.shape[1] - 3, narrow.shape[0] - 2, real.shape[1] - 2
+    width, last = narrow.shape[0] - 2, real.shape[1] - 2
+    first = np.uint64(codes[np.uintp(rows[start])])
+    differ = np.uint64(0)
     for k in range(start, stop):
         c = np.uint64(codes[np.uintp(rows[k])])
         seen[c >> np.uint64(6)] |= _ONE << (c & np.uint64(63))
-    c = np.uint64(codes[np.uintp(rows[start])])
-    if seen[c >> np.uint64(6)] == _ONE << (c & np.uint64(63)):  # perhaps the only bin
-        others = np.uint64(0)
-        for word in range(seen.shape[0] - 1):
-            others |= seen[word] if word != np.int64(c >> np.uint64(6)) else np.uint64(0)
-        if others == np.uint64(0):
-            seen[c >> np.uint64(6)] = np.uint64(0)
-            return 1
-    if kind == PACKED:
+        differ |= c ^ first
+    if differ == np.uint64(0):
+        seen[first >> np.uint64(6)] = np.uint64(0)
+        return 1
+    if packed is not None:
         for k in range(start, stop):
             r = np.uintp(rows[k])
             narrow[np.uintp(codes[r])] += packed[r]
-    elif kind == LABELS:
+    if votes is not None:
+        label, mass = votes
         for k in range(start, stop):
             r = np.uintp(rows[k])
-            c = np.uintp(codes[r])
-            real[c, np.uintp(packed[r])] += values[r, 0]
-            real[c, last] += 1.0
-    else:
+            b = np.uintp(codes[r])
+            for o in range(label.shape[1]):
+                real[b, np.uintp(label[r, o])] += mass[r]
+            real[b, last - 1] += mass[r]
+            real[b, last] += 1.0
+    if sums is not None:
         for k in range(start, stop):
             r = np.uintp(rows[k])
-            c = np.uintp(codes[r])
-            for j in range(n_sums + 1):
-                real[c, j] += values[r, j]
-            real[c, last] += 1.0
-    row_mask = (np.int64(1) << mass_shift) - 1
-    mass_mask = (np.int64(1) << (sum_shift - mass_shift)) - 1
+            b = np.uintp(codes[r])
+            for j in range(last):
+                real[b, j] += sums[r, j]
+            real[b, last] += 1.0
     q = 0
     for word in range(seen.shape[0] - 1):
         bits = seen[word]
         seen[word] = np.uint64(0)
         while bits != np.uint64(0):
             lowest = bits & (~bits + _ONE)
-            b = (word << 6) + _BIT[np.uintp((lowest * _DE_BRUIJN) >> np.uint64(58))]
+            at = np.uintp((word << 6) + _BIT[np.uintp((lowest * _DE_BRUIJN) >> np.uint64(58))])
             bits ^= lowest
-            scratch.whole[FOUND, q] = b
-            if kind == PACKED:
-                s = narrow[b]
-                narrow[b] = 0
-                real[width + q, 0] = float(s >> sum_shift)
-                real[width + q, 1] = float((s >> mass_shift) & mass_mask)
-                real[width + q, 2] = float(s & row_mask)
+            scratch.whole[FOUND, q] = at
+            if packed is not None:
+                unpack(narrow[at], rules, real, width + q)
+                narrow[at] = 0
             else:
-                mass = real[b, n_sums]
                 for j in range(last + 1):
-                    real[width + q, j] = real[b, j]
-                    mass += real[b, j] if kind == LABELS and j < n_sums else 0.0
-                    real[b, j] = 0.0
-                real[width + q, n_sums] = mass
+                    real[width + q, j] = real[at, j]
+                    real[at, j] = 0.0
             q += 1
     return q
 
 
-@kernel
-def side_score(sums, total, rest, criterion):
-    """Purity of the side with ``sums``, or of the ``rest`` of ``total``; what follows in a node is not looked at."""
-    c = total.shape[0] - 2
-    w = total[c] - sums[c] if rest else sums[c]
+@inner_kernel
+def add_up(rows, packed, votes, sums, start, stop, rules, real, at):
+    """Sums, mass and number of the rows start … stop into node ``at``."""
+    mass = real.shape[1] - 2
+    for j in range(TOTALS, mass + 2):
+        real[at, j] = 0.0
+    if packed is not None:
+        total = np.int64(0)
+        for k in range(start, stop):
+            total += packed[np.uintp(rows[k])]
+        unpack(total, rules, real[:, TOTALS:], at)
+    if votes is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            for o in range(votes[0].shape[1]):
+                real[at, TOTALS + votes[0][r, o]] += votes[1][r]
+            real[at, mass] += votes[1][r]
+    if sums is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            for j in range(TOTALS, mass + 1):
+                real[at, j] += sums[r, j - TOTALS]
+    real[at, mass + 1] = float(stop - start)
+
+
+@inner_kernel
+def side_score(side, node, rest, criterion):
+    """Purity of the side with sums ``side``, or of the ``rest`` of the node."""
+    c = node.shape[0] - TOTALS - 2
+    w = node[TOTALS + c] - side[c] if rest else side[c]
     out = 0.0
     for j in range(c):
-        s = total[j] - sums[j] if rest else sums[j]
+        s = node[TOTALS + j] - side[j] if rest else side[j]
         if criterion == SQUARES:
             out += s * s
         elif criterion == POISSON:
@@ -123,7 +140,16 @@ def side_score(sums, total, rest, criterion):
     return out / w if criterion == SQUARES else out
 
 
-@kernel
+@inner_kernel
+def own_score(node, criterion, general):
+    """Purity of a node that is not split."""
+    if general is None:
+        return node[TOTALS] * node[TOTALS] / node[TOTALS + 1]
+    else:
+        return side_score(node[TOTALS:], node, False, criterion)
+
+
+@inner_kernel
 def allowed(left, node, direction):
     """Whether the means of both sides lie within the node's limits and in the required order."""
     a = left[0] / left[1]

@@ -12,12 +12,12 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import kernel, lean_kernel
 
 TILE = 256  # windows whose integral images stay in the cache while all features of a block are evaluated
 
 
-@kernel
+@lean_kernel
 def integral_block(images, squared, start, stop, out):
     """out[i, y + 1, x + 1] = Σ images[i, :y+1, :x+1], of the squares if ``squared``; the first row and column are 0."""
     height, width = images.shape[1], images.shape[2]
@@ -33,7 +33,7 @@ def integral_block(images, squared, start, stop, out):
                 out[i, y + 1, x + 1] = out[i, y, x + 1] + row
 
 
-@kernel
+@lean_kernel
 def responses_block(columns, corners, coefficients, counts, start, stop, out):
     """out[f − start, i] = response of feature f to window i; ``columns[p, i]`` is corner p of window i's integral."""
     n = columns.shape[1]
@@ -49,7 +49,7 @@ def responses_block(columns, corners, coefficients, counts, start, stop, out):
                     total[i] += coefficient * corner[i]
 
 
-@kernel
+@lean_kernel
 def even_codes_block(responses, lows, steps, out):
     """out[f, i] = which of 256 intervals of length 1 / steps[f], from lows[f] on, the response is in; ends are open."""
     for f in range(responses.shape[0]):
@@ -59,7 +59,7 @@ def even_codes_block(responses, lows, steps, out):
             out[f, i] = int(min(max(place, 0.0), 255.0))
 
 
-@kernel
+@lean_kernel
 def codes_block(responses, edges, out):
     """out[f, i] = the number of edges of feature f that are below its response to window i (edges ascend)."""
     n_edges = edges.shape[1]
@@ -108,7 +108,7 @@ def gains_block(codes, n_positive, weights, start, stop, gains):
         gains[f] = best
 
 
-@kernel
+@lean_kernel
 def cascade_block(
     integral, bases, scales, corners, coefficients, counts, cuts, lefts, rights, ends, thresholds, start, stop, out
 ):

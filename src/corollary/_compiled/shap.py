@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled._jit import fast_kernel, inner_kernel, kernel
 from corollary._compiled.traverse import categorical_left
 
 LANES = 8  # rows at a time
@@ -81,7 +81,7 @@ def _lanes(X):
     return out
 
 
-@kernel
+@inner_kernel
 def _decide(columns, start, node, feature, threshold, missing_left, category, bitsets, goes):
     """goes[v] = 1 if row start + v goes left at the node, else 0."""
     row, cut, missing = category[node], threshold[node], missing_left[node]
@@ -143,7 +143,7 @@ def _answer(product, value, n_points, sums):
                 sums[k, q, v] = product[q, v] * value[k]
 
 
-@kernel
+@inner_kernel
 def _pairs(leaf, root, feature, parent, slot, lost, path, value, n_columns, phi, column):
     """At a leaf: add the products of the pulls of all pairs of columns on its path."""
     passes, part, inverse, product = path
@@ -168,7 +168,7 @@ def _pairs(leaf, root, feature, parent, slot, lost, path, value, n_columns, phi,
         a = parent[a]
 
 
-@kernel
+@inner_kernel
 def _again(edge, leaf, root, feature, parent):
     """Whether the column of an edge is tested again on the way to a leaf: then the lowest edge has the last word."""
     lower = leaf
@@ -177,7 +177,7 @@ def _again(edge, leaf, root, feature, parent):
     return lower != edge
 
 
-@kernel
+@inner_kernel
 def _walk(columns, start, root, splits, left, value, edges, points, lost, path, sums, scratch, line, phi, group, pairs):
     """Visit the nodes of a tree for eight rows, depth first; ``path`` holds what belongs to edges, by their slots."""
     feature, threshold, missing_left, category, bitsets = splits

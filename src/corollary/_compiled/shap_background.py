@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel
 from corollary._compiled.shap import paths
 from corollary._compiled.traverse import goes_left
 
 
-@kernel
+@inner_kernel
 def _spread(x, z, root, splits, left, before, by_x, by_z, only, order):
     """Visit the nodes that mixtures of x and z reach; their number. only[i] = columns passed by x only, by z only."""
     feature, threshold, missing_left, category, bitsets = splits
@@ -45,7 +45,7 @@ def _spread(x, z, root, splits, left, before, by_x, by_z, only, order):
     return count
 
 
-@kernel
+@inner_kernel
 def _gather(count, root, feature, left, value, before, by_x, by_z, only, order, chances, sums, phi, column):
     """Sum the leaves' terms, sums[i, 0] for columns that only x passes and sums[i, 1] for z, and share them out."""
     for place in range(count - 1, -1, -1):

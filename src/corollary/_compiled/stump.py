@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 
 GINI, ENTROPY = 0, 1
 # Splits whose gains differ by less than this share of the node's weight are equal but for rounding; the first is kept.
@@ -19,7 +19,7 @@ TIE = 1e-10
 EMPTY = 1e-14  # a child with less than this share of the weight has none but for rounding
 
 
-@kernel
+@lean_kernel
 def add_rows(codes, offsets, rows, labels, amounts, starts, stops, first, last, histogram):
     """histogram[bin, label] += amount for the listed rows, columns first … last − 1.
 
@@ -50,7 +50,7 @@ def add_rows(codes, offsets, rows, labels, amounts, starts, stops, first, last, 
                 flat[(base + np.uintp(column[np.uintp(rows[j])])) * n_classes + np.uintp(labels[j])] += amounts[j]
 
 
-@kernel
+@inner_kernel
 def _gain(low, total, low_weight, weight, criterion):
     """Purity of the children with class weights ``low`` and ``total − low``, added up; −1e300 if one of them is empty.
 
@@ -70,7 +70,7 @@ def _gain(low, total, low_weight, weight, criterion):
     return left / low_weight + right / high_weight if criterion == GINI else left + right
 
 
-@kernel
+@lean_kernel
 def category_order(histogram, base, n_bins, label, shares, out):
     """out = bins that have weight, by the share of class ``label`` in them; equal shares by number. Returns how many.
 
@@ -101,7 +101,7 @@ def category_order(histogram, base, n_bins, label, shares, out):
     return count
 
 
-@kernel
+@inner_kernel
 def _scan(histogram, base, order, count, missing_bin, total, weight, criterion, low, trial):
     """(best gain, how many bins of ``order`` go left, whether missing values do)."""
     n_classes = total.shape[0]
@@ -160,7 +160,7 @@ def best_splits(histogram, offsets, n_bins, categorical, total, criterion, first
                 labels[f] = label if categorical[f] else -1
 
 
-@kernel
+@lean_kernel
 def first_best(gains, weight):
     """The column of the best gain, the first of those that are equal but for rounding; −1 if none can split."""
     best, column = -1e299, -1
@@ -170,7 +170,7 @@ def first_best(gains, weight):
     return column
 
 
-@kernel
+@lean_kernel
 def route(column, node, goes_left, left, leaf):
     """Rows at ``node`` move to its children, ``left`` and ``left + 1``, as the table of codes ``goes_left`` says."""
     for i in range(leaf.shape[0]):
@@ -178,7 +178,7 @@ def route(column, node, goes_left, left, leaf):
             leaf[i] = left if goes_left[column[i]] else left + 1
 
 
-@kernel
+@lean_kernel
 def leaf_sums(leaf, labels, weights, out):
     """out[node, class] += weight, and rows of each node counted in the last column."""
     n_classes = out.shape[1] - 1
@@ -187,7 +187,7 @@ def leaf_sums(leaf, labels, weights, out):
         out[leaf[i], n_classes] += 1.0
 
 
-@kernel
+@lean_kernel
 def wrong_weight(said, labels, weights):
     """(weight of wrongly classified rows, weight of all rows)."""
     wrong, total = 0.0, 0.0
@@ -198,7 +198,7 @@ def wrong_weight(said, labels, weights):
     return wrong, total
 
 
-@kernel
+@lean_kernel
 def reweigh(start, stop, said, labels, alpha, weights, base, votes, leader, rows, row_labels, growth):
     """One round's verdict on rows start … stop − 1: votes are added up and wrong rows gain weight.
 

@@ -46,7 +46,7 @@ def apply_block(X, roots, feature, threshold, left, missing_left, category, bits
     """out[i, t] = leaf of row i in tree t."""
     for t in range(roots.shape[0]):
         for i in range(X.shape[0]):
-            out[i, t] = _leaf_of(X[i], roots[t], feature, threshold, left, missing_left, category, bitsets)
+            out[i, t] = _leaf_of(X[i], np.int64(roots[t]), feature, threshold, left, missing_left, category, bitsets)
 
 
 @kernel
@@ -55,7 +55,7 @@ def sum_block(X, roots, feature, threshold, left, missing_left, category, bitset
     n_outputs = value.shape[1]
     for t in range(roots.shape[0]):
         for i in range(X.shape[0]):
-            leaf = _leaf_of(X[i], roots[t], feature, threshold, left, missing_left, category, bitsets)
+            leaf = _leaf_of(X[i], np.int64(roots[t]), feature, threshold, left, missing_left, category, bitsets)
             for k in range(n_outputs):
                 out[i, k] += value[leaf, k]
 
@@ -74,5 +74,5 @@ def one_row(x, roots, feature, threshold, left, missing_left, category, bitsets,
     """out[t mod outputs] += value of the leaf that the only row of x reaches in tree t."""
     n_outputs = out.shape[0]
     for t in range(roots.shape[0]):
-        leaf = _leaf_of(x[0], roots[t], feature, threshold, left, missing_left, category, bitsets)
+        leaf = _leaf_of(x[0], np.int64(roots[t]), feature, threshold, left, missing_left, category, bitsets)
         out[t % n_outputs] += value[leaf, 0]

@@ -15,6 +15,7 @@ _WELCOME = """Compare models on a table, keep the best one, know whether its fit
   corollary compare houses.csv -t price            rank the models
   corollary compare houses.csv -t price --report r.html --save best.corollary
   corollary predict best.corollary new-houses.csv  use the best one
+  corollary cluster customers.csv                  find groups of similar rows
 """
 
 app = typer.Typer(
@@ -139,6 +140,54 @@ def predict(
     from corollary.cli.predicting import run_predict
 
     run_predict(model, file, out, proba=proba, header=not no_header, encoding=encoding)
+    return 0
+
+
+class Method(StrEnum):
+    """How to find clusters."""
+
+    auto = "auto"
+    kmeans = "kmeans"
+    gmm = "gmm"
+    medoids = "medoids"
+    hierarchical = "hierarchical"
+    spectral = "spectral"
+
+
+@app.command()
+def cluster(
+    file: Table,
+    k: Annotated[
+        str, typer.Option("--k", "-k", metavar="N", help="How many clusters; auto: ask five criteria.")
+    ] = "auto",
+    method: Annotated[Method, typer.Option(help="How to find them.", metavar="METHOD")] = Method.auto,
+    columns: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Use only these; may be repeated.", show_default="all")
+    ] = None,
+    drop: Drop = None,
+    report: Report = None,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the fitted pipeline.")] = None,
+    labels: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the cluster of each row as CSV.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of samples and models.")] = 0,
+    no_header: NoHeader = False,
+    encoding: Encoding = "utf-8",
+) -> int:
+    """Divide the rows of a table into groups of similar ones.
+
+    Methods: auto, kmeans, gmm, medoids, hierarchical, spectral. Columns are prepared as in compare.
+
+    \b
+      corollary cluster customers.csv
+      corollary cluster customers.csv --k 4 --method gmm --labels groups.csv
+      corollary cluster customers.csv --columns age --columns spend --report r.html
+    """
+    from corollary.cli.clustering import run_cluster
+
+    options = {
+        "k": k, "method": method.value, "columns": tuple(columns or ()), "drop": tuple(drop or ()), "seed": seed,
+        "header": not no_header, "encoding": encoding,
+    }  # fmt: skip
+    run_cluster(file, options, report, save, labels)
     return 0
 
 

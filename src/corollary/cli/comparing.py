@@ -30,7 +30,7 @@ def run_compare(
     for path, option in ((report, "--report"), (save, "--save")):
         if path is not None:
             check_output(path, option)
-    with _progress() as on_progress:
+    with progress_bar() as on_progress:
         comparison = compare(file, target, progress=on_progress, **options)
     console = Console()
     show_data(console, comparison)
@@ -38,14 +38,14 @@ def run_compare(
     console.print()
     if report is not None:
         comparison.report(report)
-        _written(console, "Report", report)
+        say_where(console, "Report", report)
     if save is not None:
         save_model(comparison.best_, save)
-        _written(console, "Model", save)
+        say_where(console, "Model", save)
     say(console, "Next", _next(file, target, report, save), "bold", wrap=False)
 
 
-def _written(console: Console, label: str, path: Path) -> None:
+def say_where(console: Console, label: str, path: Path) -> None:
     size = path.stat().st_size
     say(console, label, f"{path} ({size / 1024:,.0f} kB)" if size >= 1024 else f"{path} ({size} bytes)", "bold")
 
@@ -60,7 +60,7 @@ def _next(file: Path, target: str, report: Path | None, save: Path | None) -> st
 
 
 @contextmanager
-def _progress() -> Iterator[OnProgress]:
+def progress_bar() -> Iterator[OnProgress]:
     """A progress bar on stderr (when that is a terminal), and a Ctrl-C that no solver can swallow.
 
     A solver answers Ctrl-C by keeping its best answer so far. Here that is not wanted: the whole comparison ends.

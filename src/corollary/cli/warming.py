@@ -14,6 +14,8 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from corollary.registry import Entry, all_estimators
 
+_WITH_TARGET = ("regression", "classification")
+
 
 def run_warmup() -> int:
     """Import the compiled modules and fit each estimator on small data of every kind; 1 if something failed."""
@@ -63,10 +65,10 @@ def _fit_everywhere(entry: Entry) -> str:
         takes_sparse = "sparse" in entry.capabilities
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            for task in entry.tasks:
-                for X, y in _kinds(task, takes_sparse):
+            for target in dict.fromkeys(task if task in _WITH_TARGET else None for task in entry.tasks):
+                for X, y in _kinds(target, takes_sparse):
                     model = entry.load()(**entry.arguments)
-                    if len(set(y)) == 2 or task != "classification" or get_tags(model).classifier_tags.multi_class:
+                    if target != "classification" or len(set(y)) == 2 or get_tags(model).classifier_tags.multi_class:
                         _use(model, X, y)
     except Exception as error:
         return " ".join(str(error).split()) or type(error).__name__
@@ -75,12 +77,12 @@ def _fit_everywhere(entry: Entry) -> str:
 
 def _use(model: Any, X: Any, y: Any) -> None:
     model.fit(X, y)
-    for method in ("predict", "predict_proba", "transform"):
+    for method in ("predict", "predict_proba", "transform", "kneighbors"):
         if hasattr(model, method):
             getattr(model, method)(X)
 
 
-def _kinds(task: str, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
+def _kinds(target: str | None, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
     """Dense in both orders and sparse in both, float64 and float32; wide once; for classes, two and three of them."""
     import numpy as np
     from scipy import sparse
@@ -92,7 +94,8 @@ def _kinds(task: str, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
         signal = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=rows)
         thirds = np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3]))
         tall = rows > columns
-        for y in [(signal > 0).astype(int), thirds] if task == "classification" else [signal]:
+        targets = {"classification": [(signal > 0).astype(int), thirds], "regression": [signal]}
+        for y in targets.get(target or "", [None]):
             for dtype in (np.float64, np.float32) if tall else (np.float64,):
                 for layout in layouts if tall else layouts[:1]:
                     yield layout(X.astype(dtype)), y

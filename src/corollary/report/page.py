@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from datetime import date
 from pathlib import PurePath
 
 import numpy as np
@@ -13,9 +12,9 @@ from corollary.evaluate.metrics import Score
 from corollary.evaluate.roles import Role, tally
 from corollary.report.charts import Scale, drawing, escaped, shortened
 from corollary.report.confusion import confusion_figure
+from corollary.report.document import document, section
 from corollary.report.model_figures import convergence_figure, influence_figure
 from corollary.report.predictions import prediction_figures
-from corollary.report.style import STYLE
 from corollary.report.words import command_line, evidence_words, plain_summary
 
 _SECTIONS = (
@@ -42,21 +41,11 @@ def render(comparison: Comparison) -> str:
         _again(comparison),
     ]
     title = f"{comparison.target.name} · model comparison"
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(parts)
-        + f"\n<footer>Written by corollary {escaped(comparison.settings['versions']['corollary'])} on "
-        f"{date.today().isoformat()}. This file is complete in itself.</footer>\n</main>\n</body>\n</html>\n"
-    )
+    return document(title, parts, comparison.settings["versions"])
 
 
 def _section(key: str, body: str, lead: str = "") -> str:
-    heading = dict(_SECTIONS)[key]
-    opening = f'<p class="lead">{escaped(lead)}</p>' if lead else ""
-    return f'<section id="{key}"><h2>{heading}</h2>{opening}{body}</section>'
+    return section(key, dict(_SECTIONS)[key], body, lead)
 
 
 def _header(comparison: Comparison) -> str:

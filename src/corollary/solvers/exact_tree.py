@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -101,7 +102,12 @@ class _Task:
         self.categorical = np.array(rules.categorical, dtype=bool) if some else None
         self.words = 0 if self.categorical is None else (source.most_categories(self.categorical) + 31) // 32
         self.small = self.n <= SMALL and rules.max_leaf_nodes is None
-        dtype = np.uint32 if self.small else np.uint64
+        dtype = np.dtype(np.uint32 if self.small else np.uint64)
+        check_memory(
+            (dtype.itemsize + 8 * rules.random_thresholds) * self.n * self.d,
+            f"Sorting the {self.d} columns of an exact tree on {self.n} rows",
+            "fit fewer rows, or GradientBoosting or RandomForest models, which take one byte a cell",
+        )
         self.records, self.values = sort_columns(source, self.categorical, dtype, rules.random_thresholds)
 
     def run(self) -> Trees:
@@ -164,9 +170,20 @@ class _Task:
         count, n_sets = kernels.grow_subtree(
             records, self.limits, labels.criterion, labels.codes, labels.y, labels.w, labels.table, *labels.scratch(n),
             self.categorical, self.direction, values, seeds, whole, real, value, bitsets,
+            *self._scratch(n, records.dtype),
         )  # fmt: skip
         nodes = {"whole": whole[:count], "real": real[:count], "value": value[:count], "bitsets": bitsets[:n_sets]}
         return {name: array.copy() for name, array in nodes.items()}
+
+    def _scratch(self, n: int, dtype: Any) -> tuple[Any, ...]:
+        """Room for a subtree of n rows: sides, features to try, their order, cuts, bits, nodes to do, records twice."""
+        d = self.d
+        order = None if self.limits.max_features >= d else np.empty(d, dtype=np.int64)
+        return (
+            np.empty(n, dtype=np.uint8), np.ones(d, dtype=np.uint8), order, np.empty((d, 5)),
+            np.zeros(self.words, dtype=np.uint32), np.empty(n + 1, dtype=np.int32), np.empty(n + 1, dtype=dtype),
+            None if self.categorical is None else np.empty(n, dtype=dtype),
+        )  # fmt: skip
 
     def _finish(self, parts: list[Nodes], rows: list[Array], at: list[int]) -> Trees:
         """The tree in the units of the data; see :func:`join` for the arguments."""
@@ -218,8 +235,10 @@ def _labels(y: Array, weights: Array, criterion: str, n_classes: list[int] | Non
     w = None if np.all(weights == 1.0) else np.array(weights, dtype=np.float64)
     if n_classes is None:
         return Labels(code, None, np.array(y, dtype=np.float64, order="C"), w, np.empty(0), y.shape[1])
-    n_values, table = sum(n_classes), np.empty(0)
-    if w is None and criterion != "gini":
+    n_values, table = sum(n_classes), np.empty(0)  # type: int, Array | None
+    if w is None and criterion == "gini" and n_classes == [2]:
+        table = None
+    elif w is None and criterion != "gini":
         table = np.arange(len(y) + 1.0)
         table[1:] *= np.log2(table[1:])
     codes = y.astype(np.int64) + np.cumsum([0, *n_classes[:-1]])

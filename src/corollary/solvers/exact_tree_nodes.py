@@ -28,7 +28,7 @@ class Labels:
     codes: Array | None  # (n, outputs): class numbers, those of later outputs after those of earlier ones
     y: Array | None  # float64 (n, outputs)
     w: Array | None  # float64 (n,); None if every weight is one
-    table: Array  # x log₂ x for x = 0 … n, for entropy without weights; else empty
+    table: Array | None  # x log₂ x for x = 0 … n, for entropy without weights; None for two classes, Gini; or empty
     n_values: int
 
     def of(self, rows: Array) -> Labels:
@@ -85,7 +85,8 @@ class NodeByNode:
         self.d, n = records.shape
         self.mask = records.dtype.type(0xFFFF if records.itemsize == 4 else 0xFFFFFFFF)
         self.scratch = labels.scratch(n)
-        self.goes_left, self.use = np.empty(n, dtype=np.uint8), np.empty(self.d, dtype=np.uint8)
+        self.goes_left, self.use = np.empty(n, dtype=np.uint8), np.ones(self.d, dtype=np.uint8)
+        self.order = None if limits.max_features >= self.d else np.empty(self.d, dtype=np.int64)
         self.found = np.empty((self.d, 5))
         self.nodes: list[OpenNode] = []
 
@@ -116,11 +117,12 @@ class NodeByNode:
         rows = (labels.criterion, labels.codes, labels.y, labels.w)
         segment = (node.start, node.stop, ROW_MASK)
         row_kernels.prepare(self.records[0], *segment, *rows, node.value, *self.scratch)
-        kernels.choose_features(self.records, *segment, self.limits.max_features, node.seed, self.use)
+        kernels.choose_features(self.records, *segment, self.limits.max_features, node.seed, self.order, self.use)
         self._features(
             lambda first, last: kernels.search(
                 first, last, self.records, ROW_MASK, ROW_BITS, described, *rows, labels.table, *self.scratch,
                 self.categorical, self.direction, self.values, self.use, node.seed, self.found,
+                None if self.categorical is None else np.empty(node.size, dtype=self.records.dtype),
             ),
             node.size,
         )  # fmt: skip
@@ -140,7 +142,11 @@ class NodeByNode:
         )  # fmt: skip
         node.beside = (beside[0], beside[1], beside[2])
         sides = (self.records, node.start, middle, node.stop, ROW_MASK, self.goes_left)
-        kernels.partition(f, f + 1, *sides, True, -1)
+
+        def move(first: int, last: int, keep_right: bool, done: int) -> None:
+            kernels.partition(first, last, *sides, keep_right, done, np.empty(node.stop - middle + 1, np.uint64))
+
+        move(f, f + 1, True, -1)
         pair = [
             self.add(f, *ends, node.depth + 1, np.uint64(kernels.child_seed(node.seed, side)), node.lower, node.upper)
             for side, ends in enumerate([(node.start, middle), (middle, node.stop)])
@@ -152,7 +158,7 @@ class NodeByNode:
                     node.lower, node.upper, a, b, self.direction[f], side
                 )
         if pair[0].live or pair[1].live:
-            self._features(lambda first, last: kernels.partition(first, last, *sides, pair[1].live, f), node.size)
+            self._features(lambda first, last: move(first, last, pair[1].live, f), node.size)
         return pair
 
     def best_first(self, root: OpenNode, max_leaf_nodes: int) -> None:

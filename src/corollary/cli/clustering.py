@@ -1,0 +1,166 @@
+"""``corollary cluster``."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from corollary.cli.comparing import progress_bar, say_where
+from corollary.cli.show import safe, say
+from corollary.evaluate.problem import count
+
+if TYPE_CHECKING:
+    from corollary.evaluate.clustering import Clustering
+
+_TRAITS = 12
+_CELL = 18
+
+
+def run_cluster(
+    file: Path,
+    options: Mapping[str, Any],
+    report: Path | None = None,
+    save: Path | None = None,
+    labels: Path | None = None,
+) -> None:
+    """Find clusters, print them, and write what was asked for; where it goes is checked before the work starts."""
+    from corollary.evaluate.clustering import cluster
+    from corollary.evaluate.writing import check_output, write_text
+    from corollary.io import save as save_model
+
+    for path, option in ((report, "--report"), (save, "--save"), (labels, "--labels")):
+        if path is not None:
+            check_output(path, option)
+    with progress_bar() as on_progress:
+        found = cluster(file, progress=on_progress, **options)
+    console = Console()
+    _show(console, found)
+    if save is not None:  # first: the one that a model could refuse
+        save_model(found.model_, save)
+        say_where(console, "Model", save)
+    if report is not None:
+        found.report(report)
+        say_where(console, "Report", report)
+    if labels is not None:
+        lines = "".join(f"{row + 1},{each}\n" for row, each in enumerate(found.labels))
+        write_text(labels, f"row,cluster\n{lines}")
+        say_where(console, "Labels", labels)
+    if save is not None and hasattr(found.model_, "predict"):
+        again = ["corollary", "predict", str(save), str(file), "--out", "clusters.csv"]
+    else:
+        wanted = (("--report", report, "report.html"), ("--labels", labels, "labels.csv"))
+        again = ["corollary", "cluster", str(file), "--k", str(found.k)]
+        again += [word for option, given, name in wanted if given is None for word in (option, name)]
+    say(console, "Next", shlex.join(again), "bold", wrap=False)
+
+
+def _show(console: Console, found: Clustering) -> None:
+    from corollary.evaluate.roles import Role, tally
+
+    facts = found.facts
+    console.print()
+    say(console, "Data", f"{facts.source}: {facts.rows:,} rows; {tally(facts.columns)}")
+    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
+    if unused:
+        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
+        say(console, "Left out", "; ".join(unused[:6]) + more)
+    for note in found.notes:
+        say(console, "Note", note)
+    if found.choice is not None:
+        console.print()
+        console.print(_choice_table(found, console.width))
+    console.print()
+    console.print(_size_table(found))
+    console.print()
+    profile, more = _profile(found, console.width)
+    console.print(profile)
+    console.print(Text(f"▲ ▼ differ from all rows by a standard deviation{more}", style="dim"))
+    console.print()
+    say(console, "Result", _result(found), "bold")
+    if found.evidence is not None:
+        say(console, "Evidence", f"{found.method}, fitted to every row. {found.evidence}", "bold")
+    console.print()
+
+
+def _result(found: Clustering) -> str:
+    score = (
+        "" if found.silhouette != found.silhouette else f" Mean silhouette {found.silhouette:.2f}, by {found.method}."
+    )
+    return f"{found.reason}{score}"
+
+
+def _table(titles: list[str], left: tuple[int, ...] = (0,)) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for index, title in enumerate(titles):
+        table.add_column(Text(safe(title)), justify="left" if index in left else "right", no_wrap=True)
+    return table
+
+
+def _choice_table(found: Clustering, width: int) -> Table:
+    """The criteria for each k; asterisks mark what each speaks for."""
+    assert found.choice is not None
+    lines = found.choice.table()
+    while sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > width:
+        lines = [line[:-1] for line in lines]
+    table = _table(lines[0], ())
+    for line in lines[1:]:
+        table.add_row(*(Text(_mark_first(cell)) for cell in line), style="bold" if line[0] == str(found.k) else "")
+    return table
+
+
+def _size_table(found: Clustering) -> Table:
+    table = _table(["cluster", "rows", "share", "silhouette", "typical row"])
+    for each, size in enumerate(found.sizes):
+        score, typical = found.silhouette_of(each), found.typical[each]
+        table.add_row(
+            str(each),
+            f"{size:,}",
+            f"{size / found.facts.rows:.1%}",
+            "–" if score != score else f"{score:.2f}",
+            f"{typical + 1:,}" if typical >= 0 else "–",
+        )
+    return table
+
+
+def _profile(found: Clustering, width: int) -> tuple[Table, str]:
+    """Columns of the table against clusters, as many clusters as fit, and what was left out."""
+    shown = found.traits[:_TRAITS]
+    names = [_short(trait.name) for trait in shown]
+    room = width - max(map(len, names), default=0) - 2
+    order: list[list[str]] = []
+    for each in range(found.k):
+        cells = [str(each), *(_cell(trait.values[each], trait.strength[each]) for trait in shown)]
+        room -= max(map(len, cells)) + 2
+        if room < 0 and order:
+            break
+        order.append(cells)
+    table = _table(["", *(cells[0] for cells in order)])
+    for row, name in enumerate(names):
+        table.add_row(Text(name), *(Text(cells[row + 1]) for cells in order))
+    gone = [
+        count(number, noun)
+        for number, noun in ((found.k - len(order), "cluster"), (len(found.traits) - len(shown), "column"))
+        if number
+    ]
+    return table, f"; {' and '.join(gone)} more in the report" if gone else ""
+
+
+def _cell(value: str, strength: float) -> str:
+    return ("▲ " if strength >= 1 else "▼ " if strength <= -1 else "") + _short(value)
+
+
+def _mark_first(cell: str) -> str:
+    """An asterisk stands before its number, so that numbers end in one column."""
+    return f"*{cell[:-1]}" if cell.endswith("*") else cell.rstrip()
+
+
+def _short(text: str) -> str:
+    plain = safe(text).replace("\n", " ")
+    return plain if len(plain) <= _CELL else plain[: _CELL - 1] + "…"

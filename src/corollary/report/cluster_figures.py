@@ -1,0 +1,160 @@
+"""The pictures of a clustering: the map of its rows, silhouettes, sizes, profiles, and why so many clusters."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from corollary.cluster.choose_k import KChoice
+from corollary.cluster.k_criteria import CRITERIA
+from corollary.evaluate.clustering import Clustering
+from corollary.report.charts import Chart, Scale, escaped, shortened
+from corollary.report.predictions import figure
+
+_POINTS = 1200
+_SLICES = 240
+_TRAITS = 30
+_STRONG = 2.0  # standard deviations that are shown in full colour
+
+
+def colour(each: int) -> str:
+    """The style of a cluster, the same in every picture."""
+    return f"s{each % 10}"
+
+
+def map_figure(clustering: Clustering) -> str:
+    """The rows on their first two principal components."""
+    from corollary.decomposition.pca import PCA
+
+    rows, labels = clustering.prepared, clustering.labels[clustering.silhouettes[0]]
+    if rows.shape[1] < 2 or len(rows) < 3:
+        return ""
+    pca = PCA(n_components=2).fit(rows)
+    places = np.asarray(pca.transform(rows))
+    share = float(np.sum(pca.explained_variance_ratio_))
+    chart = Chart(
+        Scale.around(places[:, 0]), Scale.around(places[:, 1]), title="Map of the rows", width=900, height=460,
+        description=f"{len(rows)} rows on two principal components, coloured by cluster",
+        x_label="first principal component", y_label="second principal component",
+    )  # fmt: skip
+    shown = np.linspace(0, len(rows) - 1, min(_POINTS, len(rows))).astype(int)
+    for each in range(clustering.k):
+        mine = shown[labels[shown] == each]
+        if len(mine):
+            chart.points(places[mine, 0], places[mine, 1], f"{colour(each)} faint", 2.6)
+    for each in range(clustering.k):
+        if (labels == each).any():
+            x, y = places[labels == each].mean(axis=0)
+            chart.points([x], [y], f"{colour(each)} centre", 9.0)
+            chart.text(x, y, str(each), "middle", (0, 4))
+    caption = (
+        f"{len(shown):,} of {clustering.facts.rows:,} rows; numbers mark the middle of each cluster. "
+        f"The two directions hold {share:.0%} of the variance: clusters that overlap here may be apart in others."
+    )
+    return figure(chart.svg(), "Map", caption, whole=True)
+
+
+def silhouette_figure(clustering: Clustering) -> str:
+    """Silhouettes, sorted within each cluster; a bar to the left of zero is a row that another cluster would suit."""
+    rows, values = clustering.silhouettes
+    if np.isnan(values).all():
+        return ""
+    labels = clustering.labels[rows]
+    chart = Chart(
+        Scale(min(-0.2, float(values.min())), 1.0), Scale(0.0, float(len(values))), title="Silhouettes",
+        description=f"Sorted within each of {clustering.k} clusters; the mean is {values.mean():.2f}",
+        x_label="silhouette", y_label="rows, by cluster", height=380,
+    )  # fmt: skip
+    top = float(len(values))
+    for each in range(clustering.k):
+        mine = np.sort(values[labels == each])[::-1]
+        if not len(mine):
+            continue
+        slices = min(len(mine), max(2, round(_SLICES * len(mine) / len(values))))
+        edges = np.linspace(0, len(mine), slices + 1).round().astype(int)
+        for low, high in pairwise(edges):
+            chart.box((0.0, float(mine[low:high].mean())), (top - low, top - high), colour(each))
+        chart.text(chart.x.low, top - len(mine) / 2, str(each), "start", (4, 4))
+        top -= len(mine)
+    chart.line([values.mean()] * 2, [0, len(values)], "s7", dashed=True)
+    wrong = float((values < 0).mean())
+    caption = (
+        "1: far from other clusters; 0: between two; below 0: another cluster would suit better "
+        f"({wrong:.0%} of these rows). Dashed: the mean, {values.mean():.2f}."
+    )
+    return figure(chart.svg(), "Silhouettes", caption)
+
+
+def choice_figures(choice: KChoice) -> list[str]:
+    """Each criterion against the number of clusters."""
+    found = []
+    for name in (each for each in choice.columns if each in CRITERIA):
+        values = np.asarray(choice.columns["within_share"] if name == "elbow" else choice.columns[name], dtype=float)
+        known = np.isfinite(values)
+        if known.sum() < 2:
+            continue
+        said = f"says {choice.best[name]}" if name in choice.best else "has no answer"
+        chart = Chart(
+            Scale(float(choice.ks[0]) - 0.3, float(choice.ks[-1]) + 0.3, whole=True),
+            Scale.around(values[known], pad=0.1),
+            title=CRITERIA[name].title, description=f"Against the number of clusters; it {said}", height=240,
+            x_label="clusters", y_label="within share" if name == "elbow" else CRITERIA[name].title, left=66,
+        )  # fmt: skip
+        if name == "elbow":
+            chart.line(choice.ks[[0, -1]], values[[0, -1]], "s7", dashed=True)
+        chart.line(choice.ks[known], values[known])
+        chart.points(choice.ks[known], values[known])
+        if name in choice.best:
+            place = int(np.flatnonzero(choice.ks == choice.best[name])[0])
+            chart.points([choice.ks[place]], [values[place]], "s1", 6.0)
+        heading = f"{CRITERIA[name].title[:1].upper()}{CRITERIA[name].title[1:]} {said}"
+        found.append(figure(chart.svg(), heading, f"It takes {CRITERIA[name].rule}."))
+    return found
+
+
+def profile_table(clustering: Clustering) -> str:
+    """A heat map: columns of the table against clusters, coloured where a cluster is unusual."""
+    head = "".join(f'<th scope="col">{each}</th>' for each in range(clustering.k))
+    body = []
+    for trait in clustering.traits[:_TRAITS]:
+        cells = "".join(
+            f'<td class="{"minus" if strength < 0 else "plus"}{" strong" if abs(strength) > 0.75 * _STRONG else ""}" '
+            f'style="--v:{min(abs(strength) / _STRONG, 1.0):.2f}">{escaped(shortened(value, 26))}</td>'
+            for value, strength in zip(trait.values, trait.strength, strict=True)
+        )
+        whole = f'<td class="all">{escaped(shortened(trait.overall, 26))}</td>'
+        body.append(f'<tr><th scope="row">{escaped(shortened(trait.name, 30))}</th>{cells}{whole}</tr>')
+    more = len(clustering.traits) - _TRAITS
+    rest = f'<p class="why">{more:,} more columns tell the clusters apart less.</p>' if more > 0 else ""
+    corner = "<td>column ╲ cluster</td>"
+    return (
+        f'<div class="wide"><table class="heat"><thead><tr>{corner}{head}<th scope="col">all rows</th></tr></thead>'
+        f"<tbody>{''.join(body)}</tbody></table></div>{rest}"
+    )
+
+
+def size_table(clustering: Clustering) -> str:
+    """Rows, share, silhouette and a typical row of each cluster, with a bar for its size."""
+    largest = max(int(clustering.sizes.max()), 1)
+    body = []
+    for each, size in enumerate(clustering.sizes):
+        bar = (
+            f'<svg class="chart" role="img" viewBox="0 0 190 14" width="190" height="14"><title>Cluster {each}</title>'
+            f'<desc>{size} rows</desc><rect class="fill {colour(each)}" x="0" y="2" '
+            f'width="{max(190 * size / largest, 0.5):.1f}" height="10"/></svg>'
+        )
+        score = clustering.silhouette_of(each)
+        typical = clustering.typical[each]
+        body.append(
+            f'<tr><th scope="row" class="keep">cluster {each}</th><td class="n">{size:,}</td>'
+            f'<td class="n">{size / clustering.facts.rows:.1%}</td><td class="interval">{bar}</td>'
+            f'<td class="n">{"–" if np.isnan(score) else f"{score:.2f}"}</td>'
+            f'<td class="n">{f"{typical + 1:,}" if typical >= 0 else "–"}</td></tr>'
+        )
+    head = (
+        '<tr><th scope="col">cluster</th><th scope="col" class="n">rows</th><th scope="col" class="n">share</th>'
+        '<th scope="col" class="interval"></th><th scope="col" class="n">silhouette</th>'
+        '<th scope="col" class="n">typical row</th></tr>'
+    )
+    return f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(body)}</tbody></table></div>'
