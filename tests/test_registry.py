@@ -10,7 +10,7 @@ import pytest
 import corollary
 from corollary.registry import ESTIMATORS, FUNCTIONS, TRANSFORMERS, Entry, all_estimators
 
-TASKS = {"regression", "classification", "clustering", "transform", "density"}
+TASKS = {"regression", "classification", "clustering", "transform", "density", "neighbors"}
 
 
 @pytest.mark.parametrize("entry", [*ESTIMATORS.values(), *TRANSFORMERS.values()], ids=lambda entry: entry.name)

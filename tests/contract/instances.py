@@ -92,6 +92,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"n_estimators": 12, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "absolute_error", "learning_rate": 0.3},
     ],
+    "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
+    "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
 }
 
 

@@ -82,12 +82,13 @@ def survives(case: Case, X: Any, y: Any, *, proved: bool = True) -> Any:
         warnings.simplefilter("always", ConvergenceWarning)
         try:
             model = case.make(max_iter=100 if proved else 20).fit(X, y)
-        except ValueError as refusal:
+            answers = outputs(model, X)
+        except ValueError as refusal:  # of the fit, or of asking one row for its four neighbours
             if len(str(refusal)) > 30:  # a sentence
                 return None
             raise
     assert not np.isnan(getattr(model, "coef_", 0.0)).any()
-    for name, value in outputs(model, X).items():
+    for name, value in answers.items():
         if value.dtype.kind == "f":
             assert np.isfinite(value).all(), name
     assert model.evidence_.holds != bool(caught)

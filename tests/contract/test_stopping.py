@@ -12,35 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from instances import CASES, FIRST, Case, every, outputs
+from recorder import Recorder
 from sklearn.callback import ProgressBar, ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 
 from corollary import EarlyStopping, JSONLog, Status, TimeBudget
 
 ITERATIVE = [case for case in CASES if case.iterative]
-
-
-class Recorder:
-    """Counts iterations and may do something at one of them."""
-
-    def __init__(self, at: int = -1, error: BaseException | None = None) -> None:
-        self.at, self.error, self.seen = at, error, 0
-        self.models: list[Any] = []
-
-    def setup(self, estimator: Any, context: Any) -> None: ...
-
-    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
-
-    def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> bool:
-        if fitted_estimator is None:
-            return False
-        self.models.append(fitted_estimator)
-        self.seen += 1
-        if self.seen == self.at + 1 and self.error is not None:
-            raise self.error
-        return False
-
-    def teardown(self, estimator: Any, context: Any) -> None: ...
 
 
 def hard_data(case: Case) -> tuple[Any, Any]:
