@@ -254,6 +254,90 @@ def test_several_outputs() -> None:
         assert model.evidence_.holds
 
 
+def labels(n: int = 300) -> tuple[Any, Any]:
+    """Three targets with 2, 3 and 2 classes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 5))
+    noise = 0.4 * rng.normal(size=n)
+    return X, np.column_stack([X[:, 0] > 0, np.digitize(X[:, 1] + noise, [-0.5, 0.5]), X[:, 2] * X[:, 3] + noise > 0])
+
+
+@pytest.mark.parametrize("criterion", ["gini", "entropy"])
+def test_several_targets_of_classes_are_those_of_scikit_learn(criterion: str) -> None:
+    X, y = labels()
+    X = X.round(1)  # fewer values than bins
+    options = {"criterion": criterion, "bootstrap": False, "max_features": None, "max_depth": 3, "random_state": 0}
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))  # so that no two splits are equally good
+    ours = RandomForestClassifier(1, **options).fit(X, y, sample_weight=weights)
+    peer = theirs.RandomForestClassifier(1, **options).fit(X, y, sample_weight=weights)
+    for mine, other in zip(ours.predict_proba(X), peer.predict_proba(X), strict=True):
+        np.testing.assert_allclose(mine, other, atol=1e-12)
+    np.testing.assert_array_equal(ours.predict(X), peer.predict(X))
+    np.testing.assert_allclose(ours.feature_importances_, peer.feature_importances_, atol=1e-9)
+    assert [list(classes) for classes in ours.classes_] == [[0, 1], [0, 1, 2], [0, 1]]
+    assert (ours.n_classes_, ours.n_outputs_) == ([2, 3, 2], 3)
+    assert ours.evidence_.holds
+
+
+@pytest.mark.parametrize("cls", CLASSIFIERS)
+def test_several_targets_of_classes(cls: Any) -> None:
+    X, y = labels()
+    options = {"bootstrap": True, "oob_score": True, "class_weight": "balanced_subsample", "random_state": 0}
+    model = cls(40, **options).fit(X, y)
+    assert model.evidence_.holds
+    votes = model.oob_decision_function_
+    assert [table.shape for table in votes] == [(300, 2), (300, 3), (300, 2)]
+    right = np.mean([table.argmax(axis=1) == column for table, column in zip(votes, y.T, strict=True)])
+    assert model.oob_score_ == pytest.approx(right)
+    assert model.oob_score_ > 0.75
+    assert model.evidence_.facts["OOB error"] == pytest.approx(1 - right)
+    assert model.oob_permutation_importance(X, y).importances_mean[:4].min() > 0.01
+    names = np.array(["few", "more", "most"])[y.astype(int)]
+    named = cls(40, **options).fit(X, names)
+    np.testing.assert_array_equal(named.predict(X), np.array(["few", "more", "most"])[model.predict(X).astype(int)])
+    with pytest.raises(ValueError, match="3 targets"):
+        model.set_params(class_weight=["balanced"]).fit(X, y)
+
+
+def test_two_equal_targets_are_one() -> None:
+    X, y = labels()
+    alone = RandomForestClassifier(5, random_state=0).fit(X, y[:, 1])
+    both = RandomForestClassifier(5, random_state=0).fit(X, y[:, [1, 1]])
+    # draws depend on the order of rows, which depends on targets: the same trees only without them
+    for model in (alone, both):
+        model.set_params(bootstrap=False, max_features=None)
+    one, two = alone.fit(X, y[:, 1]).predict_proba(X), both.fit(X, y[:, [1, 1]]).predict_proba(X)
+    np.testing.assert_allclose(two[0], one, atol=1e-12)
+    np.testing.assert_array_equal(two[0], two[1])
+    np.testing.assert_allclose(alone.trees_.impurity, both.trees_.impurity, atol=1e-12)
+
+
+def test_which_columns_are_tried() -> None:
+    """Columns are drawn without replacement; constant ones count as tried, but one that is not is always tried.
+
+    Two of four columns are constant, one tells the class and one tells little. Of two draws the telling column is one
+    with chance 1/2; with chance 1/6 both are constant, and it is the next that varies with chance 1/2.
+    """
+    X = np.zeros((40, 4))
+    X[:, 1], X[:, 3] = np.arange(40), np.arange(40) % 2
+    y = X[:, 1] >= 20
+    model = RandomForestClassifier(3000, bootstrap=False, max_features=2, max_depth=1, random_state=0).fit(X, y)
+    roots = model.trees_.feature[model.trees_.roots]
+    assert set(roots) == {1, 3}
+    chance = 1 / 2 + 1 / 6 / 2
+    assert abs(np.mean(roots == 1) - chance) < 4 * np.sqrt(chance * (1 - chance) / 3000)
+
+
+def test_trees_on_fine_bins_are_as_large_as_those_of_scikit_learn() -> None:
+    """The size of a full-grown tree tells whether draws of rows and columns, ties and stops are the same."""
+    X, y = make_classification(600, 16, n_informative=6, flip_y=0.2, random_state=0)
+    ours = RandomForestClassifier(150, random_state=0, max_bins=600).fit(X, y)
+    peer = theirs.RandomForestClassifier(150, random_state=0).fit(X, y)
+    sizes = np.diff([*ours.trees_.roots, ours.trees_.node_count])
+    others = np.array([tree.tree_.node_count for tree in peer.estimators_])
+    assert abs(sizes.mean() - others.mean()) < 4 * np.sqrt((sizes.var() + others.var()) / 150)
+
+
 @pytest.mark.parametrize("cls", ALL)
 def test_a_warm_start_continues(cls: Any) -> None:
     X, y = data_for(cls)

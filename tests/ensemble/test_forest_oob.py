@@ -164,7 +164,7 @@ def test_pictures() -> None:
     assert ax.get_xlabel() == "trees"
     np.testing.assert_allclose(ax.lines[0].get_ydata(), model.evidence_.history["OOB error"])
     ax = model.plot_importances()
-    assert ax.get_yticklabels()[-1].get_text().startswith("petal")
+    assert ax.get_yticklabels()[0].get_text().startswith("petal")
     ax = model.plot_importances(model.oob_permutation_importance(X, y), top=2)
     assert len(ax.patches) == 2
     with pytest.raises(ValueError, match="oob_score=True"):

@@ -15,6 +15,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from corollary.core import memory
 from corollary.core.evidence import Status
 from corollary.core.types import Array
 from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
@@ -348,3 +349,14 @@ def test_real_categories_and_missing_values() -> None:
     assert model.evidence_.holds
     assert model.score(frame, y) > 0.83
     assert (model.trees_.category >= 0).any()
+
+
+def test_columns_that_do_not_fit_in_memory_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = load_iris(return_X_y=True)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 4 * X.size - 1)
+    with pytest.raises(MemoryError, match=r"Sorting the 4 columns .* on 150 rows .* one byte a cell"):
+        DecisionTreeClassifier().fit(X, y)
+    monkeypatch.setattr(memory, "_free_memory", lambda: 4 * X.size)
+    assert DecisionTreeClassifier().fit(X, y).evidence_.holds
+    with pytest.raises(MemoryError):
+        DecisionTreeClassifier(splitter="random").fit(X, y)

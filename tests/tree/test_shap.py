@@ -13,12 +13,14 @@ from random_trees import answer, interactions, random_rows, random_tree, shapley
 from sklearn.base import BaseEstimator
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from corollary import GradientBoostingClassifier, GradientBoostingRegressor, Ridge
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
+from corollary.ensemble.adaboost import AdaBoostClassifier
 from corollary.ensemble.forest import RandomForestClassifier, RandomForestRegressor
 from corollary.solvers.tree_shap import background_values, mean_values, path_interactions, path_values, tree_sums
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -260,6 +262,22 @@ def test_a_model_may_say_itself_how_its_trees_add_up() -> None:
     np.testing.assert_allclose(found.predictions, 1 + 3 * tree.predict_sum(X)[:, 0], atol=1e-12)
     np.testing.assert_allclose(found.base_values, 1 + 3 * answer(tree, X[0], set())[0])
     np.testing.assert_allclose(shap_interactions(Own(tree, D), X).sum(axis=2), found.values, atol=1e-12)
+
+
+@pytest.mark.parametrize("learner", [None, DecisionTreeClassifier(max_depth=8, min_samples_leaf=5)])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_votes_of_boosted_trees_are_shared_out(classes: int, learner: Any) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    y = np.searchsorted(np.quantile(y, np.arange(1, classes) / classes), y)
+    model = AdaBoostClassifier(learner, n_estimators=6).fit(X, y)
+    for background in (None, X[::40]):
+        found = shap_values(model, X[:25], background=background)
+        assert found.certificate is not None
+        assert found.certificate.holds
+        np.testing.assert_allclose(found.predictions, model.decision_function(X[:25]), atol=1e-9)
+    assert found.meaning == "score"
+    with pytest.raises(TypeError, match="GaussianNB"):
+        shap_values(AdaBoostClassifier(GaussianNB(), n_estimators=2).fit(X, y), X)
 
 
 def test_what_cannot_be_explained_says_why() -> None:

@@ -124,7 +124,7 @@ class AdaBoostClassifier(BoostedVote):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
-        classes, codes, weights = encode_labels(y, weights)
+        classes, codes, weights = encode_labels(y, weights, None)
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, codes, weights = X[kept], y[kept], codes[kept], weights[kept]

@@ -58,11 +58,34 @@ class BoostedVote(ClassifierMixin, TableReader):
 
     def _ballots(self, alphas: Array) -> Array:
         """What each node of each tree adds to the scores: α for its class and −α / (K − 1) for the others."""
-        trees, k = self.trees_, len(self.classes_)
+        trees = self.trees_
         owner = np.searchsorted(trees.roots, np.arange(trees.node_count), side="right") - 1
-        ballot = np.full((trees.node_count, k), -1.0 / (k - 1))
-        ballot[np.arange(trees.node_count), trees.value.argmax(axis=1)] = 1.0
-        return ballot * alphas[owner][:, None]
+        return self._ballot(trees.value.argmax(axis=1)) * alphas[owner][:, None]
+
+    def _ballot(self, said: Array) -> Array:
+        """1 for the class number that is said and −1 / (K − 1) for the others."""
+        k = len(self.classes_)
+        ballot = np.full((len(said), k), -1.0 / (k - 1))
+        ballot[np.arange(len(said)), said] = 1.0
+        return ballot
+
+    def _additive_trees(self) -> tuple[Trees, Array, float, Array]:
+        """The votes as one sum of trees, whose total is ``decision_function``, for Shapley values."""
+        alphas = self.estimator_weights_
+        parts = []
+        for alpha, member in zip(alphas, self.estimators_, strict=True):
+            trees, classes = getattr(member, "trees_", None), getattr(member, "classes_", None)
+            if not isinstance(trees, Trees) or trees.n_trees != 1 or not isinstance(classes, np.ndarray):
+                raise TypeError(
+                    f"Shapley values are read off trees, and the learners are of type {type(member).__name__}; boost "
+                    "decision trees of this library."
+                )
+            said = np.searchsorted(self.classes_, classes[trees.value.argmax(axis=1)])
+            votes = alpha * self._ballot(said)
+            parts.append(replace(trees, value=votes[:, 1:] - votes[:, :1] if len(self.classes_) == 2 else votes))
+        trees, total = Trees.join(parts), float(alphas.sum())
+        scale = 1.0 / total if total > 0 else 1.0
+        return trees, np.zeros(trees.value.shape[1]), scale, trees.count.astype(np.float64)
 
     def _scores(self, X: Any) -> Iterator[tuple[Array, float]]:
         """After each round: the sum of votes (n, K) and the sum of α."""

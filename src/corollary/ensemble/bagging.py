@@ -11,7 +11,7 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
 from corollary.base import fitting
-from corollary.core.limits import Limit
+from corollary.core.limits import CLASS_WEIGHT, Limit
 from corollary.core.types import Array
 from corollary.ensemble.bagging_base import BAGGING_LIMITS, Bagging
 from corollary.labels import encode_labels
@@ -46,6 +46,8 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     random_state : int, RandomState or None
+    class_weight : dict, "balanced" or None, default None
+        What the rows of each class count, times ``sample_weight``: rows of a heavy class are drawn more often.
 
     Attributes
     ----------
@@ -77,9 +79,36 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     (True, 0.63)
     """
 
-    limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS
+    limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS | {"class_weight": CLASS_WEIGHT}
     _several = False
     classes_: Array
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: Any = None,
+        max_features: Any = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        oob_score: Any = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        class_weight: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.class_weight = class_weight
 
     def _default(self) -> Any:
         from corollary.tree.decision_tree import DecisionTreeClassifier
@@ -92,10 +121,10 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         self._fit(X, y, sample_weight)
         return self
 
-    def _target(self, y: Array, weights: Array) -> Array:
-        self.classes_, codes, _ = encode_labels(y, weights)
+    def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
+        self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
         self.n_classes_ = len(self.classes_)
-        return codes
+        return codes, weights
 
     def _constant(self) -> Any:
         return DummyClassifier(strategy="most_frequent")
@@ -193,10 +222,10 @@ class BaggingRegressor(RegressorMixin, Bagging):
         self._fit(X, y, sample_weight)
         return self
 
-    def _target(self, y: Array, weights: Array) -> Array:
+    def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
         target: Array = y.astype(np.float64)
         self._columns = target.shape[1:]
-        return target
+        return target, weights
 
     def _as_votes(self, target: Array) -> Array:
         return target.reshape(len(target), -1)

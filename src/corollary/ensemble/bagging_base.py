@@ -89,8 +89,8 @@ class Bagging(Estimator):
         """The estimator that None stands for."""
 
     @abstractmethod
-    def _target(self, y: Array, weights: Array) -> Array:
-        """y as the members see it (keeps what is needed to translate back)."""
+    def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
+        """y as the members see it (keeps what is needed to translate back), and the weights to draw by."""
 
     @abstractmethod
     def _votes(self, member: Any, X: Any) -> Array:
@@ -123,16 +123,16 @@ class Bagging(Estimator):
         )
         self._observer(X, y, 0, lambda state: {})
         weights = check_weights(sample_weight, X)
-        target = self._target(y, weights)
+        target, drawn = self._target(y, weights)
         X = X.tocsr() if hasattr(X, "tocsr") else X
-        sampler = self._sampler(X, target, weights)
+        sampler = self._sampler(X, target, drawn)
         seeds, members, columns = self._continued(sampler)
         template = self.estimator_
         jobs = [(template, X, target, sampler, int(seed), self._constant()) for seed in seeds[len(members) :]]
         made = run_all(fit_one, jobs, ours=is_ours(template), n_jobs=self.n_jobs)
         self.estimators_ = members + [member for member, _, _ in made]
         self.estimators_features_ = columns + [each for _, each, _ in made]
-        self._seeds, self._rows = seeds, (sampler.urn.order, weights)
+        self._seeds, self._rows = seeds, (sampler.urn.order, drawn)
         self._sampling = (sampler.size, sampler.bootstrap, sampler.n_drawn_columns)
         measured = np.array([facts for _, _, facts in made]).reshape(-1, 2)
         self._keep_evidence(self._prove(X, y, target, weights, sampler, measured, began))
@@ -214,7 +214,7 @@ class Bagging(Estimator):
         self, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler, measured: Array, began: float
     ) -> Evidence:
         facts = {"members": float(len(self.estimators_))}
-        wanted = weights.sum() if sampler.whole else float(sampler.size)
+        wanted = sampler.weights.sum() if sampler.whole else float(sampler.size)
         # the last unit of weights that do not sum to a whole number is not a whole one
         short = 0.0 if sampler.whole or sampler.bootstrap else np.ceil(sampler.urn.total) - sampler.urn.total
         drawn = np.maximum(np.abs(measured[:, 1] - wanted) - short, 0.0).max(initial=0.0) / wanted
@@ -222,7 +222,7 @@ class Bagging(Estimator):
         if len(measured):
             facts["coverage"] = float(measured[:, 0].mean())
         if sampler.bootstrap:  # 1 − 1/e = 63.2 % when as many rows are drawn as there are
-            share = weights / weights.sum()
+            share = sampler.weights / sampler.weights.sum()
             facts["expected coverage"] = float(share @ (1 - (1 - share) ** sampler.size))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)

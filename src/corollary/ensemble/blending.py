@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import fitting
 from corollary.core.evidence import Certificate, Evidence, Status
-from corollary.core.limits import N_JOBS, Boolean, Choice, Limit
+from corollary.core.limits import CLASS_WEIGHT, N_JOBS, Boolean, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.blend_weights import nonnegative_weights, simplex_weights
 from corollary.ensemble.ensemble_plots import plot_weights
@@ -126,6 +126,8 @@ class BlendingClassifier(ClassifierMixin, _Blending):
         members that were fitted elsewhere. Members are fitted to all rows in the end.
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    class_weight : dict, "balanced" or None, default None
+        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
 
     Attributes
     ----------
@@ -156,15 +158,23 @@ class BlendingClassifier(ClassifierMixin, _Blending):
         "weighting": Choice("linear", "uniform"),
         "cv": CV,
         "n_jobs": N_JOBS,
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
-        self, estimators: Any = None, *, weighting: str = "linear", cv: Any = 5, n_jobs: int | None = None
+        self,
+        estimators: Any = None,
+        *,
+        weighting: str = "linear",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        class_weight: Any = None,
     ) -> None:
         self.estimators = estimators
         self.weighting = weighting
         self.cv = cv
         self.n_jobs = n_jobs
+        self.class_weight = class_weight
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BlendingClassifier:

@@ -45,8 +45,9 @@ class RandomForestClassifier(ForestClassifier):
     random_state : int, RandomState or None
     warm_start : bool, default False
         Keep the trees there are and add up to ``n_estimators``.
-    class_weight : dict, "balanced" or "balanced_subsample", optional
-        The last weighs classes by how often each was drawn for a tree.
+    class_weight : dict, "balanced", "balanced_subsample" or a list of dicts, optional
+        "balanced_subsample" weighs classes by how often each was drawn for a tree; a list has one part for each target,
+        and weights of several targets multiply.
     ccp_alpha : float ≥ 0, default 0
         Prune subtrees that lower the impurity by no more than this for each leaf.
     max_samples : int or float > 0, optional
@@ -63,6 +64,7 @@ class RandomForestClassifier(ForestClassifier):
     Attributes
     ----------
     classes_, n_classes_, n_outputs_, n_features_in_, feature_names_in_
+        The first two are lists if y has several columns, as ``predict_proba`` and ``oob_decision_function_`` are.
     nodes_ : dict of arrays
         The trees in a few bytes a node.
     trees_ : Trees
@@ -80,6 +82,9 @@ class RandomForestClassifier(ForestClassifier):
 
     *Evidence.* That all trees are there and that in each of them the impurity of the root equals what its splits took
     away and its leaves keep. With ``oob_score`` the out-of-bag error and its standard error.
+
+    *Several targets.* y may have several columns of labels; a split then lowers the mean of their impurities, and
+    errors are means over targets.
 
     *Differences.* Splits lie between bins, not between any two values. A weight is a number of repetitions.
 

@@ -20,7 +20,7 @@ from corollary.core.types import Array
 from corollary.ensemble.draws import row_keys
 from corollary.ensemble.forest_growth import Grown
 from corollary.ensemble.forest_limits import growth_limits, n_draws
-from corollary.ensemble.forest_plots import plot_importances, plot_oob
+from corollary.ensemble.forest_plots import plot_oob
 from corollary.ensemble.forest_rows import Rows, bin_edges, bin_means, centred
 from corollary.ensemble.forest_run import Run
 from corollary.ensemble.forest_storage import expand, stored_binner
@@ -40,10 +40,11 @@ class Target:
 
     weights: Array
     n_classes: int = 0
-    label: Array | None = None
+    label: Array | None = None  # (rows,) or, for several outputs, (rows, outputs)
     y: Array | None = None  # (rows, outputs), for regression
     class_factors: Array | None = None
     balance_draws: bool = False
+    blocks: tuple[int, ...] = ()  # classes of each output, if there are several
 
     @property
     def answers(self) -> Array:
@@ -158,6 +159,7 @@ class Forest(TableReader):
             balance_draws=target.balance_draws,
             draws=draws,
             ends=np.empty(0) if np.ptp(weights) == 0 else np.cumsum(weights),
+            blocks=target.blocks,
         ), (order, keys)
 
     def _sums(self, y: Array, weights: Array, draws: int) -> tuple[Array, float]:
@@ -251,9 +253,18 @@ class Forest(TableReader):
         return plot_oob(self, ax)
 
     def plot_importances(self, importances: Any = None, *, top: int = 20, ax: Any = None) -> Any:
-        """Draw the importances of columns: by impurity, or what ``oob_permutation_importance`` returned."""
+        """Draw the importances of columns: by gain, or what ``oob_permutation_importance`` returned, ± two errors."""
+        from corollary.tree.importances import plot_importances
+        from corollary.tree.shap import column_names
+
         check_is_fitted(self, "nodes_")
-        return plot_importances(self, importances, top, ax)
+        measure, spread = "gain" if importances is None else "out of bag", {}
+        heights = self.feature_importances_
+        if importances is not None:
+            heights, spread = importances.importances_mean, {measure: 2 * importances.importances_standard_error}
+        first = np.argsort(-heights, kind="stable")[:top]
+        axes = None if ax is None else [ax]
+        return plot_importances({measure: heights}, column_names(self), first, spread, axes)[0]
 
 
 def _fingerprint(keys: Array, weights: Array) -> Any:

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.forest_layout import LABELS, NODES, PACKED, SUMS, TOTALS, Data, Setup, Tree
+from corollary._compiled.forest_layout import NODES, TOTALS, Data, Setup, Tree
 from corollary.core.binning import Binner
 from corollary.core.types import Array
 from corollary.ensemble.forest_limits import Limits
 from corollary.ensemble.forest_rows import Rows
 
 _GROWTH = 0x5DEECE66D  # tells the numbers that grow a tree from those that draw its rows
+Targets = tuple[Any, Any, Any]  # packed, votes, sums: see ``forest_layout``
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "squared_error": 0, "poisson": 2}  # codes of _compiled.forest
 
 
@@ -47,23 +48,24 @@ def grow_tree(rows: Rows, limits: Limits, seed: int, *, outside: bool, inside: b
     mass = rows.mass(counts)
     chosen = np.empty((2, int((mass > 0).sum())), dtype=np.int32)
     chosen[0] = np.flatnonzero(mass > 0)
-    kind, shifts, packed, values = _targets(rows, counts, mass)
-    data = Data(rows.codes, chosen, packed, values)
+    shifts, targets = _targets(rows, counts, mass)
+    data = Data(rows.codes, chosen)
     n_sums = rows.n_classes if rows.n_classes > 2 else max(1, rows.y.shape[1])
     binner = rows.binner
     categories = int(binner.n_bins[binner.categorical].max(initial=0))
     tree = forest.make_tree(chosen.shape[1], n_sums)
     bits = np.empty((len(tree.whole), (categories + 31) // 32), dtype=np.uint32) if categories else None
     scratch = forest.make_scratch(len(rows.codes), binner.width, n_sums, np.uint64(seed ^ _GROWTH))
-    setup = Setup(_column_facts(binner, limits.monotone), _rules(rows, limits, mass, kind, shifts))
-    forest.plant(data, tree, setup.rules, scratch)
+    setup = Setup(_column_facts(binner, limits.monotone), _rules(rows, limits, mass, shifts))
+    general = None if n_sums == 1 and CRITERIA[limits.criterion] == 0 and limits.monotone is None else True
+    forest.plant(tree, scratch, _totals(rows, mass), chosen.shape[1])
     if limits.max_leaves:
         waiting = np.empty(min(limits.max_leaves, chosen.shape[1]), dtype=np.int64)
-        forest.grow_best_first(data, tree, setup, scratch, rows.edges, bits, waiting)
+        forest.grow_best_first(data, *targets, tree, setup, scratch, general, rows.edges, bits, waiting)
     else:
-        close = forest.make_close(data, min(forest.PACK_ROWS, chosen.shape[1]))
-        before, postponed = (np.empty(each.rows.shape[1], dtype=np.int32) for each in (close, data))
-        forest.grow(data, tree, setup, scratch, rows.edges, bits, close, before, postponed)
+        close = forest.make_close(data, targets, min(forest.PACK_ROWS, chosen.shape[1]))
+        before, postponed = (np.empty(each.rows.shape[1], dtype=np.int32) for each in (close[0], data))
+        forest.grow(data, *targets, tree, setup, scratch, general, rows.edges, bits, *close, before, postponed)
     used = int(scratch.narrow[NODES])
     bits = np.empty((0, 1), dtype=np.uint32) if bits is None else bits
     return _finish(rows, limits, tree, bits, used, chosen[0], mass, counts, outside=outside, inside=inside)
@@ -74,40 +76,47 @@ def _column_facts(binner: Binner, monotone: Array | None) -> Array:
     return np.stack([binner.n_bins, binner.categorical, directions]).astype(np.int32)
 
 
-def _rules(rows: Rows, limits: Limits, mass: Array, kind: int, shifts: tuple[int, int]) -> Array:
+def _rules(rows: Rows, limits: Limits, mass: Array, shifts: tuple[int, int]) -> Array:
     """The numbers that the kernel goes by, in the order that it names."""
     least = limits.min_gain * mass.sum() / max(_gain_unit(rows, limits.criterion), 1e-300) if limits.min_gain else 0.0
     return np.array([
         CRITERIA[limits.criterion], limits.max_depth, limits.min_split, limits.min_leaf,
         limits.min_mass_share * mass.sum(), least, limits.max_features,
-        limits.monotone is not None, kind, *shifts,
+        limits.monotone is not None, *shifts,
     ], dtype=np.float64)  # fmt: skip
 
 
-def _targets(rows: Rows, counts: Array | None, mass: Array) -> tuple[int, tuple[int, int], Array, Array]:
-    """How targets are given, the places of fields in packed ones, and the two arrays that give them."""
-    no_packed, no_values = np.empty(0, dtype=np.int64), np.empty((0, 2))
+def _totals(rows: Rows, mass: Array) -> Array:
+    """Sums of all rows, and their mass."""
     if not rows.n_classes:
-        return SUMS, (0, 0), no_packed, np.column_stack([rows.sums * mass[:, None], mass, rows.y])
+        return np.append(mass @ rows.sums, mass.sum())
+    by_class = rows.class_totals(mass)
+    return np.append(by_class if rows.n_classes > 2 else by_class[1:], by_class.sum() / rows.n_outputs)
+
+
+def _targets(rows: Rows, counts: Array | None, mass: Array) -> tuple[tuple[int, int], Targets]:
+    """The places of fields in packed targets; and targets packed, as votes or as sums."""
+    if not rows.n_classes:
+        return (0, 0), (None, None, np.column_stack([rows.sums * mass[:, None], mass, rows.y]))
     if rows.n_classes > 2:
-        return LABELS, (0, 0), rows.label.astype(np.int64), mass[:, None].copy()
+        return (0, 0), (None, (rows.label.reshape(rows.n, -1).astype(np.int64), mass), None)
     row_bits, mass_bits = rows.n.bit_length(), int(rows.draws).bit_length()
     plain = rows.class_factors is None and not rows.balance_draws
     if counts is None or not plain or row_bits + 2 * mass_bits >= 63:
-        return SUMS, (0, 0), no_packed, np.column_stack([rows.label * mass, mass])
+        return (0, 0), (None, None, np.column_stack([rows.label * mass, mass]))
     many = counts.astype(np.int64)
     packed = ((rows.label * many) << (row_bits + mass_bits)) | (many << row_bits) | 1
-    return PACKED, (row_bits, row_bits + mass_bits), packed, no_values
+    return (row_bits, row_bits + mass_bits), (packed, None, None)
 
 
 def _gain_unit(rows: Rows, criterion: str) -> float:
     """Weighted decrease of impurity for each unit of what the kernel maximises."""
     if criterion in ("entropy", "log_loss"):
-        return float(1 / np.log(2))
+        return float(1 / np.log(2)) / rows.n_outputs
     if not rows.n_classes:
         unit = np.float64(rows.scale) ** (1.0 if criterion == "poisson" else 2.0)
         return float(unit / rows.y.shape[1])
-    return 2.0 if rows.n_classes == 2 else 1.0
+    return 2.0 if rows.n_classes == 2 else 1.0 / rows.n_outputs
 
 
 def class_masses(sums: Array, mass: Array) -> Array:
@@ -115,21 +124,21 @@ def class_masses(sums: Array, mass: Array) -> Array:
     return np.column_stack([mass - sums[:, 0], sums[:, 0]]) if sums.shape[1] == 1 else sums
 
 
-def class_impurity(sums: Array, mass: Array, criterion: str) -> Array:
-    """Impurity of nodes with these class masses."""
+def class_impurity(sums: Array, mass: Array, criterion: str, n_outputs: int = 1) -> Array:
+    """Impurity of nodes with these class masses; the mean over outputs, where there are several."""
     shares = class_masses(sums, mass) / mass[:, None]
     if criterion == "gini":
-        impurity: Array = 1.0 - (shares**2).sum(axis=1)
+        impurity: Array = 1.0 - (shares**2).sum(axis=1) / n_outputs
     else:
-        impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+        impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1) / n_outputs
     return impurity
 
 
 def _root_impurity(rows: Rows, mass: Array, criterion: str) -> float:
     """Weighted impurity of all rows together, straight from the data."""
     if rows.n_classes:
-        total = np.bincount(rows.label, weights=mass, minlength=rows.n_classes)[None, :]
-        return float(class_impurity(total, mass.sum()[None], criterion)[0] * mass.sum())
+        total = rows.class_totals(mass)[None, :]
+        return float(class_impurity(total, mass.sum()[None], criterion, rows.n_outputs)[0] * mass.sum())
     mean = np.average(rows.y, axis=0, weights=mass)
     if criterion == "poisson":
         logs = np.log(np.where(rows.y > 0, rows.y, 1.0) / np.where(mean > 0, mean, 1.0))
@@ -170,7 +179,7 @@ def _finish(
     taken = float(nodes.gain[inner].sum()) * unit
     left_over = float(spread.sum())
     if rows.n_classes:
-        left_over = float((class_impurity(sums, leaf_mass, limits.criterion) * leaf_mass).sum())
+        left_over = float((class_impurity(sums, leaf_mass, limits.criterion, rows.n_outputs) * leaf_mass).sum())
     categorical = binner.categorical[nodes.feature[inner]]
     kept_bits = bits[nodes.cut[inner][categorical]]
     missed, ends = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
@@ -232,7 +241,7 @@ def _risks(rows: Rows, limits: Limits, nodes: Any, used: int, chosen: Array, mas
     everyone = np.arange(used, dtype=np.int32)
     sums, node_mass, spread = _leaf_values(rows, limits, nodes, everyone, chosen, mass)
     if rows.n_classes:
-        weighted: Array = class_impurity(sums, node_mass, limits.criterion) * node_mass
+        weighted: Array = class_impurity(sums, node_mass, limits.criterion, rows.n_outputs) * node_mass
         return weighted
     return spread
 

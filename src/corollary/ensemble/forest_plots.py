@@ -1,4 +1,4 @@
-"""Pictures of forests: the out-of-bag error as trees are added, and what the columns are worth."""
+"""A picture of a forest: the out-of-bag error as trees are added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from corollary.ensemble.ensemble_plots import BLUE, ORANGE, _axes
+from corollary.ensemble.ensemble_plots import BLUE, _axes
 
 
 def plot_oob(model: Any, ax: Any = None) -> Any:
@@ -24,22 +24,4 @@ def plot_oob(model: Any, ax: Any = None) -> Any:
             transform=ax.transAxes)  # fmt: skip
     kind = "share of rows misclassified" if is_classifier(model) else "mean squared error"
     ax.set(xlabel="trees", ylabel=f"out-of-bag {kind}", title=f"{type(model).__name__}: error on rows a tree never saw")
-    return ax
-
-
-def plot_importances(model: Any, importances: Any, top: int, ax: Any = None) -> Any:
-    """One bar for each of the ``top`` columns; with two standard errors where they are known."""
-    if importances is None:
-        heights, errors, label = model.feature_importances_, None, "share in the decrease of impurity"
-    else:
-        heights, errors = importances.importances_mean, 2 * importances.importances_standard_error
-        label = "increase of the out-of-bag error when shuffled"
-    names = getattr(model, "feature_names_in_", [f"column {f}" for f in range(len(heights))])
-    order = np.argsort(heights, kind="stable")[-top:]
-    ax = _axes(ax, 1.0 + 0.28 * len(order))
-    ax.barh([str(names[f]) for f in order], heights[order], color=BLUE, height=0.65)
-    if errors is not None:
-        ax.errorbar(heights[order], np.arange(len(order)), xerr=errors[order], fmt="none", ecolor=ORANGE, lw=1.2)
-    ax.axvline(0, color="0.6", lw=0.8)
-    ax.set(xlabel=label, title=f"{type(model).__name__}: importance of columns")
     return ax

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
 
 from corollary.base import check_weights, fitting
@@ -70,6 +69,8 @@ class ForestRegressor(RegressorMixin, Proximity, Forest):
         return X, self._numbers_to_learn(y, check_weights(sample_weight, X))
 
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+        from sklearn.metrics import r2_score
+
         votes = np.empty_like(bag.votes)
         votes[order] = bag.mean_votes()
         self.oob_prediction_ = votes[:, 0] if votes.shape[1] == 1 else votes

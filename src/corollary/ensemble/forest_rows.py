@@ -19,8 +19,8 @@ class Rows:
     codes: Array  # (columns, rows), contiguous
     binner: Binner
     edges: Array | None  # float64 (2, columns, ·): upper ends and means of bins, if cuts are drawn at random
-    n_classes: int  # 0 for regression
-    label: Array  # int32 (rows,), or no rows
+    n_classes: int  # of all outputs together, 0 for regression
+    label: Array  # int32 (rows,), or (rows, outputs): classes of later outputs follow those of earlier ones; or no rows
     y: Array  # float64 (rows, outputs) for regression, else (0, 1)
     sums: Array  # y as sums use it: centred, scaled, and rounded so that sums of them are exact
     weights: Array  # float64 (rows,)
@@ -29,10 +29,20 @@ class Rows:
     draws: int  # 0: every tree sees all rows
     ends: Array  # where each row ends when rows are laid end to end, or nothing if all weigh the same
     scale: float = 1.0  # of y in sums
+    blocks: tuple[int, ...] = ()  # classes of each output, if there are several
 
     @property
     def n(self) -> int:
         return int(self.codes.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of classification."""
+        return max(1, len(self.blocks))
+
+    def class_totals(self, mass: Array) -> Array:
+        """Mass of each class of each output."""
+        return np.bincount(self.label.ravel(), weights=np.repeat(mass, self.n_outputs), minlength=self.n_classes)
 
     def drawn(self, seed: int) -> Array:
         """How often each row is drawn for the tree of that seed."""
@@ -47,12 +57,13 @@ class Rows:
         mass = self.weights if counts is None else counts.astype(np.float64)
         factors = self.class_factors
         if self.balance_draws:
-            by_class = np.bincount(self.label, weights=mass, minlength=self.n_classes)
-            factors = mass.sum() / (self.n_classes * np.where(by_class > 0, by_class, 1.0))
+            by_class, blocks = self.class_totals(mass), self.blocks or (self.n_classes,)
+            factors = mass.sum() / (np.repeat(blocks, blocks) * np.where(by_class > 0, by_class, 1.0))
         if factors is None:
             return mass
-        weighted: Array = mass * factors[self.label]
-        return weighted if weighted.any() else self.weights * factors[self.label]
+        of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
+        weighted: Array = mass * of_rows
+        return weighted if weighted.any() else self.weights * of_rows
 
 
 def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> tuple[Array, float]:

@@ -97,7 +97,9 @@ def expand(kept: dict[str, Array], criterion: str, *, classes: bool) -> Trees:
     sums[leaf], mass[leaf], rows[leaf], spread[leaf] = (found[name] for name in _BY_LEAF)
     if classes:
         sum_up(left, sums, mass, rows)
-        impurity = class_impurity(sums, mass, criterion)
+        # each row has a class in each output; of two classes of one output, only the second is stored
+        n_outputs = 1 if sums.shape[1] == 1 else round(float(sums[0].sum() / mass[0]))
+        impurity = class_impurity(sums, mass, criterion, n_outputs)
         inner = np.flatnonzero(~leaf)
         below = left[inner]
         gain[inner] = (impurity * mass)[inner] - (impurity * mass)[below] - (impurity * mass)[below + 1]

@@ -71,6 +71,7 @@ class NamedMembers(Estimator):
 
     estimators: Any
     n_jobs: Any
+    class_weight: Any  # of classifiers
     estimators_: list[Any]
     classes_: Array
 
@@ -163,8 +164,9 @@ class NamedMembers(Estimator):
         check_consistent_length(X, y)
         weights = check_weights(sample_weight, X)
         if not numeric:
-            self.classes_, y, _ = encode_labels(y, weights)
-        return X, y, None if sample_weight is None else weights, weights
+            self.classes_, y, weights = encode_labels(y, weights, self.class_weight)
+        plain = sample_weight is None and (numeric or self.class_weight is None)
+        return X, y, None if plain else weights, weights
 
     def _fit_members(self, members: list[tuple[str, Any]], X: Any, y: Array, weights: Array | None) -> None:
         jobs = [(clone(member), X, y, weights) for _, member in members]

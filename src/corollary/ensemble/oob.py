@@ -57,9 +57,13 @@ def leaf_votes(rows: Rows, grown: Grown) -> Array:
 
 
 def row_errors(rows: Rows, which: Array, predicted: Array) -> Array:
-    """1 for a wrong class, or squared errors, of predictions for some rows."""
+    """1 for a wrong class, or squared errors, of predictions for some rows; means over outputs."""
     if rows.n_classes:
-        return np.asarray(predicted.argmax(axis=1) != rows.label[which], dtype=np.float64)
+        label, first, wrong = rows.label[which].reshape(len(which), -1), 0, np.zeros(len(which))
+        for o, k in enumerate(rows.blocks or (rows.n_classes,)):
+            wrong += first + predicted[:, first : first + k].argmax(axis=1) != label[:, o]
+            first += k
+        return wrong / rows.n_outputs
     errors: Array = ((predicted - rows.y[which]) ** 2).mean(axis=1)
     return errors
 

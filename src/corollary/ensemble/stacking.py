@@ -8,7 +8,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import fitting
-from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Limit
+from corollary.core.limits import CLASS_WEIGHT, N_JOBS, Boolean, Choice, Instance, Limit
 from corollary.core.types import Array
 from corollary.ensemble.held_out import CV
 from corollary.ensemble.named import NAMED
@@ -34,6 +34,8 @@ class StackingClassifier(ClassifierMixin, Stacking):
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     passthrough : bool, default False
         Whether the final model sees X too.
+    class_weight : dict, "balanced" or None, default None
+        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         "stack_method": Choice("auto", *METHODS),
         "n_jobs": N_JOBS,
         "passthrough": Boolean(),
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -82,6 +85,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         stack_method: str = "auto",
         n_jobs: int | None = None,
         passthrough: bool = False,
+        class_weight: Any = None,
     ) -> None:
         self.estimators = estimators
         self.final_estimator = final_estimator
@@ -89,6 +93,7 @@ class StackingClassifier(ClassifierMixin, Stacking):
         self.stack_method = stack_method
         self.n_jobs = n_jobs
         self.passthrough = passthrough
+        self.class_weight = class_weight
 
     def _default_final(self) -> Any:
         from corollary.linear.logistic import LogisticRegression

@@ -116,6 +116,8 @@ class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
         "flatten_transform": Boolean(),
     }
 
+    class_weight = None  # members have their own; a full tree in a vote would not heed another's
+
     def __init__(
         self,
         estimators: Any = None,

@@ -57,7 +57,9 @@ def _trees(model: Any, trees: Any) -> None:
 def _forest(model: Any) -> None:
     """A forest's trees follow from its nodes; nodes that are no trees are refused here, not at the first prediction."""
     try:
-        model.trees_  # noqa: B018 - unfolding them is the check
+        outputs = model.trees_.value.shape[1]
+        if hasattr(model, "classes_") and int(np.sum(model.n_classes_)) != outputs:
+            raise ValueError(f"its leaves have {outputs} numbers, but it has {model.n_classes_!r} classes")
     except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
         raise ModelFileError(f"{type(model).__name__}: {error}") from None
 

@@ -131,8 +131,15 @@ _AXES = {
     "splits": "share of all splits",
     "SHAP": "mean size of values",
     "permutation": "fall of the score",
+    "out of bag": "rise of the error when shuffled",
 }
-_COLOURS = {"gain": "#718096", "splits": "#a0aec0", "SHAP": "#2b6cb0", "permutation": "#c05621"}
+_COLOURS = {
+    "gain": "#718096",
+    "splits": "#a0aec0",
+    "SHAP": "#2b6cb0",
+    "permutation": "#c05621",
+    "out of bag": "#c05621",
+}
 
 
 def plot_importances(

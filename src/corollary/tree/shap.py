@@ -35,12 +35,12 @@ def shap_values(model: Any, X: Any, *, background: Any = None) -> Explanation:
     others is the average over the training rows that reach each node (``background=None``), or over the rows of
     ``background``, which cuts all ties between known and unknown columns.
 
-    f is ``decision_function`` for boosted classes, the raw prediction (before any link) for boosted numbers, and
-    ``predict_proba`` or ``predict`` for trees and forests.
+    f is ``decision_function`` for boosted classes (AdaBoost too), the raw prediction (before any link) for boosted
+    numbers, and ``predict_proba`` or ``predict`` for trees and forests.
 
     Parameters
     ----------
-    model : a fitted tree, forest or gradient boosting model of this library
+    model : a fitted tree, forest, AdaBoost (of trees) or gradient boosting model of this library
     X : rows to explain, as for ``predict``
     background : rows that stand for "not known", or None
         A hundred are commonly enough.
@@ -160,7 +160,7 @@ def _outputs(model: Any, n_outputs: int) -> tuple[str, ...]:
 
 
 def _meaning(model: Any) -> str:
-    summed = hasattr(model, "start_")
+    summed = hasattr(model, "start_") or isinstance(model, Additive)
     if is_classifier(model):
         return "score" if summed else "probability"
     return "raw prediction" if summed else "prediction"
