@@ -186,3 +186,27 @@ def diagonal_moments(Z, posterior, means, first, second):
                 p = Z[i, j] - means[k, j]
                 first[k, j] += a * p
                 second[k, j] += a * p * p
+
+
+@kernel
+def diagonal_pass(
+    X, weights, labels, units, params, size, rows, turned, squares, posterior, top, logs, counts, first, second
+):
+    """One E step of diagonal components, ``size`` rows at a time; returns Σ weight · log density.
+
+    ``units`` are (centre, 1 / scale); ``params`` are (means, means · roots, roots, offsets, cut).
+    """
+    means, centres, roots, offsets, cut = params
+    (k, d), n, total = means.shape, X.shape[0], 0.0
+    for start in range(0, n, size):
+        stop = min(start + size, n)
+        m = stop - start
+        Z, here, shares = rows[:m], labels[start:stop], posterior[:m]
+        table, transposed = squares[: k * m].reshape((k, m)), turned[: d * m].reshape((d, m))
+        enter(X[start:stop], units[0], units[1], Z)
+        diagonal_squares(Z, transposed, centres, roots, table)
+        joint(table, offsets, here, top[:m], logs[:m])
+        exponentials(table, top[:m], cut)
+        total += settle(table, top[:m], weights[start:stop], here, shares, logs[:m], counts)
+        diagonal_moments(Z, shares, means, first, second)
+    return total

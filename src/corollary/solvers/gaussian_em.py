@@ -48,6 +48,8 @@ class GaussianModel:
         """Posteriors of the rows and what they contribute to the moments."""
         X, weights, labels = block
         moments = _Moments(params, X.shape[0], self.units.log_scale)
+        if not moments.dense and X.flags.c_contiguous and X.flags.writeable:
+            return moments.summary(moments.whole_pass(block, self.units), float(weights.sum()))
         total = 0.0
         for own in moments.chunks:
             Z = enter(self.units, X[own], moments.rows[: own.stop - own.start])
@@ -103,6 +105,17 @@ class _Moments:
         kernels.exponentials(squares, top, params.cut)
         return float(kernels.settle(squares, top, weights, labels, self.posterior[:m], logs, self.counts))
 
+    def whole_pass(self, block: Block, units: Units) -> float:
+        """Expect and add all rows of a block in one call, for diagonal components: there calls are what takes time."""
+        params = self.params
+        known = (params.means, params.means * params.roots, params.roots, self.offsets, params.cut)
+        return float(
+            kernels.diagonal_pass(
+                *block, (units.centre, 1.0 / units.scale), known, len(self.top), self.rows, self.turned, self.squares,
+                self.posterior, self.top, self.logs, self.counts, self.first, self.second,
+            )
+        )  # fmt: skip
+
     def add(self, Z: Array) -> None:
         """Add the moments of these rows about the present means."""
         params, posterior = self.params, self.posterior[: len(Z)]
@@ -141,5 +154,5 @@ def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]
 
 
 def block_size(kind: str, k: int, d: int) -> int:
-    """Rows of one task for a thread: several chunks, so that summaries are few."""
-    return 8 * chunk_rows(kind, k, d)
+    """Rows of one task for a thread: several chunks, so that summaries are few, but not so many that one waits long."""
+    return 4 * chunk_rows(kind, k, d)

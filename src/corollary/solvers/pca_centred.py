@@ -34,7 +34,11 @@ class DenseRows(Rows):
         chosen = rows[:: max(1, len(rows) // SAMPLE)]
         with np.errstate(over="ignore", invalid="ignore"):
             # halves, so that the sum of numbers near the end of the range is not infinite
-            mean = np.ldexp(np.average(np.ldexp(self.X[chosen].astype(np.float64), -8), axis=0), 8)
+            sample = np.ldexp(self.X[chosen].astype(np.float64), -8)
+            mean = np.average(sample, axis=0)
+            # columns that lie about zero lose no digits there, and need not be moved
+            self._about_zero = self.X.dtype == np.float64 and bool((np.abs(mean) <= 2 * sample.std(axis=0)).all())
+            mean = np.ldexp(mean, 8)
         return np.where(np.isfinite(mean), mean, 0.0)
 
     def block(self, start: int, stop: int) -> Array:
@@ -95,6 +99,9 @@ class DenseRows(Rows):
         n, d = self.shape
         centre, nothing = self.centre * self.unit, np.zeros(0)
         inner = max(64, GRAM_BYTES // (8 * d), d)
+        as_they_are = self._about_zero and self.root is None and self.unit == 1.0
+        if as_they_are:
+            centre = np.zeros(d)
 
         def part(start: int, stop: int) -> Moments:
             weight = float(stop - start) if self.weights is None else float(self.weights[start:stop].sum())
@@ -102,7 +109,7 @@ class DenseRows(Rows):
             with np.errstate(over="ignore", invalid="ignore"):
                 for first in range(start, stop, inner):
                     last = min(first + inner, stop)
-                    rows = self.block(first, last)
+                    rows = self.X[first:last] if as_they_are else self.block(first, last)
                     sums += (np.ones(last - first) if self.root is None else self.root[first:last]) @ rows
                     xx += np.matmul(rows.T, rows, out=square)
                 offset = sums / (weight or 1.0)
