@@ -4,7 +4,8 @@
 - Cold first fit: importing the estimator and fitting 200 rows with an empty cache of compiled code.
 - Warm first fit: the same with a filled cache; the first fit less the second fit of the same model.
 
-The slowest estimator of the library counts; each one's figure stands beside it.
+One estimator of each module is measured: the others of it run the same kernels. The slowest counts; each one's figure
+stands beside it.
 """
 
 from __future__ import annotations
@@ -91,10 +92,12 @@ def _seconds(name: str, task: str, cache: str) -> list[float]:
 @functools.cache
 def _first_fits(quick: bool) -> dict[str, tuple[float, float, float]]:
     """By estimator: seconds of the cold import and fit, of the warm first fit above the second, of the warm import."""
-    found = {}
+    found: dict[str, tuple[float, float, float]] = {}
+    seen: set[str] = set()
     for entry in load("corollary.registry", "all_estimators")():
-        if entry.name in OF_IMAGES or (quick and entry.name not in QUICK):
+        if entry.name in OF_IMAGES or entry.module in seen or (quick and entry.name not in QUICK):
             continue
+        seen.add(entry.module)
         with tempfile.TemporaryDirectory() as cache:
             cold, *warm = (_seconds(entry.name, entry.tasks[0], cache) for _ in range(2))
             while warm[0][1] - warm[0][2] > SLOW and len(warm) < (1 if quick else 3):
