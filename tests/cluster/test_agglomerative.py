@@ -204,9 +204,12 @@ def test_a_saved_model_is_the_same(tmp_path: Path) -> None:
         ({"distance_threshold": 1.0}, "Exactly one of n_clusters and distance_threshold"),
         ({"metric": "manhattan"}, "needs metric='euclidean'"),
         ({"linkage": "centroid", "metric": "cosine"}, "needs metric='euclidean'"),
-        ({"linkage": "average", "metric": "precomputed"}, "square table"),
-        ({"linkage": "average", "metric": lambda a, b: float(a[0] - b[0]) ** 2 + float(a[0])}, "both directions"),
-        ({"linkage": "average", "metric": lambda a, b: np.nan}, "finite"),
+        ({"linkage": "average", "metric": "precomputed"}, "a square matrix; X has shape"),
+        (
+            {"linkage": "average", "metric": lambda a, b: float(a[0] - b[0]) ** 2 + abs(float(a[0]))},
+            "must be symmetric, but the metric",
+        ),
+        ({"linkage": "average", "metric": lambda a, b: np.nan}, "must be numbers, but the metric contains NaN"),
         ({"linkage": "single", "metric": lambda a, b: -1.0}, "negative"),
         ({"linkage": "median"}, "linkage must be"),
         ({"connectivity": np.zeros((30, 30))}, "no edge"),
@@ -224,7 +227,7 @@ def test_bad_input(parameters: dict[str, Any], words: str) -> None:
 def test_bad_tables() -> None:
     D = squareform(pdist(rows(10)))
     D[2, 5] += 1.0
-    with pytest.raises(ValueError, match="X must give the same distance in both directions"):
+    with pytest.raises(ValueError, match="Distances must be symmetric, but X has"):
         AgglomerativeClustering(linkage="single", metric="precomputed").fit(D)
     with pytest.raises(ValueError, match="negative"):
         AgglomerativeClustering(linkage="average", metric="precomputed").fit(-squareform(pdist(rows(10))))

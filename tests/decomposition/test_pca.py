@@ -33,7 +33,7 @@ def compare(model: Any, other: Any, rtol: float = 1e-7) -> None:
         np.testing.assert_allclose(getattr(model, name), getattr(other, name), rtol=rtol, atol=1e-8, err_msg=name)
 
 
-@parametrize_with_checks([PCA(), PCA(2, svd_solver="randomized")])  # type: ignore[untyped-decorator]
+@parametrize_with_checks([PCA(), PCA(2, svd_solver="randomized")])
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
 

@@ -11,32 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled.kdtree import part
 
 WIDE = 32
 NOTHING = np.int64(0x7FF0000000000000)  # the bits of infinity
-
-
-@kernel
-def _split(points, order, k, start, stop, middle):
-    """Move the rows of order[start:stop] so that those before ``middle`` are not above those from it, in column k."""
-    stop -= 1
-    while start < stop:
-        pivot, i, j = points[order[(start + stop) // 2], k], start, stop
-        while i <= j:
-            while points[order[i], k] < pivot:
-                i += 1
-            while points[order[j], k] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            stop = j
-        elif middle >= i:
-            start = i
-        else:
-            return
 
 
 @kernel
@@ -58,7 +36,7 @@ def build(points, order, leaves, levels):
                     high = value if value > high else high
                 if high - low > widest:
                     widest, column = high - low, c
-            _split(points, order, column, start, stop, (leaves * (2 * k + 1) >> (level + 1)) * WIDE)
+            part(points, order, start, stop, (leaves * (2 * k + 1) >> (level + 1)) * WIDE, column)
 
 
 @kernel

@@ -16,13 +16,13 @@ from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
+from corollary.solvers.distance_table import check_square
 from corollary.solvers.medoids import Medoids, eager_swaps
 from corollary.solvers.medoids_alternate import alternate
 from corollary.solvers.medoids_distances import (
     ComputedDistances,
     Distances,
     between,
-    check_square,
     complete_options,
     read_matrix,
     stored_distances,

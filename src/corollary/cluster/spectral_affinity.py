@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,17 +28,16 @@ class GaussianKernel:
 
     def __init__(self, X: Any, gamma: float, rows: Array | None = None) -> None:
         X = X.astype(np.float64, copy=False)
-        stack: Any
+        stack: Any = np.hstack
         if sparse.issparse(X):
-            X, stack = sparse.csr_array(X), lambda *parts: sparse.csr_array(sparse.hstack(parts))
+            X, stack = sparse.csr_array(X), partial(sparse.hstack, format="csr")
         else:
             X = X - X.mean(axis=0)  # distances do not change, and the products that give them lose fewer digits
-            stack = lambda *parts: np.hstack(parts)  # noqa: E731
         squares = -gamma * np.asarray((X * X).sum(axis=1)).reshape(-1, 1)
         if not np.isfinite(squares).all():
             raise ValueError("Squares of X overflow in float64. Divide X by a constant, and gamma by its square.")
         X, ones = X * np.sqrt(2 * gamma), np.ones_like(squares)
-        self.left, right = stack(X, squares, ones), stack(X, ones, squares)
+        self.left, right = stack((X, squares, ones)), stack((X, ones, squares))
         self.right = (right if rows is None else right[rows]).T
 
     def __call__(self, start: int, stop: int, out: Array | None = None) -> Array:

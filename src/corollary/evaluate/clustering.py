@@ -148,13 +148,13 @@ def cluster(
         choice = None if wanted else _choose(method, _dense(rows[few]), seed)
         number = wanted or (choice.k if choice else 1)
         say(1, 3, "choosing the method")
-        name, why = _method(method, number, _dense(rows[_sample(len(frame), _SILHOUETTE_ROWS, seed)]), seed)
+        sample = _sample(len(frame), _SILHOUETTE_ROWS, seed)
+        prepared = _dense(rows[sample])
+        name, why = _method(method, number, prepared, seed)
         say(2, 3, name)
         model = _fitted(name, number, rows, seed, table.source)
         say(3, 3, name)
     labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(rows)).astype(np.int64)
-    sample = _sample(len(frame), _SILHOUETTE_ROWS, seed)
-    prepared = _dense(rows[sample])
     return Clustering(
         facts=DataFacts(table.source, table.sha256, len(frame), roles),
         k=number,

@@ -70,12 +70,13 @@ class NeighborsModel(Estimator):
 
     def _keep_rows(self, X: Any, y: Any = None) -> None:
         """Keep the checked rows X, build the search and prove it on a few of them."""
+        from corollary.solvers.distance_table import distance_table
         from corollary.solvers.neighbors_check import excess_certificate
 
         began = time.perf_counter()
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
-            _check_table(X)
+            X = distance_table(X)
         self._fit_X = X.tocsr() if scipy.sparse.issparse(X) else X
         self.n_samples_fit_ = int(X.shape[0])
         self.effective_metric_ = self.metric
@@ -142,10 +143,3 @@ class NeighborsModel(Estimator):
 def _check_mode(mode: Any) -> None:
     if mode not in ("connectivity", "distance"):
         raise ValueError(f"mode must be 'connectivity' or 'distance', but it is {mode!r}.")
-
-
-def _check_table(X: Array) -> None:
-    if X.shape[0] != X.shape[1]:
-        raise ValueError(f"Precomputed matrix must be a square matrix. Input is a {X.shape[0]}x{X.shape[1]} matrix.")
-    if (X < 0).any():
-        raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")

@@ -105,10 +105,8 @@ class Grower:
                 break
             node.pair = self._split(node, columns)
             frontier.accept(node, [self._consider(child, columns, chooser) for child in node.pair])
-            if (
-                self._kept() > self.most_kept and frontier.queue
-            ):  # the last in the queue is the least likely to be split
-                self._release(max(frontier.queue)[-1])
+            if self._kept() > self.most_kept and frontier.queue:
+                self._release(max(frontier.queue)[-1])  # the last in the queue is the least likely to be split
         for node in frontier.nodes:
             self._forget(node)
         return Grown(frontier.nodes, [node for node in frontier.nodes if node.children is None])

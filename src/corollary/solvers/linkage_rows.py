@@ -10,6 +10,7 @@ import numpy as np
 
 from corollary._compiled.linkage_triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
 from corollary.core.types import Array
+from corollary.solvers.distance_table import check_square, checked, distance_table
 
 # name -> what is taken of the differences, what becomes of their sum
 COMPILED = {
@@ -95,7 +96,7 @@ class Distances:
     compute: Callable[[int, int], Array]
 
     def block(self, start: int, stop: int) -> Array:
-        return checked(self.compute(start, stop))
+        return checked(np.asarray(self.compute(start, stop), dtype=np.float64)) + 0.0  # no negative zeros
 
     def row(self, i: int) -> Array:
         """Distances of row i to all."""
@@ -110,25 +111,10 @@ class Distances:
         return lengths
 
 
-def checked(block: Array) -> Array:
-    """Distances as float64 without negative zeros; anything that is no distance is refused."""
-    block = np.asarray(block, dtype=np.float64)
-    if not np.isfinite(block).all():
-        raise ValueError("metric gave a distance that is infinite or NaN, but distances must be finite.")
-    if (block < 0).any():
-        raise ValueError(f"metric gave a distance of {block.min():.3g}, but distances must not be negative.")
-    return block + 0.0
-
-
 def table(D: Array) -> Distances:
     """A square table of distances given by the user."""
-    D = np.asarray(D)
-    if D.ndim != 2 or D.shape[0] != D.shape[1]:
-        raise ValueError(f"metric='precomputed' needs a square table of distances, but X has shape {D.shape}.")
-    n, size = D.shape[0], max(1, (1 << 20) // max(1, D.shape[0]))
-    for start in range(0, n, size):
-        refuse_asymmetric(D[start : start + size], D[:, start : start + size].T, "X")
-    return Distances(n, lambda start, stop: D[start:stop])
+    known = distance_table(np.asarray(D))
+    return Distances(len(known), lambda start, stop: known[start:stop])
 
 
 def measured(X: Array, metric: Any) -> Distances:
@@ -138,7 +124,7 @@ def measured(X: Array, metric: Any) -> Distances:
     if callable(metric):
         some = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
         there = np.array([[metric(a, b) for b in some] for a in some], dtype=np.float64)
-        refuse_asymmetric(there, there.T, "metric")
+        check_square(there, "the metric")
         return Distances(len(X), lambda start, stop: pairwise_distances(X[start:stop], X, metric=metric))
     # SciPy's Mahalanobis and standardised distances take their scales from what they are given: give them everything
     options: dict[str, Any] = {}
@@ -147,17 +133,6 @@ def measured(X: Array, metric: Any) -> Distances:
     elif metric == "mahalanobis":
         options["VI"] = np.linalg.inv(np.cov(X.T)).T
     return Distances(len(X), lambda start, stop: pairwise_distances(X[start:stop], X, metric=metric, **options))
-
-
-def refuse_asymmetric(there: Array, back: Array, name: str) -> None:
-    apart = np.abs(there - back)
-    allowed = 1e-8 * np.maximum(np.abs(there), np.abs(back))
-    if (apart > allowed).any():
-        i, j = np.unravel_index(int(np.argmax(apart - allowed)), apart.shape)
-        raise ValueError(
-            f"{name} must give the same distance in both directions, but it gave {there[i, j]:.6g} one way and "
-            f"{back[i, j]:.6g} the other."
-        )
 
 
 @dataclass(frozen=True)

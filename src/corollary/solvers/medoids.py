@@ -7,7 +7,10 @@ cost for all k medoids it could replace. When every candidate in turn was refuse
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -88,7 +91,8 @@ class SwapSearch:
             last = min(stop, position + (_QUIET if quiet else size)) if not alone else stop
             parts = 1 if alone or quiet or last - position < size else n_threads()
             bounds = np.linspace(position, last, parts + 1).astype(int)
-            found = together(lambda k: self._look(rows, offset, bounds[k], bounds[k + 1], enough), parts)  # noqa: B023
+            looks = [partial(self._look, rows, offset, *pair, enough) for pair in pairwise(bounds.tolist())]
+            found = together(partial(_call, looks), parts)
             largest = max(largest, *(gain for _, _, gain in found))
             for k, (candidate, slot, _) in enumerate(found):
                 if candidate < bounds[k + 1]:
@@ -106,6 +110,10 @@ class SwapSearch:
         """The most that any swap lowers the cost, as a share of it."""
         gains = [self.scan(rows, start, start, stop, np.inf)[2] for start, stop, rows in self.distances.blocks()]
         return max(gains) / self.cost if self.cost > 0 else 0.0
+
+
+def _call(tasks: Sequence[Callable[[], tuple[int, int, float]]], k: int) -> tuple[int, int, float]:
+    return tasks[k]()
 
 
 def eager_swaps(

@@ -11,14 +11,13 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from corollary._compiled.medoids import square_faults
 from corollary.core.memory import check_memory
-from corollary.core.parallel import block_rows, each_block, map_blocks
+from corollary.core.parallel import block_rows, each_block
 from corollary.core.types import Array
+from corollary.solvers.distance_table import check_square, checked, distance_table
 
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
 _CLOSE = 1e-6  # squared distances below this share of the squared norms have lost too many digits in a product
-_SQUARE = 64  # rows of a distance matrix that are looked at together
 
 
 class Distances(ABC):
@@ -103,49 +102,7 @@ class ComputedDistances(Distances):
 
 def read_matrix(matrix: Array) -> StoredDistances:
     """A matrix that the user calls distances: refused unless square, finite, not negative and symmetric."""
-    n, columns = matrix.shape
-    if n != columns:
-        raise ValueError(
-            f"metric='precomputed' expects the distances of all rows to all rows, a square matrix; X has shape "
-            f"{matrix.shape}."
-        )
-    if not matrix.flags.c_contiguous:
-        # a symmetric matrix in Fortran order is its own transpose in C order, without a copy
-        matrix = matrix.T if matrix.T.flags.c_contiguous else np.ascontiguousarray(matrix)
-    check_square(matrix, "X")
-    return StoredDistances(matrix)
-
-
-def check_square(matrix: Array, name: str) -> None:
-    """Raise ValueError, naming an entry, unless all distances are finite, not negative and symmetric."""
-    closeness = 1e-4 if matrix.dtype == np.float32 else 1e-8
-    parts = map_blocks(lambda a, b: square_faults(matrix, a, b, closeness), len(matrix), 4 * _SQUARE)
-    bad, unlike = (sum(found) for found in zip(*parts, strict=True))
-    if bad:
-        checked(matrix, name)
-    if unlike:
-        i, j = next(
-            (i, int(np.flatnonzero(wrong)[0]))
-            for i in range(len(matrix))
-            if (wrong := np.abs(matrix[i] - matrix[:, i]) > closeness * np.maximum(matrix[i], matrix[:, i])).any()
-        )
-        raise ValueError(
-            f"Distances must be symmetric, but {name} has {matrix[i, j]:g} from row {i} to row {j} and "
-            f"{matrix[j, i]:g} back. Use a symmetric metric, for instance the mean of both directions."
-        )
-
-
-def checked(block: Array, name: str = "the metric") -> Array:
-    """The block, if every distance in it is finite and not negative."""
-    if np.isfinite(block.sum(dtype=np.float64)) and (block.size == 0 or block.min() >= 0):
-        return block
-    if np.isnan(block).any():
-        raise ValueError(f"Distances must be numbers, but {name} contains NaN.")
-    if not np.isfinite(block).all():
-        raise ValueError(f"Distances must be finite, but {name} contains infinity.")
-    if block.min() < 0:
-        raise ValueError(f"Distances must not be negative, but {name} has {block.min():g}.")
-    raise ValueError("The sum of the distances overflows float64. Rescale the distances to magnitudes below 1e100.")
+    return StoredDistances(distance_table(matrix))
 
 
 def stored_distances(X: Any, metric: Any, options: Mapping[str, Any]) -> StoredDistances:

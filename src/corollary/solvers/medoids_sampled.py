@@ -10,9 +10,10 @@ import numpy as np
 from corollary.core.evidence import Status
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
+from corollary.solvers.distance_table import checked
 from corollary.solvers.driver import Observer
 from corollary.solvers.medoids import Log, Medoids, eager_swaps
-from corollary.solvers.medoids_distances import between, checked, stored_distances
+from corollary.solvers.medoids_distances import between, stored_distances
 from corollary.solvers.medoids_start import first_medoids
 
 SAMPLE_ROWS = 2000

@@ -24,7 +24,11 @@ class Index(ABC):
     """
 
     name: str
-    n_rows: int
+
+    @property
+    @abstractmethod
+    def n_rows(self) -> int:
+        """How many points there are."""
 
     @abstractmethod
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:

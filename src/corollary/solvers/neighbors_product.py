@@ -96,7 +96,7 @@ class Products(Screened):
     rows_at_once = 512
 
     @property
-    def n_rows(self) -> int:  # type: ignore[override]
+    def n_rows(self) -> int:
         return len(self.X)
 
     @functools.cached_property

@@ -22,7 +22,10 @@ _DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a ti
 class Search(ABC):
     """Neighbours of queries, ordered by (distance, row number)."""
 
-    name: str
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """How neighbours are found."""
 
     @abstractmethod
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
@@ -43,7 +46,7 @@ class MetricSearch(Search):
     index: Index
 
     @property
-    def name(self) -> str:  # type: ignore[override]
+    def name(self) -> str:
         return self.index.name
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:

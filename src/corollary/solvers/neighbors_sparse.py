@@ -52,7 +52,7 @@ class SparseProducts(Screened):
     rows_at_once = _WIDTH
 
     @property
-    def n_rows(self) -> int:  # type: ignore[override]
+    def n_rows(self) -> int:
         return int(self.X.shape[0])
 
     @functools.cached_property

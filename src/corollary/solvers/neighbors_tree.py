@@ -67,7 +67,7 @@ class Tree(Index):
         return Tree(metric, leaves, points, index, starts, *_groups(boxes, depth), centre, scale, name)
 
     @property
-    def n_rows(self) -> int:  # type: ignore[override]
+    def n_rows(self) -> int:
         return len(self.index)
 
     def _walk(self, Q: Array) -> _Walk:
