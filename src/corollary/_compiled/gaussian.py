@@ -39,15 +39,25 @@ def whitened_squares(Y, centres, stride, squares):
                 squares[k, i] += p * p
 
 
+@kernel
+def _turn(Z, turned):
+    """The transpose of Z; four rows at a time, which are written as one vector."""
+    n, d = Z.shape
+    fours = n - n % 4
+    for i in range(0, fours, 4):
+        for j in range(d):
+            turned[j, i], turned[j, i + 1] = Z[i, j], Z[i + 1, j]
+            turned[j, i + 2], turned[j, i + 3] = Z[i + 2, j], Z[i + 3, j]
+    for i in range(fours, n):
+        for j in range(d):
+            turned[j, i] = Z[i, j]
+
+
 @fast_kernel
 def diagonal_squares(Z, turned, centres, roots, squares):
     """Squares of z · root − centre summed over columns, (k, rows); ``turned`` receives the transpose of Z."""
     n, (k_all, d) = Z.shape[0], centres.shape
-    for start in range(0, n, 8):
-        stop = min(start + 8, n)
-        for j in range(d):
-            for i in range(start, stop):
-                turned[j, i] = Z[i, j]
+    _turn(Z, turned)
     squares[:] = 0.0
     fours = d - d % 4
     for k in range(k_all):
@@ -177,8 +187,9 @@ def diagonal_moments(Z, posterior, means, first, second):
                 for j in range(d):
                     mean = means[k, j]
                     p, q, r, s = Z[i, j] - mean, Z[i + 1, j] - mean, Z[i + 2, j] - mean, Z[i + 3, j] - mean
-                    first[k, j] += (a * p + b * q) + (c * r + e * s)
-                    second[k, j] += (a * p * p + b * q * q) + (c * r * r + e * s * s)
+                    ap, bq, cr, es = a * p, b * q, c * r, e * s
+                    first[k, j] += (ap + bq) + (cr + es)
+                    second[k, j] += (ap * p + bq * q) + (cr * r + es * s)
     for i in range(fours, n):
         for k in range(k_all):
             a = posterior[i, k]

@@ -25,7 +25,7 @@ Block = tuple[Array, Array, Array]  # rows, weights, components of labelled rows
 
 def chunk_rows(kind: str, k: int, d: int) -> int:
     """Rows at a time: what is made of them stays in the cache. No power of two, whose lines would collide there."""
-    fitting = (1 << 17) // (k * d) if kind in DENSE else (1 << 15) // max(k, d)
+    fitting = (1 << 17) // (k * d) if kind in DENSE else (1 << 13) // max(k, d)
     return int(np.clip(fitting, 64, 1024)) // 16 * 16 + 8
 
 
@@ -155,4 +155,4 @@ def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]
 
 def block_size(kind: str, k: int, d: int) -> int:
     """Rows of one task for a thread: several chunks, so that summaries are few, but not so many that one waits long."""
-    return 4 * chunk_rows(kind, k, d)
+    return (4 if kind in DENSE else 32) * chunk_rows(kind, k, d)
