@@ -29,7 +29,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "Ridge": [
         {},
         {"alpha": 0.1, "solver": "svd"},
-        {"alpha": 0.5, "solver": "sparse_cg", "tol": 1e-12},
+        {"alpha": 0.5, "solver": "sparse_cg", "tol": 1e-14},
         {"positive": True},
     ],
     "RidgeCV": [{"alphas": (0.1, 1.0)}, {"alphas": (0.1, 1.0), "cv": 3}],

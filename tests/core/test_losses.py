@@ -97,6 +97,20 @@ def test_softmax_kernel_equals_its_twin_and_its_derivatives() -> None:
     np.testing.assert_allclose(loss.hessian(y, f)[:, :, 2], column, atol=1e-6)
 
 
+def test_rows_that_are_nearly_certain_keep_their_digits() -> None:
+    """The own class ahead by 40: loss, slope and conjugate are of the size of exp(−40), not of rounding."""
+    f, y, w, loss = np.array([[0.0, 40.0, 0.0]]), np.array([1]), np.array([1000.0]), SoftmaxLoss()
+    little = np.exp(-40.0)
+    slope = np.empty_like(f)
+    assert compiled.softmax_block(y, f, w, slope) == pytest.approx(2000 * little, rel=1e-13)
+    np.testing.assert_allclose(slope, 1000 * little * np.array([[1.0, -2.0, 1.0]]), rtol=1e-13)
+    np.testing.assert_allclose(loss.value(y, f), 2 * little, rtol=1e-13)
+    np.testing.assert_allclose(1000 * loss.gradient(y, f), slope, rtol=1e-13)
+    entropy = 2 * little * -40.0 - 2 * little  # Σ p log p, with p = 1 − 2 exp(−40) for the own class
+    assert compiled.softmax_conjugate_block(y, slope, w) == pytest.approx(1000 * entropy, rel=1e-12)
+    np.testing.assert_allclose(loss.conjugate(y, slope / 1000), entropy, rtol=1e-12)
+
+
 def test_softmax_of_one_class_against_two() -> None:
     """Logits that differ by 2.2 give (0.8186, 0.0907, 0.0907)."""
     p = SoftmaxLoss().link.inverse(np.array([[2.2, 0.0, 0.0]]))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
-from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import scale
 
 from corollary import LogisticRegression, Status
@@ -124,3 +124,13 @@ def test_intercepts_of_several_classes_sum_to_zero() -> None:
     model = LogisticRegression().fit(*IRIS)
     assert model.intercept_.sum() == pytest.approx(0.0, abs=1e-9)
     np.testing.assert_allclose(model.coef_.sum(axis=0), 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", [5, 6, 8])
+def test_ten_nearly_separable_classes_with_l1_are_proved(seed: int) -> None:
+    """Splits of the digits on which rounding in the intercepts' curvature once sent the model astray."""
+    X, y = load_digits(return_X_y=True)
+    rows = np.random.default_rng(seed).permutation(len(y))[:1000]
+    model = LogisticRegression(C=10.0, l1_ratio=1.0).fit(X[rows] / 16, y[rows])
+    assert model.evidence_.holds
+    assert 0 < np.count_nonzero(model.coef_) < 400

@@ -90,3 +90,17 @@ def test_singular_columns_are_harmless() -> None:
     projected = newton_system(free, np.ones(6), np.ones(30), np.zeros(6)).solve(np.zeros(30), z, np.zeros(6), 0.0)[2]
     A = np.hstack([X, np.ones((30, 1))])
     np.testing.assert_allclose(projected, z - A @ np.linalg.pinv(A) @ z, atol=1e-9)
+
+
+def test_equal_rows_of_huge_weight_are_no_obstacle_to_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their part of the matrix is singular to the last bit; the answer is that of one row with both weights."""
+    monkeypatch.setattr(kkt, "WHOLE", 500)
+    X = np.array([[1.0, 2.0], [1.0, 2.0], [0.5, -1.0], [2.0, 0.25]])
+    w, diagonal = np.array([1e30, 1e30, 1.0, 2.0]), np.ones(2)
+    miss, pull = np.array([0.5, 0.5, -1.0, 0.25]), np.array([0.3, -0.2])
+    x, b, z = newton_system(problem(X), np.ones(2), w, diagonal).solve(miss, np.zeros(4), pull, 0.7)
+    one = slice(1, None)
+    once, b_once, z_once = written_out(X[one], np.array([2e30, 1.0, 2.0]), diagonal, miss[one], pull, 0.7, True)
+    np.testing.assert_allclose(x, once, rtol=1e-9)
+    assert b == pytest.approx(b_once, rel=1e-9)
+    np.testing.assert_allclose([z[0] + z[1], z[2], z[3]], z_once, rtol=1e-9)

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from small_problems import make_problem, numerical_gradient
 
 from corollary.core.penalty import L2
-from corollary.core.problem import Problem
+from corollary.core.problem import Problem, inverse_of_classes
 from corollary.solvers import models
 from corollary.solvers.models import class_hessian, model_of
 
@@ -87,9 +87,7 @@ def test_class_hessian_against_differences() -> None:
         return np.vstack([problem.design.rmatvec(slope), slope.sum(axis=0)]).ravel()
 
     slope = problem.derivatives(problem.raw(W[:2], W[2]))[1]
-    p = slope.copy()
-    p[np.arange(40), problem.y] += problem.weights
-    H = class_hessian(problem, problem.design, p)
+    H = class_hessian(problem, problem.design, slope)
     columns = [(gradient(W.ravel() + e) - gradient(W.ravel() - e)) / 2e-5 for e in 1e-5 * np.eye(9)]
     np.testing.assert_allclose(H, np.array(columns), atol=1e-8)
 
@@ -109,3 +107,26 @@ def test_separate_classes_bound_the_coupled_model_from_above(monkeypatch: pytest
             bound += float(step[where] @ H @ step[where]) / 2
         assert bound >= exact - 1e-9
     assert coupled.gradient.shape == separate.gradient.shape
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_classes_that_are_nearly_certain_keep_the_model_convex(seed: int) -> None:
+    """The intercepts' own curvature has a null vector; taken for a direction, it would ruin the rest."""
+    rng = np.random.default_rng(seed)
+    problem = make_problem("softmax", L2(0.0), n=300, d=4, fit_intercept=True)
+    raw = problem.raw(3.0 * rng.normal(size=problem.coef_shape), rng.normal(size=problem.n_classes))
+    _, slope, curve = problem.derivatives(raw)
+    ((_, H),) = model_of(problem, problem.design, slope, curve).blocks
+    size = float(np.abs(H).max())
+    assert np.abs(H - H.T).max() <= 1e-12 * size
+    assert np.linalg.eigvalsh((H + H.T) / 2)[0] >= -1e-12 * size
+
+
+def test_the_inverse_of_classes_leaves_out_what_the_loss_does_not_see() -> None:
+    rng = np.random.default_rng(0)
+    p = np.column_stack([rng.dirichlet([0.02] * 4, size=4000), np.zeros(4000)])  # the last class without any row
+    own = np.diag(p.sum(axis=0)) - p.T @ p
+    inverse = inverse_of_classes(own)
+    np.testing.assert_allclose(inverse, inverse.T, rtol=1e-12)
+    assert (inverse[4] == 0).all()
+    np.testing.assert_allclose(own @ inverse @ own, own, atol=1e-11 * own.max())

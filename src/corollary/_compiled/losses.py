@@ -89,7 +89,7 @@ def _conjugate(code, parameter, y, u):
         if v < -slack or v > 1.0 + slack:
             return np.inf
         v = min(max(v, 0.0), 1.0)
-        return _xlogx(v) + _xlogx(1.0 - v)
+        return _xlogx(v) + ((1.0 - v) * math.log1p(-v) if v < 1.0 else 0.0)
     if code == HUBER:
         return u * (0.5 * u + y) if abs(u) <= parameter * (1.0 + slack) else np.inf
     if code == ABSOLUTE:
@@ -137,25 +137,29 @@ def conjugate_block(code, parameter, y, dual, weights):
 
 @lean_kernel
 def softmax_block(labels, f, weights, slope):
-    """Σ weight · (log Σ exp f − f[label]); slope receives weight · (probabilities − indicator)."""
+    """Σ weight · (log Σ exp f − f[label]); slope receives weight · (probabilities − indicator).
+
+    What the other classes have is summed on its own, so that rows which are nearly certain keep their digits.
+    """
     total = 0.0
     n_classes = f.shape[1]
     for i in range(f.shape[0]):
         top = f[i, 0]
         for k in range(1, n_classes):
             top = max(top, f[i, k])
-        norm = 0.0
+        label, w, others = labels[i], weights[i], 0.0
         for k in range(n_classes):
             e = math.exp(f[i, k] - top)
             slope[i, k] = e
-            norm += e
-        w = weights[i]
-        label = labels[i]
-        total += w * (math.log(norm) + top - f[i, label])
+            if k != label:
+                others += e
+        norm = others + slope[i, label]
+        loss = math.log1p(others) if f[i, label] == top else math.log(norm) + (top - f[i, label])
+        total += w * loss
         scale = w / norm
         for k in range(n_classes):
             slope[i, k] *= scale
-        slope[i, label] -= w
+        slope[i, label] = -scale * others
     return total
 
 
@@ -171,16 +175,21 @@ def softmax_conjugate_block(labels, dual, weights):
                 if dual[i, k] != 0.0:
                     return np.inf
             continue
-        mass = 0.0
+        excess = 0.0  # of Σ p over one
         entropy = 0.0
         for k in range(dual.shape[1]):
-            p = dual[i, k] / w + (1.0 if k == labels[i] else 0.0)
-            if p < -slack:
-                return np.inf
-            p = max(p, 0.0)
-            mass += p
-            entropy += _xlogx(p)
-        if abs(mass - 1.0) > 1e-9:
+            u = dual[i, k] / w
+            excess += u
+            if k == labels[i]:
+                if u < -1.0 - slack:
+                    return np.inf
+                if u > -1.0:
+                    entropy += (1.0 + u) * math.log1p(u)
+            else:
+                if u < -slack:
+                    return np.inf
+                entropy += _xlogx(max(u, 0.0))
+        if abs(excess) > 1e-9:
             return np.inf
         total += w * entropy
     return total

@@ -67,7 +67,7 @@ def _root(
 
 _METRICS = "log-loss, auc, accuracy, balanced-accuracy, f1, brier; rmse, mae, r2."
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.", show_default=False)]
-TaskOption = Annotated[Task, typer.Option(metavar="TASK", help="auto, regression or classification.")]
+TaskOption = Annotated[Task, typer.Option("--task", metavar="TASK", help="auto, regression or classification.")]
 PresetOption = Annotated[Preset, typer.Option(help="How many models to try.")]
 Folds = Annotated[int | None, typer.Option(metavar="N", help="Of the cross-validation.", show_default="5")]
 Metric = Annotated[str | None, typer.Option(metavar="NAME", help=f"What ranks: {_METRICS}", show_default=False)]
@@ -160,7 +160,7 @@ def cluster(
     k: Annotated[
         str, typer.Option("--k", "-k", metavar="N", help="How many clusters; auto: ask five criteria.")
     ] = "auto",
-    method: Annotated[Method, typer.Option(help="How to find them.", metavar="METHOD")] = Method.auto,
+    method: Annotated[Method, typer.Option("--method", metavar="METHOD", help="How to find them.")] = Method.auto,
     columns: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Use only these; may be repeated.", show_default="all")
     ] = None,
@@ -194,7 +194,7 @@ def cluster(
 @app.command()
 def models(
     task: Annotated[
-        Task | None, typer.Option(metavar="TASK", help="Only those for this task.", show_default="all")
+        Task | None, typer.Option("--task", metavar="TASK", help="Only those for this task.", show_default="all")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> int:

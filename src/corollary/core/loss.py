@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import entr, expit, logsumexp, softmax, xlogy
+from scipy.special import entr, expit, softmax, xlog1py, xlogy
 
 from corollary._compiled import codes
 from corollary.core.link import Identity, Link, Log, Logit, Softmax
@@ -213,7 +213,7 @@ class Logistic(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
         p = np.clip(v, 0.0, 1.0)
-        return _inside(np.abs(v - p) <= SLACK, -entr(p) - entr(1 - p))
+        return _inside(np.abs(v - p) <= SLACK, xlog1py(1 - p, -p) - entr(p))
 
 
 class SoftmaxLoss(Loss):
@@ -226,23 +226,39 @@ class SoftmaxLoss(Loss):
         return Softmax()
 
     def value(self, y: Array, f: Array) -> Array:
-        result: Array = logsumexp(f, axis=1) - np.take_along_axis(f, y[:, None], 1)[:, 0]
+        above, _, own, others = self._parts(y, f)
+        result: Array = np.where(above == 0, np.log1p(others), np.log(own + others) + above)
         return result
 
     def gradient(self, y: Array, f: Array) -> Array:
-        p: Array = softmax(f, axis=1)
-        p[np.arange(len(y)), y] -= 1
+        _, e, own, others = self._parts(y, f)
+        e[np.arange(len(y)), y] = -others
+        p: Array = e / (own + others)[:, None]
         return p
+
+    @staticmethod
+    def _parts(y: Array, f: Array) -> tuple[Array, Array, Array, Array]:
+        """By how much f_y is below the largest f; exp(f − largest); of y; and of the others together.
+
+        The others are summed on their own, so that rows which are nearly certain keep their digits.
+        """
+        every, top = np.arange(len(y)), f.max(axis=1)
+        e = np.exp(f - top[:, None])
+        own = e[every, y]
+        e[every, y] = 0.0
+        return top - f[every, y], e, own, e.sum(axis=1)
 
     def hessian(self, y: Array, f: Array) -> Array:
         p: Array = softmax(f, axis=1)
         return np.einsum("ik,kl->ikl", p, np.eye(p.shape[1])) - np.einsum("ik,il->ikl", p, p)
 
     def conjugate(self, y: Array, u: Array) -> Array:
+        own = np.clip(u[np.arange(len(y)), y], -1.0, 0.0)  # p − 1 of y itself
         p = u.copy()
         p[np.arange(len(y)), y] += 1
-        simplex = (np.abs(p.sum(axis=1) - 1) < 1e-9) & (p.min(axis=1) >= -SLACK)
-        return _inside(simplex, -entr(np.maximum(p, 0.0)).sum(axis=1))
+        simplex = (np.abs(u.sum(axis=1)) < 1e-9) & (p.min(axis=1) >= -SLACK)
+        p[np.arange(len(y)), y] = 0.0
+        return _inside(simplex, xlog1py(1 + own, own) - entr(np.maximum(p, 0.0)).sum(axis=1))
 
 
 class Hinge(Loss):

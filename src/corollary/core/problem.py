@@ -144,9 +144,24 @@ class Problem:
         p[np.arange(len(p)), self.y] += w
         share = p / np.where(w > 0, w, 1.0)[:, None]
         curvature = np.diag(p.sum(axis=0)) - p.T @ share
-        move = np.linalg.lstsq(curvature, slope.sum(axis=0), rcond=None)[0]
+        move = inverse_of_classes(curvature) @ slope.sum(axis=0)
         balanced: Array = slope - p * (move - (share @ move)[:, None])
         return balanced
+
+
+def inverse_of_classes(own: Array) -> Array:
+    """A generalised inverse of Σ w (diag(p) − p pᵀ), which the same step of all intercepts does not see.
+
+    Off the diagonal nothing cancels, and rows sum to zero; so the null vector is known, and is not left to rounding.
+    """
+    own = own - np.diag(np.diag(own))
+    sums = -own.sum(axis=1)
+    own[np.diag_indices_from(own)] = sums
+    scale = np.where(sums > 0, 1 / np.sqrt(np.where(sums > 0, sums, 1.0)), 0.0)
+    unit, null = own * scale * scale[:, None], np.sqrt(np.maximum(sums, 0.0))
+    unit += np.outer(null, null) / max(float(null @ null), 1e-300)
+    inverse: Array = np.linalg.pinv(unit, rcond=1e-12, hermitian=True) * scale * scale[:, None]
+    return inverse
 
 
 def relative_gap(primal: float, dual: float, null: float) -> float:

@@ -24,6 +24,7 @@ GRAM_COLUMNS = 4096  # beyond this a working set's H would outgrow a cache and t
 HISTORY = 5
 MAX_EPOCHS = 2000
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
+STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H itself leads astray
 
 
 def minimise_quadratic(
@@ -181,32 +182,56 @@ def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Ar
 
 
 def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> None:
-    """Move w towards the minimiser among coefficients with its signs, in place, as far as the signs hold."""
+    """Move w towards the minimiser among coefficients with its signs, in place, as far as the signs hold.
+
+    Where H is singular (classes of softmax share a direction, columns may be equal) rounding can make the solution
+    anything: a move that does not lower the model is not made, and one of a slightly steeper model is tried instead,
+    which lowers both.
+    """
     support = np.flatnonzero(w)
     if support.size == 0:
         return
-    pull = gradient[support] + penalty.l2 * w[support]
+    old = w[support]
+    pull = gradient[support] + penalty.l2 * old
     if penalty.convex:  # an L0 penalty is flat on the support
-        pull += penalty.l1 * np.sign(w[support])
+        pull += penalty.l1 * np.sign(old)
     block = H[np.ix_(support, support)]
     block[np.diag_indices_from(block)] += penalty.l2
+    for steeper in (0.0, STEEPER):
+        step = _newton_step(block, pull, steeper)
+        if step is None:
+            continue
+        step = _up_to_zero(old, step) if penalty.convex else step
+        if float(pull @ step) + 0.5 * float(step @ (block @ step)) < 0:
+            w[support] = old + step
+            gradient += step @ H[support, : len(w)]
+            return
+
+
+def _newton_step(block: Array, pull: Array, steeper: float) -> Array | None:
+    """−(block + steeper · its diagonal)⁻¹ pull, or nothing if that is not definite."""
+    matrix = block
+    if steeper > 0:
+        matrix = block.copy()
+        matrix[np.diag_indices_from(matrix)] *= 1 + steeper
     try:
-        step = -cho_solve(cho_factor(block, check_finite=False), pull, check_finite=False)
-    except LinAlgError:  # collinear columns: descent alone must do
-        return
-    if not np.isfinite(step).all():
-        return
-    target = w[support] + step
-    crossing = target * w[support] < 0
-    if penalty.convex and crossing.any():
-        fractions = w[support][crossing] / (w[support] - target)[crossing]
-        reach = fractions.min()
-        step *= reach
-        target = w[support] + step
-        target[np.flatnonzero(crossing)[fractions == reach]] = 0.0
-        step = target - w[support]
-    w[support] = target
-    gradient += step @ H[support, : len(w)]
+        step: Array = -cho_solve(cho_factor(matrix, check_finite=False), pull, check_finite=False)
+    except LinAlgError:
+        return None
+    return step if np.isfinite(step).all() else None
+
+
+def _up_to_zero(w: Array, step: Array) -> Array:
+    """The step, or as much of it as takes the first coefficient exactly to zero."""
+    target = w + step
+    crossing = target * w < 0
+    if not crossing.any():
+        return step
+    fractions = w[crossing] / (w - target)[crossing]
+    reach = fractions.min()
+    target = w + reach * step
+    target[np.flatnonzero(crossing)[fractions == reach]] = 0.0
+    return target - w
 
 
 def _minimise_groups(

@@ -25,6 +25,7 @@ WHOLE = 500  # rows and columns together, up to which the system is factored who
 LIMIT = 5000  # side of the matrix beyond which it may not be larger than X itself
 CORRECTIONS = 4  # refinements at most; one is enough unless the matrix is nearly singular
 ENOUGH = 1e-12  # relative residual at which refinement stops
+DEFINITE = 1e-14  # added to the diagonal of an equilibrated matrix that may be singular; corrections mend the rest
 
 
 class System(ABC):
@@ -79,13 +80,16 @@ class _Whole(System):
         n, border = len(w), int(problem.fit_intercept)
         self.A = np.hstack([problem.design.block(0, n) * scale, np.ones((n, border))])
         self.w, self.diagonal = w, np.append(diagonal, np.zeros(border))
+        columns = len(self.diagonal)
         typical = np.exp(np.log(w).mean())
         of_rows, of_columns = np.sqrt(np.minimum(typical, w)), 1.0 / np.sqrt(np.maximum(typical, self.diagonal))
         self.root = np.concatenate([of_columns, of_rows])
         matrix = np.block([[np.diag(self.diagonal), -self.A.T], [self.A, np.diag(1.0 / w)]])
         matrix *= self.root[:, None] * self.root
+        pivots = np.einsum("ii->i", matrix)
+        pivots[columns:] += DEFINITE  # rows of huge weights may be equal
         if not (diagonal > 0).all():  # columns may be dependent
-            matrix[np.diag_indices(len(self.diagonal))] += 1e-14
+            pivots[:columns] += DEFINITE
         self.factor = lu_factor(matrix, overwrite_a=True, check_finite=False)
 
     def solve(self, miss: Array, z: Array, pull: Array, total: float) -> tuple[Array, float, Array]:
@@ -94,14 +98,16 @@ class _Whole(System):
         d, columns = len(pull), len(self.diagonal)
         pull = np.append(pull, np.full(columns - d, -total))
         x, dz, last = np.zeros(columns), np.zeros(len(z)), np.inf
-        for _ in range(CORRECTIONS):
+        best = x, dz
+        for _ in range(CORRECTIONS + 1):
             left = np.append(pull - self.diagonal * x + self.A.T @ (z + dz), miss - self.A @ x - dz / self.w)
             size = float(np.abs(self.root * left).max())
             if not size < last:
                 break
-            last = size
+            last, best = size, (x, dz)
             move = self.root * lu_solve(self.factor, self.root * left, check_finite=False)
             x, dz = x + move[:columns], dz + move[columns:]
+        x, dz = best
         return x[:d], float(x[d:].sum()), z + dz
 
 

@@ -199,7 +199,6 @@ def _by_class_hessian(problem: Problem, state: State, *, every: int) -> Precondi
     k = problem.n_classes
     part = thinned(problem, np.arange(0, n, every)) if every > 1 else problem
     _, slope, _ = part.derivatives(part.raw(state.coef, state.intercept))
-    slope[np.arange(len(slope)), part.y] += part.weights  # weight · probability
     H = class_hessian(part, part.design, slope)
     H[np.arange(d * k), np.arange(d * k)] += problem.penalty.l2
     if not problem.fit_intercept:

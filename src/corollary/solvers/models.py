@@ -14,7 +14,7 @@ import numpy as np
 
 from corollary.core.design import Design
 from corollary.core.parallel import block_rows, sum_blocks
-from corollary.core.problem import Problem
+from corollary.core.problem import Problem, inverse_of_classes
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
 
@@ -68,12 +68,12 @@ def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
         return _separate_classes(problem, part, slope, p)
     k, s = problem.n_classes, part.shape[1]
     gradient, pull = part.rmatvec(slope), slope.sum(axis=0)
-    H = class_hessian(problem, part, p)
+    H = class_hessian(problem, part, slope)
     square, flat, own = H[: s * k, : s * k], H[s * k :, : s * k], H[s * k :, s * k :]
     if not problem.fit_intercept:
         zero = np.zeros((k, s, k))
         return Model(gradient, [(None, square)], 0.0, 0.0, np.zeros(k), zero, np.zeros((k, k)))
-    inverse = np.linalg.pinv(own, hermitian=True)
+    inverse = inverse_of_classes(own)
     lean = flat.T @ inverse
     gradient = gradient - (lean @ pull).reshape(s, k)
     reduced = square - lean @ flat
@@ -99,24 +99,29 @@ def feasible_slope(problem: Problem, slope: Array, curve: Array | None) -> Array
     return slope + p * (change - np.einsum("ik,ik->i", share, change)[:, None])
 
 
-def class_hessian(problem: Problem, part: Design, p: Array) -> Array:
+def class_hessian(problem: Problem, part: Design, slope: Array) -> Array:
     """Hessian of the softmax loss in (coefficients by column then class, intercepts), of side (s + 1)·k.
 
-    Σ w x̃x̃ᵀ ⊗ (diag(p) − p pᵀ), with x̃ = (x, 1): class by class for the first term, one product for the second.
+    Σ w x̃x̃ᵀ ⊗ (diag(p) − p pᵀ), with x̃ = (x, 1): one product for −p pᵀ, then p (1 − p) class by class, where 1 − p of
+    a row's own class is the slope itself, which is small where the row is nearly certain.
     """
     n, s = part.shape
     weights, k = problem.weights, problem.n_classes
-    root = np.sqrt(np.where(weights > 0, weights, 1.0))
+    root, own = np.sqrt(np.where(weights > 0, weights, 1.0)), (np.arange(n), problem.y)
+    p, left = slope.copy(), weights[:, None] - slope
+    p[own] += weights  # weight · probability
+    left[own] = -slope[own]
 
     def block(start: int, stop: int) -> Array:
         rows = np.column_stack([part.block(start, stop), np.ones(stop - start)])
-        mass = p[start:stop]
-        spread = (rows[:, :, None] * (mass / root[start:stop, None])[:, None, :]).reshape(len(rows), -1)
+        mass = p[start:stop] / root[start:stop, None]
+        both = np.sqrt(np.maximum(mass * left[start:stop] / root[start:stop, None], 0.0))
+        spread = (rows[:, :, None] * mass[:, None, :]).reshape(len(rows), -1)
         total = -(spread.T @ spread)
         view = total.reshape(s + 1, k, s + 1, k)
         for a in range(k):
-            scaled = rows * np.sqrt(mass[:, a])[:, None]
-            view[:, a, :, a] += scaled.T @ scaled
+            scaled = rows * both[:, a, None]
+            view[:, a, :, a] = scaled.T @ scaled
         return total
 
     return sum_blocks(block, n, block_rows(n, 8 * (s + 1) * (k + 1)))
