@@ -14,6 +14,7 @@ from benchmarks.page import page, show
 from benchmarks.table import candidates, tables
 from benchmarks.workload import Check, Workload
 
+WIDTH = 150  # of tables in a file, where there is no terminal to ask
 Chosen = list[tuple[str, Workload | Check]]
 
 
@@ -85,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         chosen = choose(options.family, options.only)
     except ValueError as error:
         parser.error(str(error))
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     if options.list:
         for family, entry in chosen:
             console.print(f"{family:10} {entry.name:20} {entry.title}")

@@ -129,10 +129,15 @@ def rules(races: Sequence[Race]) -> Table:
     return Table("Rules of equal quality", ("workload", "rule", "measured"), rows)
 
 
-def growth(races: Sequence[Race]) -> Table:
+def growth(races: Sequence[Race], terminal: bool = False) -> Table:
     """Our time when rows or columns double, as a multiple."""
     rows = tuple(
-        (race.title, size(race.sizes), f"{race.growth['2n']:.2f}×", f"{race.growth['2d']:.2f}×")
+        (
+            race.name if terminal else race.title,
+            size(race.sizes),
+            f"{race.growth['2n']:.2f}×",
+            f"{race.growth['2d']:.2f}×",
+        )
         for race in races
         if race.growth
     )
@@ -163,6 +168,6 @@ def tables(records: Sequence[Race | Reading], terminal: bool = False) -> list[Ta
     """The tables of some records, empty ones left out; a terminal has already shown every candidate."""
     races = [record for record in records if isinstance(record, Race)]
     checks = [record for record in records if isinstance(record, Reading)]
-    made = [growth(races), readings(checks)]
+    made = [growth(races, terminal), readings(checks)]
     made = [brief(races), *made] if terminal else [summary(races), everyone(races), *made, rules(races)]
     return [table for table in made if table.rows]
