@@ -38,8 +38,9 @@ check: $(VENV)/extra-dev ## lint, types, import layers
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/extra-bench ## side by side with the peers; rewrites docs/benchmarks.md
+bench: $(VENV)/extra-bench ## side by side with the peers; rewrites docs/benchmarks.md and README's table
 	$(BIN)/python -m benchmarks --write docs/benchmarks.md
+	$(BIN)/python -m benchmarks.readme
 
 docs: $(VENV)/extra-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import accuracy, entries, harness, machine, results, table, workload
+from benchmarks import accuracy, entries, harness, machine, readme, results, table, workload
 from benchmarks.page import page, show
 from benchmarks.results import FAILED, MISSED, REACHED, Outcome, Race, Reading
 from benchmarks.table import tables
@@ -146,3 +146,10 @@ def test_examples_in_docstrings_hold(module: ModuleType) -> None:
     found = doctest.testmod(module)
     assert found.attempted > 0
     assert found.failed == 0
+
+
+def test_the_readme_has_the_figures_of_the_page() -> None:
+    """``python -m benchmarks.readme`` writes its table anew."""
+    _, records = results.read(readme.ROOT / "docs" / "benchmarks.json")
+    text = (readme.ROOT / "README.md").read_text(encoding="utf-8")
+    assert readme.updated(text, records) == text

@@ -28,6 +28,13 @@ def test_scatter_of_models():
     assert len(np.unique(soft.plot(X).collections[0].get_facecolors(), axis=0)) > 50
 
 
+def test_axes_have_the_names_of_two_columns():
+    X = load_iris(as_frame=True).data.iloc[:, :2]
+    for model in (KMeans(3, random_state=0), SoftKMeans(3, random_state=0)):
+        ax = model.fit(X).plot(X)
+        assert [ax.get_xlabel(), ax.get_ylabel()] == list(X.columns)
+
+
 @pytest.mark.parametrize("columns", [1, 2, 5])
 def test_scatter_of_any_width(columns):
     X = np.random.default_rng(0).normal(size=(40, columns))

@@ -13,20 +13,29 @@ MOST_PAIRS = 5_000  # rows whose distances to each other are worth their square
 
 
 def scatter(
-    X: Any, labels: Any, centres: Any = None, responsibilities: Any = None, ax: Any = None, *, seed: int = 0
+    X: Any,
+    labels: Any,
+    centres: Any = None,
+    responsibilities: Any = None,
+    ax: Any = None,
+    *,
+    names: Any = None,
+    seed: int = 0,
 ) -> Any:
     """Draw rows by cluster; returns the matplotlib axes.
 
     Beyond two columns rows are projected on their two principal axes. Label −1 (no cluster) is grey. With
-    ``responsibilities`` (n × k) the colour of a row is the mix of the colours of the clusters it belongs to.
+    ``responsibilities`` (n × k) the colour of a row is the mix of the colours of the clusters it belongs to. ``names``
+    are those of the columns.
     """
     import matplotlib.pyplot as plt
 
+    columns = [str(name) for name in (("feature 0", "feature 1") if names is None else names)]
     X, labels = np.asarray(X, dtype=np.float64), np.asarray(labels)
     if ax is None:
         _, ax = plt.subplots(figsize=(6, 5), layout="constrained")
     kept = _some(len(X), MOST_POINTS, seed)
-    project, names = _plane(X)
+    project, titles = _plane(X, columns)
     k = max(int(labels.max(initial=-1)) + 1, 0 if centres is None else len(centres))
     palette = _palette(max(k, 1))
     colours = np.where((labels >= 0)[:, None], palette[np.maximum(labels, 0)], 0.6)
@@ -40,7 +49,7 @@ def scatter(
             places[:, 0], places[:, 1], s=170, c=palette[: len(places)], marker="X", ec="black", lw=1.2, zorder=3
         )
     title = f"{k} clusters" + (f" ({len(kept)} of {len(X)} rows)" if len(kept) < len(X) else "")
-    ax.set(xlabel=names[0], ylabel=names[1], title=title)
+    ax.set(xlabel=titles[0], ylabel=titles[1], title=title)
     return ax
 
 
@@ -89,12 +98,12 @@ def _palette(k: int) -> Array:
     return np.asarray(mpl.colormaps["turbo"](np.linspace(0.04, 0.96, k)))[:, :3]
 
 
-def _plane(X: Array) -> tuple[Any, tuple[str, str]]:
+def _plane(X: Array, columns: list[str]) -> tuple[Any, tuple[str, str]]:
     """A map of rows to two coordinates, and their names."""
     if X.shape[1] == 1:
-        return lambda rows: np.column_stack([rows[:, 0], np.zeros(len(rows))]), ("feature 0", "")
+        return lambda rows: np.column_stack([rows[:, 0], np.zeros(len(rows))]), (columns[0], "")
     if X.shape[1] == 2:
-        return lambda rows: rows, ("feature 0", "feature 1")
+        return lambda rows: rows, (columns[0], columns[1])
     mean = X.mean(axis=0)
     _, vectors = np.linalg.eigh(np.cov(X - mean, rowvar=False))
     axes = vectors[:, [-1, -2]]

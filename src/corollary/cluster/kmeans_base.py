@@ -88,7 +88,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         from corollary.cluster.cluster_plots import scatter
 
         labels = self.predict(X)
-        return scatter(self._validate_predict(X, sparse=False), labels, self.cluster_centers_, ax=ax)
+        names = getattr(self, "feature_names_in_", None)
+        return scatter(self._validate_predict(X, sparse=False), labels, self.cluster_centers_, ax=ax, names=names)
 
     def _check_count(self, weights: Array) -> None:
         present = int((weights > 0).sum())

@@ -162,10 +162,9 @@ class SoftKMeans(CentreModel):
         """Draw the rows of X, coloured by the mix of clusters they belong to, with the centres."""
         from corollary.cluster.cluster_plots import scatter
 
-        shares = self.predict_proba(X)
-        return scatter(
-            self._validate_predict(X, sparse=False), shares.argmax(axis=1), self.cluster_centers_, shares, ax=ax
-        )
+        shares, names = self.predict_proba(X), getattr(self, "feature_names_in_", None)
+        rows = self._validate_predict(X, sparse=False)
+        return scatter(rows, shares.argmax(axis=1), self.cluster_centers_, shares, ax=ax, names=names)
 
     def _shares(self, X: Any) -> Array:
         centres, stiffness = self.cluster_centers_.astype(np.float64), float(self.stiffness)

@@ -48,8 +48,8 @@ def _draw_plane(model: Any, rows: Array, shares: Array, ax: Any, colours: Array,
             place = {"xy": model.means_[k, pair], "width": width, "height": height, "angle": angle}
             ax.add_patch(Ellipse(**place, fill=False, edgecolor=colours[k], lw=1.6 if ring == 1 else 0.9))
         ax.plot(*model.means_[k, pair], "o", color=colours[k], mec="white", ms=7)
-    labels = pair if names is None else [names[column] for column in pair]
-    ax.set(xlabel=str(labels[0]), ylabel=str(labels[1]))
+    labels = [f"feature {column}" if names is None else str(names[column]) for column in pair]
+    ax.set(xlabel=labels[0], ylabel=labels[1])
 
 
 def _draw_line(model: Any, values: Array, ax: Any, colours: Array) -> None:
