@@ -476,3 +476,13 @@ def test_rare_classes_do_not_let_the_loss_rise(rare):
     y[rng.choice(3000, rare, replace=False)] = 2
     model = GradientBoostingClassifier(n_estimators=80, learning_rate=0.3).fit(X, y)
     assert model.evidence_.holds, str(model.evidence_)
+
+
+def test_more_threads_than_share_a_node_and_no_seed_give_the_same_trees():
+    """Six threads, of which four share large nodes; more rows than bins are learned from."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(420_000, 2)).astype(np.float32)
+    y = X[:, 0] * X[:, 1] + 0.1 * rng.normal(size=len(X))
+    one, six = (GradientBoostingRegressor(n_estimators=2, n_jobs=n, early_stopping=False).fit(X, y) for n in (1, 6))
+    for name in ("feature", "threshold", "value", "count"):
+        np.testing.assert_array_equal(getattr(one.trees_, name), getattr(six.trees_, name))

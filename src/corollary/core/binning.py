@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import check_random_state
 
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
@@ -43,9 +42,10 @@ class Binner:
         categorical: Array | None = None,
         weights: Array | None = None,
         sample: int = 200_000,
-        random_state: Any = 0,
     ) -> Binner:
         """Learn bins of about equal weight from at most ``sample`` rows; rows of weight zero are not looked at.
+
+        The rows are drawn at random, but always the same: bins are not a matter of chance.
 
         Cost: O(sample log sample) per column, threads over columns; one column of the sample at a time per thread.
         """
@@ -54,8 +54,7 @@ class Binner:
         part_weights: Array | None = None
         rows = None if weights is None or np.all(weights > 0) else np.flatnonzero(weights > 0)
         if (n if rows is None else len(rows)) > sample:
-            random = check_random_state(random_state)
-            chosen = np.sort(random.choice(n if rows is None else len(rows), sample, replace=False))
+            chosen = np.sort(np.random.RandomState(0).choice(n if rows is None else len(rows), sample, replace=False))
             rows = chosen if rows is None else rows[chosen]
         if weights is not None and np.ptp(weights if rows is None else weights[rows]) > 0:
             part_weights = weights if rows is None else weights[rows]

@@ -77,7 +77,7 @@ class GradientBoosting(TableReader):
         plan = self._plan(X.shape[1], validation is not None)
         earlier, start = self._earlier(objective)
         with one_blas_thread():
-            binner = Binner.fit(X, self.max_bins, categorical, weights, random_state=random)
+            binner = Binner.fit(X, self.max_bins, categorical, weights)
             codes = binner.transform(X)
             judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
             booster = Booster(codes, binner, objective, plan, random, judged)

@@ -1,6 +1,6 @@
 """Grow one regression tree on bins from gradients and curvatures: best leaf first, or level by level.
 
-Rows are split among threads once, and each thread keeps its rows of every node together; it partitions them and adds
+Rows are split among a few threads once, and each keeps its rows of every node together; it partitions them and adds
 up their histogram. Only the smaller child of a split is counted: the larger is the parent less the smaller. All sums
 are whole numbers (see ``_compiled/histogram.py``), so a tree does not depend on the number of threads. Threads share
 the work of large nodes; smaller ones are split one node a thread (see ``boosted_frontier.py``).
@@ -36,6 +36,8 @@ from corollary.solvers.boosted_frontier import Frontier, Node
 
 _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
 _ALONE = 6_144  # nodes of fewer rows are not worth waking another thread for
+_SHARE = 4  # threads that share a node; more would wait for each other longer than they work
+_ENOUGH = 65_536  # rows for each thread beyond those that share nodes
 _HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the least promising are counted again
 
 
@@ -71,11 +73,12 @@ class Grower:
         n, d = codes.shape
         self.codes, self.binner, self.rules = codes, binner, rules
         self.width = binner.width
-        self.n_segments = max(1, min(threads, n // _ALONE))
+        self.workers = max(1, min(threads, n // _ALONE, max(_SHARE, n // _ENOUGH)))
+        self.n_segments = min(self.workers, _SHARE)
         self.rows = np.empty(n, dtype=np.int32)
-        self.buffers = [np.empty(0, dtype=np.int32) for _ in range(self.n_segments)]
+        self.buffers = [np.empty(0, dtype=np.int32) for _ in range(self.workers)]
         self.packed = np.empty(n, dtype=np.int64)
-        self.narrow = [np.zeros(d * self.width, dtype=np.int64) for _ in range(self.n_segments)]
+        self.narrow = [np.zeros(d * self.width, dtype=np.int64) for _ in range(self.workers)]
         self.partial = [np.zeros((3, d * self.width), dtype=np.int64) for _ in range(self.n_segments)]
         self.spare: list[Array] = []
         self.made = 0
@@ -97,11 +100,11 @@ class Grower:
         if self._consider(root, columns, chooser):
             frontier.push(root)
         # chance is dealt in the order of the splits, and histograms that must be counted again would be counted twice
-        apart = self.n_segments > 1 and chooser is None and self.most_kept > 2 * self.rules.max_leaves + self.n_segments
+        apart = self.workers > 1 and chooser is None and self.most_kept > 2 * self.rules.max_leaves + self.workers
         while (node := frontier.pop()) is not None:
             if apart and node.count * self.n_segments <= len(rows):
                 frontier.push(node)
-                frontier.split_apart(lambda node, t: self._split_alone(node, t, columns), self.n_segments)
+                frontier.split_apart(lambda node, t: self._split_alone(node, t, columns), self.workers)
                 break
             node.pair = self._split(node, columns)
             frontier.accept(node, [self._consider(child, columns, chooser) for child in node.pair])
@@ -147,7 +150,7 @@ class Grower:
         bounds = [n * s // self.n_segments for s in range(self.n_segments + 1)]
         longest = -(-n // self.n_segments)
         if len(self.buffers[0]) < longest:
-            self.buffers = [np.empty(longest, dtype=np.int32) for _ in range(self.n_segments)]
+            self.buffers = [np.empty(longest, dtype=np.int32) for _ in range(self.workers)]
         root = Node(0, bounds[:-1], bounds[1:], 0.0, 0.0, n, groups=self.rules.interactions)
         root.histogram = self._count(root, columns)
         own = slice(int(columns[0]) * self.width, (int(columns[0]) + 1) * self.width)
