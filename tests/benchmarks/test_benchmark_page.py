@@ -138,7 +138,7 @@ def test_a_run_writes_page_and_figures_and_a_second_run_merges(
     assert [record["name"] for record in stored["records"]] == ["ols", "ridge"]
     assert [record["name"] for record in json.loads((tmp_path / "one.json").read_text())["records"]] == ["ols"]
     assert "## Linear models" in target.read_text()
-    assert "Toy" in capsys.readouterr().out
+    assert "ridge" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("module", [accuracy, table, workload], ids=lambda module: module.__name__)

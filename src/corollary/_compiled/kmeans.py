@@ -14,6 +14,34 @@ import numpy as np
 from corollary._compiled._jit import fast_kernel, kernel
 
 
+@fast_kernel
+def survey_rows(X, weights, sums, low, high):
+    """Add Σ weight · x of each column, and widen low … high to its values."""
+    for i in range(X.shape[0]):
+        w = weights[i]
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            sums[j] += w * x
+            low[j] = x if x < low[j] else low[j]
+            high[j] = x if x > high[j] else high[j]
+
+
+@fast_kernel
+def prepare_rows(X, weights, shift, scale, single, norms, sums):
+    """Write (x − shift) · scale in float32, and its norms; add its weighted sums; returns Σ weight · norm²."""
+    total = 0.0
+    for i in range(X.shape[0]):
+        w, square = weights[i], 0.0
+        for j in range(X.shape[1]):
+            z = (X[i, j] - shift[j]) * scale
+            single[i, j] = z
+            square += z * z
+            sums[j] += w * z
+        norms[i] = np.sqrt(square)
+        total += w * square
+    return total
+
+
 @kernel
 def unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, slack, rows):
     """Rows of the range whose bounds do not prove that they stay; their number is returned."""

@@ -38,8 +38,9 @@ class DenseRows(Rows):
 
     def _place(self) -> tuple[Array, float]:
         def survey(start: int, stop: int) -> tuple[Array, Array, Array]:
-            block = self.X[start:stop]
-            return self.weights[start:stop] @ block, block.min(axis=0), block.max(axis=0)
+            sums, low, high = np.zeros(self.d), np.full(self.d, np.inf), np.full(self.d, -np.inf)
+            kernels.survey_rows(self.block(start, stop), self.weights[start:stop], sums, low, high)
+            return sums, low, high
 
         sums, low, high = zip(*map_blocks(survey, self.n, self.block_rows(1)), strict=True)
         shift = np.asarray(sum(part / self.mass for part in sums), dtype=np.float64)
@@ -47,12 +48,10 @@ class DenseRows(Rows):
         return shift, power_of_two(float(reach.max()))
 
     def _prepare(self, start: int, stop: int) -> tuple[float, Array]:
-        moved = (self.block(start, stop) - self.shift) * self.scale
-        self.single[start:stop] = moved
-        squares = np.einsum("ij,ij->i", moved, moved)
-        self.norms[start:stop] = np.sqrt(squares)
-        weights = self.weights[start:stop]
-        return float(weights @ squares), weights @ moved
+        sums, own = np.zeros(self.d), slice(start, stop)
+        block, weights = self.block(start, stop), self.weights[own]
+        place = (self.shift, self.scale, self.single[own], self.norms[own], sums)
+        return float(kernels.prepare_rows(block, weights, *place)), sums
 
     def block(self, start: int, stop: int) -> Array:
         """A range of rows in float64, which kernels may be given."""

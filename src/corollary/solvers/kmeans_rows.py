@@ -29,7 +29,7 @@ class Rows(ABC):
 
     def block_rows(self, k: int) -> int:
         """Rows per block, from shapes alone: enough of them for threads, few enough that merging sums is cheap."""
-        blocks = max(1, min(64, max(self.n // 8192, min(8, self.n // 2048)), self.n // (2 * k)))
+        blocks = max(1, min(64, max(self.n // 16384, min(8, self.n // 2048)), self.n // (2 * k)))
         return -(-self.n // blocks)
 
     @abstractmethod
