@@ -17,7 +17,7 @@ from corollary.solvers.pca_rows import Rows
 
 SAMPLE = 64  # rows that say where the data are
 GRAM_BYTES = 1 << 20  # rows that are multiplied at once, unless they are fewer than the columns
-GRAM_BLOCKS = 4  # so many of those are added up before threads' sums are merged
+GRAM_BLOCKS = 16  # so many of those are added up before threads' sums are merged
 
 
 class DenseRows(Rows):
