@@ -24,7 +24,7 @@ _FAST = {"reassoc", "nsz", "arcp", "contract"}
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Pause the garbage collector where many objects are made and few given up, as when compiling: a sixth faster."""
+    """Pause the garbage collector where many objects are made and few given up, as when compiling: an eighth faster."""
     collecting = gc.isenabled()
     gc.disable()
     try:

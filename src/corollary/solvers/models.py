@@ -62,10 +62,8 @@ def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, 
 
 
 def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
-    p = slope.copy()
-    p[np.arange(len(p)), problem.y] += problem.weights  # weight · probability
     if part.shape[1] * problem.n_classes > FULL_BLOCK:
-        return _separate_classes(problem, part, slope, p)
+        return _separate_classes(problem, part, slope)
     k, s = problem.n_classes, part.shape[1]
     gradient, pull = part.rmatvec(slope), slope.sum(axis=0)
     H = class_hessian(problem, part, slope)
@@ -127,8 +125,10 @@ def class_hessian(problem: Problem, part: Design, slope: Array) -> Array:
     return sum_blocks(block, n, block_rows(n, 8 * (s + 1) * (k + 1)))
 
 
-def _separate_classes(problem: Problem, part: Design, slope: Array, p: Array) -> Model:
+def _separate_classes(problem: Problem, part: Design, slope: Array) -> Model:
     k, s = problem.n_classes, part.shape[1]
+    p = slope.copy()
+    p[np.arange(len(p)), problem.y] += problem.weights  # weight · probability
     gradient, pull = part.rmatvec(slope), slope.sum(axis=0)
     totals = np.where(p.sum(axis=0) > 0, p.sum(axis=0), 1.0)
     blocks: list[tuple[Any, Array]] = []
