@@ -82,21 +82,21 @@ def _table() -> Iterator[Entry]:
     yield Entry("DecisionStump", "tree.decision_tree", "T1", cla)
     yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})
     yield Entry("DecisionTreeRegressor", "tree.decision_tree", "T1", reg, "full", {"min_samples_leaf": 10})
-    yield Entry("RandomForestClassifier", "ensemble.forest", "T2", cla, "fast")
-    yield Entry("RandomForestRegressor", "ensemble.forest", "T2", reg, "fast")
-    yield Entry("ExtraTreesClassifier", "ensemble.forest_extra", "T2", cla, "full")
-    yield Entry("ExtraTreesRegressor", "ensemble.forest_extra", "T2", reg, "full")
-    yield Entry("BaggingClassifier", "ensemble.bagging", "T3", cla)
-    yield Entry("BaggingRegressor", "ensemble.bagging", "T3", reg)
-    yield Entry("AdaBoostClassifier", "ensemble.adaboost", "T4", cla, "full", {"n_estimators": 200})
-    yield Entry("GradientBoostingClassifier", "ensemble.gradient_boosting", "T5", cla, "fast")
-    yield Entry("GradientBoostingRegressor", "ensemble.gradient_boosting", "T5", reg, "fast")
-    yield Entry("VotingClassifier", "ensemble.voting", "T6", cla)
-    yield Entry("VotingRegressor", "ensemble.voting", "T6", reg)
-    yield Entry("BlendingClassifier", "ensemble.blending", "T6", cla)
-    yield Entry("BlendingRegressor", "ensemble.blending", "T6", reg)
-    yield Entry("StackingClassifier", "ensemble.stacking", "T6", cla)
-    yield Entry("StackingRegressor", "ensemble.stacking", "T6", reg)
+    yield Entry("RandomForestClassifier", "ensemble.forest.random_forest", "T2", cla, "fast")
+    yield Entry("RandomForestRegressor", "ensemble.forest.random_forest", "T2", reg, "fast")
+    yield Entry("ExtraTreesClassifier", "ensemble.forest.extra_trees", "T2", cla, "full")
+    yield Entry("ExtraTreesRegressor", "ensemble.forest.extra_trees", "T2", reg, "full")
+    yield Entry("BaggingClassifier", "ensemble.combine.bagging", "T3", cla)
+    yield Entry("BaggingRegressor", "ensemble.combine.bagging", "T3", reg)
+    yield Entry("AdaBoostClassifier", "ensemble.adaboost.adaboost", "T4", cla, "full", {"n_estimators": 200})
+    yield Entry("GradientBoostingClassifier", "ensemble.boosting.gradient_boosting", "T5", cla, "fast")
+    yield Entry("GradientBoostingRegressor", "ensemble.boosting.gradient_boosting", "T5", reg, "fast")
+    yield Entry("VotingClassifier", "ensemble.combine.voting", "T6", cla)
+    yield Entry("VotingRegressor", "ensemble.combine.voting", "T6", reg)
+    yield Entry("BlendingClassifier", "ensemble.combine.blending", "T6", cla)
+    yield Entry("BlendingRegressor", "ensemble.combine.blending", "T6", reg)
+    yield Entry("StackingClassifier", "ensemble.combine.stacking", "T6", cla)
+    yield Entry("StackingRegressor", "ensemble.combine.stacking", "T6", reg)
     yield Entry("HaarFeatures", "ensemble.cascade.haar", "T7", ("transform",))
     yield Entry("CascadeClassifier", "ensemble.cascade.cascade", "T7", cla)
     yield Entry("NearestNeighbors", "neighbors.nearest_neighbors", "N1", ("neighbors",))
@@ -114,7 +114,7 @@ def _table() -> Iterator[Entry]:
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
 TRANSFORMERS: dict[str, Entry] = {
-    name: Entry(name, "evaluate.tabular", "–", ("transform",))
+    name: Entry(name, "tabular.columns", "–", ("transform",))
     for name in ("NumberColumns", "CategoryColumns", "DateColumns")
 }
 
@@ -131,7 +131,7 @@ FUNCTIONS: dict[str, str] = {
     "export_svg": "tree.plots",
     "Detector": "ensemble.cascade.detector",
     "non_maximum_suppression": "ensemble.cascade.detector",
-    "integral_image": "ensemble.cascade.integral",
+    "integral_image": "solvers.trees.cascade.integral",
     "KDTree": "neighbors.kd_tree",
     "kneighbors_graph": "neighbors.graph",
     "radius_neighbors_graph": "neighbors.graph",

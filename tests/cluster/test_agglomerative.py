@@ -18,7 +18,8 @@ from corollary.cluster import AgglomerativeClustering
 from corollary.core import memory
 from corollary.core.parallel import threads
 from corollary.io import load
-from corollary.solvers import linkage_chain, linkage_ward
+from corollary.solvers.linkage import chain as linkage_chain
+from corollary.solvers.linkage import ward as linkage_ward
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "clustering"

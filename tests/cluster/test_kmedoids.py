@@ -15,10 +15,10 @@ from sklearn.exceptions import ConvergenceWarning
 from corollary import KMedoids, Status, load
 from corollary.cluster import kmedoids
 from corollary.core import parallel
-from corollary.solvers import medoids_distances
-from corollary.solvers.medoids import eager_swaps
-from corollary.solvers.medoids_distances import ComputedDistances, StoredDistances
-from corollary.solvers.medoids_start import build
+from corollary.solvers.medoids import distances as medoids_distances
+from corollary.solvers.medoids.distances import ComputedDistances, StoredDistances
+from corollary.solvers.medoids.start import build
+from corollary.solvers.medoids.swaps import eager_swaps
 
 BLOBS, TRUTH = make_blobs(240, centers=5, cluster_std=1.5, random_state=3)
 
@@ -87,7 +87,7 @@ def test_matrix_and_rows_stored_and_computed_agree(monkeypatch: pytest.MonkeyPat
 
 
 def test_threads_do_not_change_the_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.solvers.medoids._BATCH", 1)
+    monkeypatch.setattr("corollary.solvers.medoids.swaps._BATCH", 1)
     one, three = (KMedoids(9, init="random", random_state=2, n_jobs=jobs).fit(BLOBS) for jobs in (1, 3))
     assert one.medoid_indices_.tolist() == three.medoid_indices_.tolist()
     assert one.inertia_ == three.inertia_
@@ -135,7 +135,7 @@ def test_alternation_is_what_it_says() -> None:
 
 
 def test_samples_come_close(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.solvers.medoids_sampled.SAMPLE_ROWS", 100)
+    monkeypatch.setattr("corollary.solvers.medoids.sampled.SAMPLE_ROWS", 100)
     X, _ = make_blobs(3000, centers=6, random_state=0)
     whole, sampled = KMedoids(6).fit(X), KMedoids(6, method="clara", random_state=0).fit(X)
     assert sampled.inertia_ < 1.03 * whole.inertia_

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from corollary.cluster import KMeans, SoftKMeans
 from corollary.core.evidence import Status
-from corollary.solvers.soft_kmeans import responsibilities, summarize
+from corollary.solvers.kmeans.soft import responsibilities, summarize
 
 
 @pytest.fixture

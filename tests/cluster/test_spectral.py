@@ -21,7 +21,7 @@ from corollary import Status
 from corollary.callbacks import TimeBudget
 from corollary.cluster.spectral import SpectralClustering
 from corollary.core.parallel import one_blas_thread
-from corollary.solvers.spectral_graph import Graph
+from corollary.solvers.spectral.graph import Graph
 
 SHAPES = Path(__file__).parents[2] / ".." / "shared" / "data" / "clustering"
 WAYS = ("kmeans", "discretize", "cluster_qr")

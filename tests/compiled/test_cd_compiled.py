@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corollary._compiled import cd
 from corollary._compiled.codes import COUNT, ELASTIC, POSITIVE
+from corollary._compiled.linear import cd
 
 CODES = {"elastic": ELASTIC, "count": COUNT, "positive": POSITIVE}
 RNG = np.random.default_rng(0)

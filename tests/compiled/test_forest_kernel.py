@@ -11,10 +11,10 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from corollary.core.binning import Binner
 from corollary.core.types import Array
-from corollary.ensemble.forest_growth import Grown, grow_tree
-from corollary.ensemble.forest_limits import Limits
-from corollary.ensemble.forest_rows import Rows, bin_edges, bin_means, centred
-from corollary.ensemble.forest_storage import expand, pack
+from corollary.solvers.trees.forest.growth import Grown, grow_tree
+from corollary.solvers.trees.forest.limits import Limits
+from corollary.solvers.trees.forest.rows import Rows, bin_edges, bin_means, centred
+from corollary.solvers.trees.forest.storage import expand, pack
 
 NONE = np.empty((0, 1))
 

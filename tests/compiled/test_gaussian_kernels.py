@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from corollary._compiled import gaussian as kernels
+from corollary._compiled.em import gaussian as kernels
 from corollary.core.types import Array
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from corollary._compiled.haar import (
+from corollary._compiled.trees.haar import (
     cascade_block,
     codes_block,
     even_codes_block,

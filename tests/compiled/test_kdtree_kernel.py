@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corollary._compiled import kdtree
-from corollary._compiled.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
-from corollary.solvers.neighbors_metric import Metric
-from corollary.solvers.neighbors_tree import Tree
+from corollary._compiled.neighbors import kdtree
+from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
+from corollary.solvers.neighbors.metric import Metric
+from corollary.solvers.neighbors.tree import Tree
 
 rng = np.random.default_rng(0)
 METRICS = [Metric(EUCLIDEAN, 2.0), Metric(MANHATTAN, 1.0), Metric(CHEBYSHEV, np.inf), Metric(MINKOWSKI, 3.0)]

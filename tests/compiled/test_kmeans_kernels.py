@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corollary._compiled import kmeans, kmeans_sparse
+from corollary._compiled.kmeans import dense as kmeans
+from corollary._compiled.kmeans import sparse as kmeans_sparse
 
 
 @pytest.fixture

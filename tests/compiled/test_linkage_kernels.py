@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from corollary._compiled import linkage_connected, linkage_labels, linkage_tree, linkage_triangle, spanning_tree
-from corollary.solvers.linkage_centres import CentreTree
+from corollary._compiled.linkage import connected as linkage_connected
+from corollary._compiled.linkage import labels as linkage_labels
+from corollary._compiled.linkage import spanning_tree
+from corollary._compiled.linkage import tree as linkage_tree
+from corollary._compiled.linkage import triangle as linkage_triangle
+from corollary.solvers.linkage.centres import CentreTree
 
 METRICS = {
     linkage_triangle.SQUARES: "sqeuclidean",

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from corollary._compiled.medoids import cost_saved, first_improvement, square_faults
-from corollary.solvers.medoids import SwapSearch
-from corollary.solvers.medoids_distances import StoredDistances
+from corollary._compiled.medoids.swaps import cost_saved, first_improvement, square_faults
+from corollary.solvers.medoids.distances import StoredDistances
+from corollary.solvers.medoids.swaps import SwapSearch
 
 
 def problem(seed: int, dtype: Any = np.float64, n: int = 70, k: int = 5) -> tuple[Any, Any, Any]:
@@ -74,8 +74,8 @@ def test_the_first_improvement_is_the_first() -> None:
 def test_threads_find_what_one_thread_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     from corollary.core.parallel import threads
 
-    monkeypatch.setattr("corollary.solvers.medoids._QUIET", 2)
-    monkeypatch.setattr("corollary.solvers.medoids._BATCH", 1)
+    monkeypatch.setattr("corollary.solvers.medoids.swaps._QUIET", 2)
+    monkeypatch.setattr("corollary.solvers.medoids.swaps._BATCH", 1)
     D, weights, medoids = problem(11, n=90)
     search = SwapSearch(StoredDistances(D), weights, medoids)
     for enough in (0.0, 10.0, 20.0, 30.0, 1e9):

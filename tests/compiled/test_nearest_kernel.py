@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corollary._compiled import nearest
+from corollary._compiled.neighbors import nearest
 
 rng = np.random.default_rng(0)
 N, M, D = 150, 12, 7

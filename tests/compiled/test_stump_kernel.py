@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corollary._compiled import stump
+from corollary._compiled.trees import stump
 
 rng = np.random.default_rng(0)
 N, D, K = 200, 5, 3

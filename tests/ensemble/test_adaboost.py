@@ -20,8 +20,9 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary.core import parallel
-from corollary.ensemble import adaboost_fast, adaboost_ledger
-from corollary.ensemble.adaboost import AdaBoostClassifier
+from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
+from corollary.solvers.trees.adaboost import ledger as adaboost_ledger
+from corollary.solvers.trees.adaboost import stumps as adaboost_fast
 from corollary.tree.decision_tree import DecisionStump
 from corollary.tree.decision_tree import DecisionTreeClassifier as OurTree
 
@@ -70,7 +71,7 @@ def binned_trees(X: Any, y: Any, depth: int, rounds: int, criterion: int = 0) ->
     """The fast path for trees, whatever the tree package calls its trees."""
     model = AdaBoostClassifier(n_estimators=rounds)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("corollary.ensemble.adaboost.binned_tree", lambda estimator: (depth, criterion, 255))
+        patch.setattr("corollary.ensemble.adaboost.adaboost.binned_tree", lambda estimator: (depth, criterion, 255))
         return model.fit(X, y)
 
 

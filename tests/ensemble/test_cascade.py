@@ -17,10 +17,11 @@ from corollary import registry
 from corollary.callbacks import TimeBudget
 from corollary.core import memory
 from corollary.core.evidence import Status
-from corollary.ensemble.cascade import CascadeClassifier, HaarFeatures, boosting
-from corollary.ensemble.cascade.features import FeatureSpace, brute_response
-from corollary.ensemble.cascade.integral import window_integrals
-from corollary.ensemble.cascade.scenes import Scenes
+from corollary.ensemble.cascade import CascadeClassifier, HaarFeatures
+from corollary.solvers.trees.cascade import boosting
+from corollary.solvers.trees.cascade.features import FeatureSpace, brute_response
+from corollary.solvers.trees.cascade.integral import window_integrals
+from corollary.solvers.trees.cascade.scenes import Scenes
 
 RATES = ("detection rate", "false positive rate")
 FACES = Path(__file__).parents[2] / ".." / "shared" / "data" / "images" / "cbcl_faces_train.npz"

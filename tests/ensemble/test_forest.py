@@ -13,8 +13,8 @@ from sklearn import ensemble as theirs
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris, make_classification, make_regression
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from corollary.ensemble.forest import RandomForestClassifier, RandomForestRegressor
-from corollary.ensemble.forest_extra import ExtraTreesClassifier, ExtraTreesRegressor
+from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 
 CLASSIFIERS = [RandomForestClassifier, ExtraTreesClassifier]
 REGRESSORS = [RandomForestRegressor, ExtraTreesRegressor]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris, make_regression
 
-from corollary.ensemble import forest_proximity
-from corollary.ensemble.forest import RandomForestClassifier, RandomForestRegressor
-from corollary.ensemble.forest_extra import ExtraTreesRegressor
+from corollary.ensemble.forest.extra_trees import ExtraTreesRegressor
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.solvers.trees.forest import proximity as forest_proximity
 
 
 def test_proximity_by_hand() -> None:

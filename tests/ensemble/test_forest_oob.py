@@ -11,10 +11,10 @@ from sklearn.datasets import load_diabetes, load_iris, make_classification, make
 
 from corollary import Status
 from corollary.callbacks import TimeBudget
-from corollary.ensemble.draws import row_keys
-from corollary.ensemble.forest import RandomForestClassifier, RandomForestRegressor
-from corollary.ensemble.forest_extra import ExtraTreesClassifier
-from corollary.ensemble.forest_rows import Rows
+from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.solvers.draws import row_keys
+from corollary.solvers.trees.forest.rows import Rows
 
 mpl.use("agg")
 

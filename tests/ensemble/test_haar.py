@@ -9,8 +9,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from corollary.core import memory
 from corollary.ensemble.cascade import HaarFeatures, integral_image
 from corollary.ensemble.cascade import haar as haar_module
-from corollary.ensemble.cascade.features import CELLS, SHAPES, Corners, FeatureSpace, brute_response, check_features
-from corollary.ensemble.cascade.integral import contrast_scales, shrink
+from corollary.solvers.trees.cascade.features import (
+    CELLS,
+    SHAPES,
+    Corners,
+    FeatureSpace,
+    brute_response,
+    check_features,
+)
+from corollary.solvers.trees.cascade.integral import contrast_scales, shrink
 
 
 @parametrize_with_checks(

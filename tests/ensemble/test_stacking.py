@@ -18,7 +18,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import LogisticRegression, Ridge, RidgeCV
-from corollary.ensemble.stacking import StackingClassifier, StackingRegressor
+from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegressor
 
 CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB()), ("machine", LinearSVC())]
 REGRESSORS = [("linear", Ridge()), ("near", KNeighborsRegressor()), ("nearest", KNeighborsRegressor(1))]

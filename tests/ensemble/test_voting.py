@@ -24,11 +24,11 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import LogisticRegression, Ridge, Status
-from corollary.ensemble.adaboost import AdaBoostClassifier
-from corollary.ensemble.bagging import BaggingClassifier
-from corollary.ensemble.blending import BlendingClassifier
-from corollary.ensemble.stacking import StackingClassifier
-from corollary.ensemble.voting import VotingClassifier, VotingRegressor
+from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
+from corollary.ensemble.combine.bagging import BaggingClassifier
+from corollary.ensemble.combine.blending import BlendingClassifier
+from corollary.ensemble.combine.stacking import StackingClassifier
+from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 
 CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB()), ("near", KNeighborsClassifier())]
 REGRESSORS = [("linear", Ridge()), ("near", KNeighborsRegressor()), ("plain", LinearRegression())]

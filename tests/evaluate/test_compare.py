@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Status
-from corollary.evaluate.problem import InputError
+from corollary.tabular.errors import InputError
 
 ROWS = 150
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from corollary.evaluate.folds import make_splits
-from corollary.evaluate.problem import InputError
 from corollary.evaluate.task import read_target
+from corollary.tabular.errors import InputError
 
 I = np.arange(100)  # noqa: E741
 

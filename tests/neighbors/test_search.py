@@ -10,9 +10,11 @@ from plain_neighbors import distance_table, nearest, reduced_table, within
 from scipy import sparse
 
 from corollary.core import parallel
-from corollary.solvers import neighbors_index, neighbors_product, neighbors_sparse
-from corollary.solvers.neighbors_choose import make_search
-from corollary.solvers.neighbors_product import Products
+from corollary.solvers.neighbors import index as neighbors_index
+from corollary.solvers.neighbors import product as neighbors_product
+from corollary.solvers.neighbors import sparse as neighbors_sparse
+from corollary.solvers.neighbors.choose import make_search
+from corollary.solvers.neighbors.product import Products
 
 ALGORITHMS = ("kd_tree", "brute", "auto")
 HARD = ("normal", "grid", "equal", "offset", "two scales", "float32", "outlier")

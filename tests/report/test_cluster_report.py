@@ -13,9 +13,9 @@ from test_report import Page
 
 from corollary.evaluate.cluster_profile import traits, typical_rows
 from corollary.evaluate.clustering import Clustering, cluster
-from corollary.evaluate.problem import InputError
-from corollary.evaluate.roles import Column, Role
 from corollary.report.clusters import render_clusters
+from corollary.tabular.errors import InputError
+from corollary.tabular.roles import Column, Role
 
 
 def _frame() -> pd.DataFrame:

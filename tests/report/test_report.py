@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.evaluate.comparison import Comparison
-from corollary.evaluate.problem import InputError
 from corollary.report.page import render
 from corollary.report.predictions import calibration_bins
+from corollary.tabular.errors import InputError
 
 VOID = {"meta", "br", "line", "rect", "circle", "polyline"}
 

@@ -297,7 +297,7 @@ def test_evidence() -> None:
 def test_a_broken_tree_is_not_proved() -> None:
     from dataclasses import replace
 
-    from corollary.solvers.impurity_balance import impurity_balance
+    from corollary.solvers.trees.exact.impurity_balance import impurity_balance
 
     X, y = curve()
     model = DecisionTreeRegressor(max_depth=3).fit(X, y)

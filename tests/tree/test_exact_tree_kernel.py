@@ -12,9 +12,9 @@ from scipy import sparse
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers import exact_tree
-from corollary.solvers.exact_tree import Growth, grow
-from corollary.solvers.impurity_balance import impurity_balance
+from corollary.solvers.trees.exact import grow as exact_tree
+from corollary.solvers.trees.exact.grow import Growth, grow
+from corollary.solvers.trees.exact.impurity_balance import impurity_balance
 
 CRITERIA = ["gini", "entropy", "squared_error", "absolute_error", "poisson"]
 

@@ -20,9 +20,9 @@ from sklearn.preprocessing import StandardScaler
 from corollary import GradientBoostingClassifier, GradientBoostingRegressor, Ridge
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
-from corollary.ensemble.adaboost import AdaBoostClassifier
-from corollary.ensemble.forest import RandomForestClassifier, RandomForestRegressor
-from corollary.solvers.tree_shap import background_values, mean_values, path_interactions, path_values, tree_sums
+from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.solvers.trees.shap import background_values, mean_values, path_interactions, path_values, tree_sums
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from corollary.tree.shap import shap_interactions, shap_values
 

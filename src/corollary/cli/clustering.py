@@ -14,7 +14,7 @@ from rich.text import Text
 
 from corollary.cli.comparing import progress_bar, say_where
 from corollary.cli.show import safe, say
-from corollary.evaluate.problem import count
+from corollary.tabular.errors import count
 
 if TYPE_CHECKING:
     from corollary.evaluate.clustering import Clustering
@@ -32,8 +32,8 @@ def run_cluster(
 ) -> None:
     """Find clusters, print them, and write what was asked for; where it goes is checked before the work starts."""
     from corollary.evaluate.clustering import cluster
-    from corollary.evaluate.writing import check_output, write_text
     from corollary.io import save as save_model
+    from corollary.tabular.writing import check_output, write_text
 
     for path, option in ((report, "--report"), (save, "--save"), (labels, "--labels")):
         if path is not None:
@@ -62,7 +62,7 @@ def run_cluster(
 
 
 def _show(console: Console, found: Clustering) -> None:
-    from corollary.evaluate.roles import Role, tally
+    from corollary.tabular.roles import Role, tally
 
     facts = found.facts
     console.print()

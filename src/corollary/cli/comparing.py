@@ -24,8 +24,8 @@ def run_compare(
 ) -> None:
     """Compare, print, and write what was asked for; where it goes is checked before the work starts."""
     from corollary.evaluate.compare import compare
-    from corollary.evaluate.writing import check_output
     from corollary.io import save as save_model
+    from corollary.tabular.writing import check_output
 
     for path, option in ((report, "--report"), (save, "--save")):
         if path is not None:
@@ -107,8 +107,8 @@ def run_demo(folder: Path) -> None:
     """Compare models on the breast-cancer measurements that come with scikit-learn."""
     from sklearn.datasets import load_breast_cancer
 
-    from corollary.evaluate.problem import InputError
-    from corollary.evaluate.writing import write_text
+    from corollary.tabular.errors import InputError
+    from corollary.tabular.writing import write_text
 
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -35,8 +35,8 @@ def say(console: Console, label: str, text: object, style: str = "dim", wrap: bo
 
 def show_data(console: Console, comparison: Comparison) -> None:
     """What was read, what is to be predicted, what was left out."""
-    from corollary.evaluate.problem import count
-    from corollary.evaluate.roles import Role, tally
+    from corollary.tabular.errors import count
+    from corollary.tabular.roles import Role, tally
 
     facts, target = comparison.facts, comparison.target
     console.print()

@@ -10,10 +10,10 @@ from sklearn.base import ClusterMixin
 from corollary.base import Estimator, fitting
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.solvers.linkage import Hierarchy, with_absent
-from corollary.solvers.linkage_check import check
-from corollary.solvers.linkage_fit import Merged, merge
-from corollary.solvers.linkage_rows import read_rows
+from corollary.solvers.linkage.check import check
+from corollary.solvers.linkage.fit import Merged, merge
+from corollary.solvers.linkage.rows import read_rows
+from corollary.solvers.linkage.tree import Hierarchy, with_absent
 
 __all__ = ["AgglomerativeClustering"]
 

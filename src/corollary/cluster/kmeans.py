@@ -12,10 +12,10 @@ from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.driver import Observer
-from corollary.solvers.kmeans import Clustering, as_rows, iterate
-from corollary.solvers.kmeans_moves import improve
-from corollary.solvers.kmeans_rows import Rows
+from corollary.solvers.kmeans.lloyd import Clustering, as_rows, iterate
+from corollary.solvers.kmeans.moves import improve
+from corollary.solvers.kmeans.rows import Rows
+from corollary.solvers.linear.driver import Observer
 
 INIT = Choice("k-means++", "random") | ArrayLike() | Instance("a function", methods=("__call__",))
 ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from corollary.base import Estimator, caller_level, check_weights
 from corollary.core.types import Array
-from corollary.solvers.kmeans_nearest import nearest, squared_distances
-from corollary.solvers.kmeans_seeding import plus_plus, random_rows
+from corollary.solvers.kmeans.nearest import nearest, squared_distances
+from corollary.solvers.kmeans.seeding import plus_plus, random_rows
 
 
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):

@@ -16,10 +16,9 @@ from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.distance_table import check_square
-from corollary.solvers.medoids import Medoids, eager_swaps
-from corollary.solvers.medoids_alternate import alternate
-from corollary.solvers.medoids_distances import (
+from corollary.solvers.distances import check_square
+from corollary.solvers.medoids.alternate import alternate
+from corollary.solvers.medoids.distances import (
     ComputedDistances,
     Distances,
     between,
@@ -27,8 +26,9 @@ from corollary.solvers.medoids_distances import (
     read_matrix,
     stored_distances,
 )
-from corollary.solvers.medoids_sampled import sampled_swaps
-from corollary.solvers.medoids_start import first_medoids
+from corollary.solvers.medoids.sampled import sampled_swaps
+from corollary.solvers.medoids.start import first_medoids
+from corollary.solvers.medoids.swaps import Medoids, eager_swaps
 
 _ALL_DISTANCES = 15_000  # rows up to which method="auto" works with all distances
 _SAMPLES = 5

@@ -15,9 +15,9 @@ from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.solvers.driver import Log
-from corollary.solvers.kmeans_mini_batch import Batches, Running, saving
-from corollary.solvers.kmeans_nearest import nearest, summarize
+from corollary.solvers.kmeans.mini_batch import Batches, Running, saving
+from corollary.solvers.kmeans.nearest import nearest, summarize
+from corollary.solvers.linear.driver import Log
 
 SETTLED = 0.05  # the share of the cost that one exact iteration may still save
 

@@ -15,7 +15,7 @@ from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.soft_kmeans import SoftClustering, responsibilities, soft_kmeans
+from corollary.solvers.kmeans.soft import SoftClustering, responsibilities, soft_kmeans
 
 
 class SoftKMeans(CentreModel):

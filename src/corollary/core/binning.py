@@ -81,7 +81,7 @@ class Binner:
 
     def transform(self, X: Any, order: str = "C") -> Array:
         """Codes of X: one byte a cell (two with more than 255 bins). Threads over blocks of rows."""
-        from corollary._compiled.binning import bin_block
+        from corollary._compiled.trees.binning import bin_block
 
         n, d = X.shape
         codes = np.empty((n, d), dtype=self.dtype, order="F" if order == "F" else "C")
@@ -105,7 +105,7 @@ def _column(X: Any, f: int, rows: Array | None = None) -> Array:
 
 
 def _edges(column: Array, weights: Array | None, max_bins: int) -> Array:
-    from corollary._compiled.binning import bin_edges
+    from corollary._compiled.trees.binning import bin_edges
 
     present = ~np.isnan(column)
     if weights is None:

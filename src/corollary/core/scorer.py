@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled import scorer as compiled
-from corollary._compiled.binning import bin_block
+from corollary._compiled.trees import scorer as compiled
+from corollary._compiled.trees.binning import bin_block
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.types import Array

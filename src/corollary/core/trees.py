@@ -24,7 +24,7 @@ _DTYPES |= {"weight": ("float64", 1), "count": ("int32", 1), "impurity": ("float
 @functools.cache
 def _one_row() -> Any:
     """The kernel, looked up once: an import statement would take longer than the walk."""
-    from corollary._compiled.traverse import one_row
+    from corollary._compiled.trees.traverse import one_row
 
     return one_row
 
@@ -71,7 +71,7 @@ class Trees:
 
     def node_depths(self) -> Array:
         """Distance of each node from its root."""
-        from corollary._compiled.traverse import depths
+        from corollary._compiled.trees.traverse import depths
 
         out = np.zeros(self.node_count, dtype=np.int32)
         depths(self.roots, self.feature, self.left, out)
@@ -129,7 +129,7 @@ class Trees:
 
     def apply(self, X: Any) -> Array:
         """Leaf of every row in every tree, int32 (rows, trees)."""
-        from corollary._compiled.traverse import apply_block
+        from corollary._compiled.trees.traverse import apply_block
 
         out = np.empty((X.shape[0], self.n_trees), dtype=np.int32)
 
@@ -141,7 +141,7 @@ class Trees:
 
     def predict_sum(self, X: Any, out: Array | None = None) -> Array:
         """Sum over trees of the value at each row's leaf, float64 (rows, outputs); adds to ``out`` when given."""
-        from corollary._compiled.traverse import sum_block
+        from corollary._compiled.trees.traverse import sum_block
 
         total = np.zeros((X.shape[0], self.value.shape[1])) if out is None else out
 
@@ -153,7 +153,7 @@ class Trees:
 
     def add_outputs(self, X: Any, raw: Array, n_outputs: int) -> Array:
         """Add tree t's values to column t mod ``n_outputs`` of ``raw``, in place."""
-        from corollary._compiled.traverse import sum_block
+        from corollary._compiled.trees.traverse import sum_block
         from corollary.core.scorer import WORTH_ROWS, Scorer
 
         if X.shape[0] >= WORTH_ROWS and not scipy.sparse.issparse(X):

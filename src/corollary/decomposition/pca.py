@@ -16,9 +16,9 @@ from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.decomposition.pca_choice import by_evidence, by_share
 from corollary.decomposition.pca_model import ComponentModel
-from corollary.solvers.pca_centred import centred
-from corollary.solvers.pca_rows import Rows
-from corollary.solvers.pca_spectrum import Choose, Spectrum, by_covariance, find_spectrum
+from corollary.solvers.pca.centred import centred
+from corollary.solvers.pca.rows import Rows
+from corollary.solvers.pca.spectrum import Choose, Spectrum, by_covariance, find_spectrum
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 NO_MORE_THAN_ONE = (

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_array, check_is_fitted
 
 from corollary.base import Estimator, check_weights
 from corollary.core.types import Array
-from corollary.solvers.pca_centred import centred
-from corollary.solvers.pca_rows import Rows
+from corollary.solvers.pca.centred import centred
+from corollary.solvers.pca.rows import Rows
 
 
 class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from corollary.evaluate.roles import Column, Role
-from corollary.evaluate.tabular import MISSING_LABEL
-from corollary.evaluate.values import dates, labels, numbers
+from corollary.tabular.columns import MISSING_LABEL
+from corollary.tabular.roles import Column, Role
+from corollary.tabular.values import dates, labels, numbers
 
 _DAY = 86_400.0
 

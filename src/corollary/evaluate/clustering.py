@@ -19,11 +19,11 @@ from corollary.evaluate.cluster_profile import Trait, traits, typical_rows
 from corollary.evaluate.compare import versions
 from corollary.evaluate.comparison import DataFacts
 from corollary.evaluate.folds import evidence_of, sentences
-from corollary.evaluate.problem import InputError, as_option, count, listed, shown
-from corollary.evaluate.reading import Table, read_table
-from corollary.evaluate.roles import Column, Role, find_roles
-from corollary.evaluate.tabular import preparation
 from corollary.solvers.cluster_scores import distinct_rows
+from corollary.tabular.columns import preparation
+from corollary.tabular.errors import InputError, as_option, count, listed, shown
+from corollary.tabular.reading import Table, read_table
+from corollary.tabular.roles import Column, Role, find_roles
 
 if TYPE_CHECKING:
     from corollary.cluster.choose_k import KChoice

@@ -15,16 +15,16 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from corollary.evaluate.checks import run_checks
 from corollary.evaluate.comparison import Comparison, DataFacts, Row
+from corollary.evaluate.data_checks import run_checks
 from corollary.evaluate.folds import PreparedFolds, evidence_of, make_splits, one_line, sentences
 from corollary.evaluate.metrics import metrics_for
-from corollary.evaluate.problem import InputError, as_option, count, shown
 from corollary.evaluate.race import PRESETS, Candidate, Progress, Race, candidates_for, ranked, with_seed
-from corollary.evaluate.reading import Table, read_table
-from corollary.evaluate.roles import Column, Role, find_roles
-from corollary.evaluate.tabular import preparation
 from corollary.evaluate.task import MINIMUM_ROWS, TASKS, Target, check_target_name, missing_target, read_target
+from corollary.tabular.columns import preparation
+from corollary.tabular.errors import InputError, as_option, count, shown
+from corollary.tabular.reading import Table, read_table
+from corollary.tabular.roles import Column, Role, find_roles
 
 
 def compare(

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from corollary.core.evidence import Evidence
-from corollary.evaluate.checks import Check
+from corollary.evaluate.data_checks import Check
 from corollary.evaluate.metrics import Metric, Prediction, Score
-from corollary.evaluate.roles import Column
 from corollary.evaluate.task import Target
+from corollary.tabular.roles import Column
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from sklearn.model_selection import KFold, StratifiedKFold
 
 from corollary.core.evidence import Evidence, Status
 from corollary.evaluate.metrics import Prediction
-from corollary.evaluate.problem import InputError, count, shown
 from corollary.evaluate.task import Target
+from corollary.tabular.errors import InputError, count, shown
 
 _CACHE_BYTES = 2 * 1024**3
 DEFAULT_FOLDS = 5

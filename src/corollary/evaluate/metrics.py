@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import metrics as measure
 
-from corollary.evaluate.problem import InputError
+from corollary.tabular.errors import InputError
 
 
 @dataclass(frozen=True)

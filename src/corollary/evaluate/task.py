@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from corollary.evaluate.problem import InputError, count, shown
-from corollary.evaluate.values import is_plain_number, labels, numbers, row_number, strangers
+from corollary.tabular.errors import InputError, count, shown
+from corollary.tabular.values import is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")

@@ -13,7 +13,7 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
 from corollary.linear.predict import LinearPredictor
-from corollary.solvers.driver import Solution
+from corollary.solvers.linear.driver import Solution
 
 
 def honest_status(problem: Problem, found: Solution) -> Evidence:

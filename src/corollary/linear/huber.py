@@ -16,9 +16,9 @@ from corollary.core.penalty import L2
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.driver import Solution, State, solve
-from corollary.solvers.huber_newton import HuberNewton
-from corollary.solvers.huber_scale import joint_value
+from corollary.solvers.linear.driver import Solution, State, solve
+from corollary.solvers.linear.huber_newton import HuberNewton
+from corollary.solvers.linear.huber_scale import joint_value
 
 NEGLIGIBLE = 1e-6  # in units of the spread of y
 NO_SCALE = (

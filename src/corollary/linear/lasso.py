@@ -19,10 +19,10 @@ from corollary.core.penalty import Penalty, PositiveElasticNet
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.cd import minimise_quadratic
-from corollary.solvers.compress import Compressed, compress, worth_compressing
-from corollary.solvers.driver import Observer, Solution, State, solve
-from corollary.solvers.prox_newton import ProxNewton
+from corollary.solvers.linear.cd import minimise_quadratic
+from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
+from corollary.solvers.linear.driver import Observer, Solution, State, solve
+from corollary.solvers.linear.prox_newton import ProxNewton
 
 
 def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:

@@ -18,7 +18,7 @@ from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.linear.lasso import SquaredPath, _gap, _so_far, alpha_grid, penalty_of
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.compress import compress, worth_compressing
+from corollary.solvers.linear.compress import compress, worth_compressing
 
 Fold = tuple[Array, Array]
 

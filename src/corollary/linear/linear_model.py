@@ -23,10 +23,10 @@ from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.linear.classify import honest_status
 from corollary.linear.predict import LinearPredictor
-from corollary.solvers.choose import choose_solver
-from corollary.solvers.driver import Observer, Solution, State, solve
 from corollary.solvers.least_squares import closed_form
 from corollary.solvers.least_squares.task import Task
+from corollary.solvers.linear.driver import Observer, Solution, State, solve
+from corollary.solvers.linear.suitable import choose_solver
 
 
 def _is_classifier(model: Any) -> bool:

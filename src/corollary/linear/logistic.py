@@ -17,8 +17,8 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
 from corollary.linear.classify import LinearClassifier, honest_status
-from corollary.solvers.choose import choose_solver
-from corollary.solvers.driver import Solver, State, solve
+from corollary.solvers.linear.driver import Solver, State, solve
+from corollary.solvers.linear.suitable import choose_solver
 
 
 def logistic_problem(
@@ -33,9 +33,9 @@ def logistic_problem(
 
 def named_solver(name: str, problem: Problem) -> Solver:
     """The solver of that name; "auto" chooses."""
-    from corollary.solvers.lbfgs import LBFGS
-    from corollary.solvers.newton import Newton
-    from corollary.solvers.prox_newton import ProxNewton
+    from corollary.solvers.linear.lbfgs import LBFGS
+    from corollary.solvers.linear.newton import Newton
+    from corollary.solvers.linear.prox_newton import ProxNewton
 
     return (
         {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}[name]()

@@ -20,7 +20,7 @@ from corollary.core.limits import (
 from corollary.core.types import Array
 from corollary.labels import encode_labels
 from corollary.linear.logistic import LogisticRegression, logistic_problem, named_solver
-from corollary.solvers.driver import State, solve
+from corollary.solvers.linear.driver import State, solve
 
 
 class LogisticRegressionCV(LogisticRegression):

@@ -13,7 +13,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.mixture.mixture_density import MixtureDensity
 from corollary.mixture.mixture_rows import ArraySource, BlockSource, check_labels
 from corollary.mixture.mixture_run import MixtureRun
-from corollary.solvers.gaussian_em import Block
+from corollary.solvers.em.gaussian import Block
 
 
 class GaussianMixture(MixtureDensity):

@@ -15,7 +15,7 @@ from corollary.base import Estimator, check_weights
 from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
 from corollary.core.parallel import threads
 from corollary.core.types import Array
-from corollary.solvers.gaussian_em import posteriors
+from corollary.solvers.em.gaussian import posteriors
 
 
 class MixtureDensity(DensityMixin, Estimator, ABC):

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.em import Rows, Stream
-from corollary.solvers.gaussian_em import Block
+from corollary.solvers.em.engine import Rows, Stream
+from corollary.solvers.em.gaussian import Block
 
 
 def check_labels(y: Any, n: int) -> Array:

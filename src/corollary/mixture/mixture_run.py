@@ -14,10 +14,10 @@ from corollary.core.gaussian_summary import GaussianSummary
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.mixture.mixture_rows import ArraySource, BlockSource, Labels
-from corollary.solvers.driver import Observer
-from corollary.solvers.em import Estimate, Rules, em
-from corollary.solvers.gaussian_em import GaussianModel, block_size
-from corollary.solvers.gaussian_start import SAMPLE, TYPICAL, Start, revived, starts, survey
+from corollary.solvers.em.engine import Estimate, Rules, em
+from corollary.solvers.em.gaussian import GaussianModel, block_size
+from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
+from corollary.solvers.linear.driver import Observer
 
 Found = Estimate[Gaussians, GaussianSummary]
 EMPTY = 1e-8  # a component with less than this of one row is empty

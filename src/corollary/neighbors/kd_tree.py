@@ -46,7 +46,7 @@ class KDTree:
     """
 
     def __init__(self, X: Any, leaf_size: int = 40, metric: str = "minkowski", p: float = 2) -> None:
-        from corollary.solvers.neighbors_choose import make_search
+        from corollary.solvers.neighbors.choose import make_search
 
         if not Integer(1).accepts(leaf_size):
             raise ValueError(f"leaf_size must be a whole number ≥ 1, but it is {leaf_size!r}.")

@@ -57,7 +57,7 @@ class NeighborsModel(Estimator):
 
     @functools.cached_property
     def _search(self) -> Any:
-        from corollary.solvers.neighbors_choose import make_search
+        from corollary.solvers.neighbors.choose import make_search
 
         if self._fit_X.ndim != 2 or self._fit_X.shape != (self.n_samples_fit_, self.n_features_in_):
             raise ValueError(
@@ -70,8 +70,8 @@ class NeighborsModel(Estimator):
 
     def _keep_rows(self, X: Any, y: Any = None) -> None:
         """Keep the checked rows X, build the search and prove it on a few of them."""
-        from corollary.solvers.distance_table import distance_table
-        from corollary.solvers.neighbors_check import excess_certificate
+        from corollary.solvers.distances import distance_table
+        from corollary.solvers.neighbors.check import excess_certificate
 
         began = time.perf_counter()
         self._observer(X, y, 0, lambda state: {})

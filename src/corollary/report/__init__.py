@@ -6,7 +6,7 @@ import os
 
 from corollary.evaluate.clustering import Clustering
 from corollary.evaluate.comparison import Comparison
-from corollary.evaluate.writing import check_output, write_text
+from corollary.tabular.writing import check_output, write_text
 
 
 def write_report(comparison: Comparison, path: str | os.PathLike[str]) -> None:

@@ -8,12 +8,12 @@ from pathlib import PurePath
 import numpy as np
 
 from corollary.evaluate.clustering import Clustering
-from corollary.evaluate.problem import count
-from corollary.evaluate.roles import Role, tally
 from corollary.report.charts import escaped, shortened
 from corollary.report.cluster_figures import choice_figures, map_figure, profile_table, silhouette_figure, size_table
 from corollary.report.document import document, section
 from corollary.report.model_figures import convergence_figure
+from corollary.tabular.errors import count
+from corollary.tabular.roles import Role, tally
 
 _SECTIONS = (
     ("clusters", "Clusters"),

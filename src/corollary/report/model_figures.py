@@ -8,9 +8,9 @@ from sklearn.inspection import permutation_importance
 
 from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
-from corollary.evaluate.tabular import readable_names
 from corollary.report.charts import Chart, Scale, compact, escaped, shortened, sideways_bars
 from corollary.report.predictions import figure
+from corollary.tabular.columns import readable_names
 
 _TOP = 20
 

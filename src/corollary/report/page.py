@@ -9,13 +9,13 @@ import numpy as np
 
 from corollary.evaluate.comparison import Comparison, Row, decimals_for, shown_score, shown_seconds
 from corollary.evaluate.metrics import Score
-from corollary.evaluate.roles import Role, tally
 from corollary.report.charts import Scale, drawing, escaped, shortened
 from corollary.report.confusion import confusion_figure
 from corollary.report.document import document, section
 from corollary.report.model_figures import convergence_figure, influence_figure
 from corollary.report.predictions import prediction_figures
 from corollary.report.words import command_line, evidence_words, plain_summary
+from corollary.tabular.roles import Role, tally
 
 _SECTIONS = (
     ("leaderboard", "Leaderboard"),

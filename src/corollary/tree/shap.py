@@ -13,7 +13,7 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.tree_shap import background_values, mean_values, path_interactions, path_values, tree_sums
+from corollary.solvers.trees.shap import background_values, mean_values, path_interactions, path_values, tree_sums
 from corollary.tree.explanation import Explanation
 
 

@@ -75,7 +75,7 @@ class DecisionTree(TableReader):
 
     def _growth(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
         """The rules of this tree for X, with fractions made numbers; ``one_value``: a node predicts one number."""
-        from corollary.solvers.exact_tree import Growth
+        from corollary.solvers.trees.exact.grow import Growth
 
         if self.max_bins is not None and self.max_bins > MOST_BINS:
             raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
@@ -114,8 +114,8 @@ class DecisionTree(TableReader):
         self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
     ) -> None:  # fmt: skip
         """Grow, prune, prove and keep the tree; y is (n, outputs) of class numbers or numbers."""
-        from corollary.solvers.exact_tree import grow
-        from corollary.solvers.impurity_balance import impurity_balance
+        from corollary.solvers.trees.exact.grow import grow
+        from corollary.solvers.trees.exact.impurity_balance import impurity_balance
         from corollary.tree.pruning import prune
 
         began = time.perf_counter()

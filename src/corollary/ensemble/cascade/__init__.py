@@ -3,6 +3,6 @@
 from corollary.ensemble.cascade.cascade import CascadeClassifier
 from corollary.ensemble.cascade.detector import Detector, non_maximum_suppression
 from corollary.ensemble.cascade.haar import HaarFeatures
-from corollary.ensemble.cascade.integral import integral_image
+from corollary.solvers.trees.cascade.integral import integral_image
 
 __all__ = ["CascadeClassifier", "Detector", "HaarFeatures", "integral_image", "non_maximum_suppression"]

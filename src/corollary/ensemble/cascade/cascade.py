@@ -14,12 +14,6 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integ
 from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.types import Array
-from corollary.ensemble.cascade.boosting import Goals, Windows
-from corollary.ensemble.cascade.features import FeatureSpace
-from corollary.ensemble.cascade.growth import Growth, split
-from corollary.ensemble.cascade.integral import window_integrals
-from corollary.ensemble.cascade.scenes import Scenes
-from corollary.ensemble.cascade.stages import Stages
 from corollary.ensemble.cascade.windows import (
     is_normalized,
     random_numbers,
@@ -27,6 +21,12 @@ from corollary.ensemble.cascade.windows import (
     two_classes,
     window_of,
 )
+from corollary.solvers.trees.cascade.boosting import Goals, Windows
+from corollary.solvers.trees.cascade.features import FeatureSpace
+from corollary.solvers.trees.cascade.growth import Growth, split
+from corollary.solvers.trees.cascade.integral import window_integrals
+from corollary.solvers.trees.cascade.scenes import Scenes
+from corollary.solvers.trees.cascade.stages import Stages
 
 
 class CascadeClassifier(ClassifierMixin, Estimator):

@@ -13,8 +13,8 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.types import Array
 from corollary.ensemble.cascade.cascade import CascadeClassifier
-from corollary.ensemble.cascade.integral import as_grey
-from corollary.ensemble.cascade.stages import check_fits, pyramid
+from corollary.solvers.trees.cascade.integral import as_grey
+from corollary.solvers.trees.cascade.stages import check_fits, pyramid
 
 
 def non_maximum_suppression(boxes: Array, scores: Array, overlap: float = 0.5) -> tuple[Array, Array]:

@@ -14,14 +14,14 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integ
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, threads
 from corollary.core.types import Array
-from corollary.ensemble.cascade.features import BLOCK, Corners, FeatureSpace, brute_response, check_features
-from corollary.ensemble.cascade.integral import window_integrals
 from corollary.ensemble.cascade.windows import (
     is_normalized,
     random_numbers,
     read_windows,
     window_of,
 )
+from corollary.solvers.trees.cascade.features import BLOCK, Corners, FeatureSpace, brute_response, check_features
+from corollary.solvers.trees.cascade.integral import window_integrals
 
 
 class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):

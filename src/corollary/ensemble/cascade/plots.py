@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.ensemble.cascade.features import SHAPES
+from corollary.solvers.trees.cascade.features import SHAPES
 
 BLUE, ORANGE = "#2b6cb0", "#dd6b20"
 OUTLINE = "#ffd500"

@@ -6,9 +6,9 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.types import Array
-from corollary.solvers.driver import Log, State, snapshot
 from corollary.solvers.least_squares.dual import Rows
 from corollary.solvers.least_squares.task import Answer, Task
+from corollary.solvers.linear.driver import Log, State, snapshot
 
 
 class _Descent:

@@ -2,7 +2,7 @@
 
 A number is a pair of arrays (high, low), low being the rounding error of high, which gives about 32 digits. Products
 and sums are error free (Dekker; Knuth), so a residual y − Xβ − b keeps its digits however much of y cancels.
-Small data stay in NumPy; large ones go through ``corollary._compiled.double_double``, on threads.
+Small data stay in NumPy; large ones go through ``corollary._compiled.least_squares.double_double``, on threads.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def gradient(design: Design, Y: Array, weights: Array | None, coef: Pair, start:
 
 
 def _compiled_block(X: Array, Y: Array, weights: Array, coef: Pair, start: Pair) -> Gradient:
-    from corollary._compiled.double_double import residual_block
+    from corollary._compiled.least_squares.double_double import residual_block
 
     X = np.ascontiguousarray(X)
     d, k = coef.high.shape

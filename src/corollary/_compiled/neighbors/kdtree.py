@@ -1,0 +1,283 @@
+"""A k-d tree of full binary shape: medians of the widest column, tight boxes, and leaves stored column by column.
+
+The leaves are the last level. Queries walk four levels at once: a *group* holds the boxes of up to 16 descendants of a
+node, one column after another, and so does a leaf with its points. A scan of either fills vector registers. Leaves of
+the Euclidean metric are float32; what they cannot rule out is measured in float64.
+
+A box's reduced distance is summed in the same order as a point's. Subtraction, squares and sums round monotonically, so
+the bound is never above the computed distance of a point inside; powers do not, and get a margin.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corollary._compiled._jit import kernel
+from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, ascend, sift
+
+MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
+
+
+@kernel
+def split_nodes(X, order, bounds, first, last, boxes, split):
+    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and, if ``split``, part
+    them at the median of the widest column."""
+    d = X.shape[1]
+    for v in range(first, last):
+        a, b = bounds[v], bounds[v + 1]
+        for j in range(d):
+            boxes[v, 0, j], boxes[v, 1, j] = np.inf, -np.inf
+        for i in range(a, b):
+            row = order[i]
+            for j in range(d):
+                value = X[row, j]
+                boxes[v, 0, j] = value if value < boxes[v, 0, j] else boxes[v, 0, j]
+                boxes[v, 1, j] = value if value > boxes[v, 1, j] else boxes[v, 1, j]
+        if not split:
+            continue
+        widest = 0
+        for j in range(1, d):
+            if boxes[v, 1, j] - boxes[v, 0, j] > boxes[v, 1, widest] - boxes[v, 0, widest]:
+                widest = j
+        part(X, order, a, b, (a + b) // 2, widest)
+
+
+@kernel
+def part(X, order, a, b, middle, column):
+    """Reorder so that no row before ``middle`` has a larger value in the column than a row from ``middle`` on."""
+    first, last = a, b - 1
+    while first < last:
+        pivot = X[order[(first + last) // 2], column]
+        i, j = first, last
+        while i <= j:
+            while X[order[i], column] < pivot:
+                i += 1
+            while X[order[j], column] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            last = j
+        elif middle >= i:
+            first = i
+        else:
+            break
+
+
+@kernel
+def fill_leaves(points, starts, centre, scale, first, last, leaves):
+    """Copy the points of leaves ``first … last − 1``, shifted and scaled, column by column; what is over stays zero."""
+    for leaf in range(first, last):
+        for i in range(starts[leaf], starts[leaf + 1]):
+            for j in range(points.shape[1]):
+                leaves[leaf, j, i - starts[leaf]] = (points[i, j] - centre[j]) * scale
+
+
+@kernel
+def _group_bounds(groups, g, Q, i, metric, p, out):
+    """Reduced distances from query i to the boxes of one group."""
+    d, fan = groups.shape[2], groups.shape[3]
+    for c in range(fan):
+        out[c] = 0.0
+    for j in range(d):
+        q = Q[i, j]
+        if metric == EUCLIDEAN:
+            for c in range(fan):
+                below, above = groups[g, 0, j, c] - q, q - groups[g, 1, j, c]
+                outside = below if below > above else above
+                outside = outside if outside > 0.0 else 0.0
+                out[c] += outside * outside
+            continue
+        for c in range(fan):
+            below, above = groups[g, 0, j, c] - q, q - groups[g, 1, j, c]
+            outside = below if below > above else above
+            outside = outside if outside > 0.0 else 0.0
+            if metric == MANHATTAN:
+                out[c] += outside
+            elif metric == CHEBYSHEV:
+                out[c] = outside if outside > out[c] else out[c]
+            else:
+                out[c] += MARGIN * outside**p
+
+
+@kernel
+def _leaf_distances(leaves, leaf, near, i, metric, p, total):
+    """Reduced distances from query i to all points of a leaf, in the leaf's precision."""
+    d, width = leaves.shape[1], leaves.shape[2]
+    for c in range(width):
+        total[c] = 0.0
+    j = 0
+    if metric == EUCLIDEAN:
+        while j + 4 <= d:  # four columns a pass: fewer loads and stores of the sums
+            q0, q1, q2, q3 = near[i, j], near[i, j + 1], near[i, j + 2], near[i, j + 3]
+            for c in range(width):
+                t0, t1 = leaves[leaf, j, c] - q0, leaves[leaf, j + 1, c] - q1
+                t2, t3 = leaves[leaf, j + 2, c] - q2, leaves[leaf, j + 3, c] - q3
+                total[c] = (((total[c] + t0 * t0) + t1 * t1) + t2 * t2) + t3 * t3
+            j += 4
+    while j < d:
+        q0 = near[i, j]
+        for c in range(width):
+            t0 = abs(leaves[leaf, j, c] - q0)
+            if metric == EUCLIDEAN:
+                total[c] += t0 * t0
+            elif metric == MANHATTAN:
+                total[c] += t0
+            elif metric == CHEBYSHEV:
+                total[c] = t0 if t0 > total[c] else total[c]
+            else:
+                total[c] += t0**p
+        j += 1
+
+
+@kernel
+def _exact(points, at, Q, i, metric, p):
+    """The reduced distance from query i to one point, in float64."""
+    total = 0.0
+    for j in range(points.shape[1]):
+        gap = abs(points[at, j] - Q[i, j])
+        if metric == EUCLIDEAN:
+            total += gap * gap
+        elif metric == MANHATTAN:
+            total += gap
+        elif metric == CHEBYSHEV:
+            total = gap if gap > total else total
+        else:
+            total += gap**p
+    return total
+
+
+@kernel
+def _cut(worst, metric, scale, slack, grow):
+    """What a point within ``worst`` cannot exceed in the leaf's precision, where it is off by at most ``slack``."""
+    if metric != EUCLIDEAN:
+        return worst * grow
+    reach = math.sqrt(worst) * scale + slack
+    return reach * reach * grow
+
+
+@kernel
+def _hits(total, cut):
+    """How many distances of a leaf are within the cut; counting has no branch, so whole registers are compared."""
+    hits = np.int32(0)
+    for c in range(len(total)):
+        hits += np.int32(total[c] <= cut)
+    return hits
+
+
+@kernel
+def first_leaves(groups, offsets, fans, Q, metric, p, start, stop, out):
+    """The leaf that each query would look into first: queries of one leaf, taken together, find it in the cache."""
+    bounds = np.empty(groups.shape[3])
+    for i in range(start, stop):
+        node = 0
+        for level in range(len(fans)):
+            _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
+            nearest = 0
+            for c in range(1, fans[level]):
+                if bounds[c] < bounds[nearest]:
+                    nearest = c
+            node = node * fans[level] + nearest
+        out[i] = node
+
+
+@kernel
+def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds):
+    """Replace the group on top of the stack (at ``depth``) by its children within ``worst``, the nearest on top."""
+    node, level, base = nodes[depth], levels[depth], depth
+    _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
+    for c in range(fans[level]):
+        if bounds[c] <= worst:
+            at = depth
+            while at > base and waiting[at - 1] < bounds[c]:
+                waiting[at], nodes[at] = waiting[at - 1], nodes[at - 1]
+                at -= 1
+            waiting[at], nodes[at] = bounds[c], node * fans[level] + c
+            levels[depth] = level + 1
+            depth += 1
+    return depth
+
+
+@kernel
+def query_block(
+    leaves, points, index, starts, groups, offsets, fans, Q, near, slack, scale, grow, sequence, metric, p,
+    start, stop, distances, rows,
+):  # fmt: skip
+    """The k nearest of queries ``sequence[start:stop]``; returns how many leaves were looked into.
+
+    ``near`` are the queries shifted and scaled like the leaves, in their precision, and ``slack`` what that can cost.
+    """
+    k, fan, looked = distances.shape[1], groups.shape[3], 0
+    total, cut, bounds = np.empty(leaves.shape[2], leaves.dtype), np.empty(1, leaves.dtype), np.empty(fan)
+    most = fan * (len(fans) + 1)
+    nodes, levels, waiting = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
+    for s in range(start, stop):
+        i = sequence[s]
+        best, best_row = distances[i], rows[i]
+        best[:] = np.inf
+        best_row[:] = -1
+        worst, cut[0] = np.inf, np.inf
+        nodes[0], levels[0], waiting[0], depth = 0, 0, 0.0, 1
+        while depth > 0:
+            depth -= 1
+            if waiting[depth] > worst:
+                continue
+            if levels[depth] < len(fans):
+                depth = _open_group(
+                    groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds
+                )
+                continue
+            looked += 1
+            leaf = nodes[depth]
+            _leaf_distances(leaves, leaf, near, i, metric, p, total)
+            if _hits(total, cut[0]) == 0:
+                continue
+            for at in range(starts[leaf], starts[leaf + 1]):
+                if total[at - starts[leaf]] <= cut[0]:
+                    distance = _exact(points, at, Q, i, metric, p)
+                    if distance < worst or (distance == worst and index[at] < best_row[0]):
+                        sift(best, best_row, 0, k, distance, index[at])
+                        worst = best[0]
+                        cut[0] = _cut(worst, metric, scale, slack[i], grow)
+        ascend(best, best_row)
+    return looked
+
+
+@kernel
+def radius_block(
+    leaves, points, index, starts, groups, offsets, fans, Q, near, slack, scale, grow, limits, metric, p,
+    start, stop, places, counts, distances, rows,
+):  # fmt: skip
+    """Count the rows within ``limits[i]`` of each query and, if there is room (``distances``), list them from
+    ``places[i]`` on."""
+    fan = groups.shape[3]
+    total, cut, bounds = np.empty(leaves.shape[2], leaves.dtype), np.empty(1, leaves.dtype), np.empty(fan)
+    most = fan * (len(fans) + 1)
+    nodes, levels, waiting = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
+    for i in range(start, stop):
+        found = 0
+        cut[0] = _cut(limits[i], metric, scale, slack[i], grow)
+        nodes[0], levels[0], depth = 0, 0, 1
+        while depth > 0:
+            depth -= 1
+            if levels[depth] < len(fans):
+                depth = _open_group(
+                    groups, offsets, fans, Q, i, metric, p, limits[i], depth, nodes, levels, waiting, bounds
+                )
+                continue
+            leaf = nodes[depth]
+            _leaf_distances(leaves, leaf, near, i, metric, p, total)
+            if _hits(total, cut[0]) == 0:
+                continue
+            for at in range(starts[leaf], starts[leaf + 1]):
+                if total[at - starts[leaf]] <= cut[0]:
+                    distance = _exact(points, at, Q, i, metric, p)
+                    if distance <= limits[i]:
+                        if len(distances) > 0:
+                            distances[places[i] + found], rows[places[i] + found] = distance, index[at]
+                        found += 1
+        counts[i] = found

@@ -1,0 +1,157 @@
+"""Sums over the rows and the bins of a node, how pure they make it, and the random numbers of a tree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corollary._compiled._jit import inner_kernel
+from corollary._compiled.trees.forest.layout import FOUND, HIGH, LOW, MASS_SHIFT, POISSON, SQUARES, SUM_SHIFT, TOTALS
+
+_GOLDEN, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_ONE = np.uint64(1)
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT = np.zeros(64, dtype=np.int64)  # which bit is set, by the six high bits of its product with the constant above
+for _k in range(64):
+    _BIT[((0x03F79D71B4CB0A89 << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
+
+
+@inner_kernel
+def next_bits(state):
+    """64 random bits; the last entry of ``state`` counts."""
+    last = state.shape[0] - 1
+    state[last] += _GOLDEN
+    z = state[last]
+    z = (z ^ (z >> np.uint64(30))) * _MIX1
+    z = (z ^ (z >> np.uint64(27))) * _MIX2
+    return z ^ (z >> np.uint64(31))
+
+
+@inner_kernel
+def unpack(packed, rules, out, at):
+    """Write sum, mass and number of rows of a packed total to row ``at``."""
+    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
+    out[at, 0] = float(packed >> sum_shift)
+    out[at, 1] = float((packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1))
+    out[at, 2] = float(packed & ((np.int64(1) << mass_shift) - 1))
+
+
+@inner_kernel
+def gather(codes, rows, packed, votes, sums, start, stop, rules, scratch):
+    """Sums of each bin that occurs among the rows start … stop, ascending; returns how many there are.
+
+    They are written after the sums of all bins, which are cleared again.
+    """
+    seen, narrow, real = scratch.seen, scratch.narrow, scratch.real
+    width, last = narrow.shape[0] - 2, real.shape[1] - 2
+    first = np.uint64(codes[np.uintp(rows[start])])
+    differ = np.uint64(0)
+    for k in range(start, stop):
+        c = np.uint64(codes[np.uintp(rows[k])])
+        seen[c >> np.uint64(6)] |= _ONE << (c & np.uint64(63))
+        differ |= c ^ first
+    if differ == np.uint64(0):
+        seen[first >> np.uint64(6)] = np.uint64(0)
+        return 1
+    if packed is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            narrow[np.uintp(codes[r])] += packed[r]
+    if votes is not None:
+        label, mass = votes
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            b = np.uintp(codes[r])
+            for o in range(label.shape[1]):
+                real[b, np.uintp(label[r, o])] += mass[r]
+            real[b, last - 1] += mass[r]
+            real[b, last] += 1.0
+    if sums is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            b = np.uintp(codes[r])
+            for j in range(last):
+                real[b, j] += sums[r, j]
+            real[b, last] += 1.0
+    q = 0
+    for word in range(seen.shape[0] - 1):
+        bits = seen[word]
+        seen[word] = np.uint64(0)
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + _ONE)
+            at = np.uintp((word << 6) + _BIT[np.uintp((lowest * _DE_BRUIJN) >> np.uint64(58))])
+            bits ^= lowest
+            scratch.whole[FOUND, q] = at
+            if packed is not None:
+                unpack(narrow[at], rules, real, width + q)
+                narrow[at] = 0
+            else:
+                for j in range(last + 1):
+                    real[width + q, j] = real[at, j]
+                    real[at, j] = 0.0
+            q += 1
+    return q
+
+
+@inner_kernel
+def add_up(rows, packed, votes, sums, start, stop, rules, real, at):
+    """Sums, mass and number of the rows start … stop into node ``at``."""
+    mass = real.shape[1] - 2
+    for j in range(TOTALS, mass + 2):
+        real[at, j] = 0.0
+    if packed is not None:
+        total = np.int64(0)
+        for k in range(start, stop):
+            total += packed[np.uintp(rows[k])]
+        unpack(total, rules, real[:, TOTALS:], at)
+    if votes is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            for o in range(votes[0].shape[1]):
+                real[at, TOTALS + votes[0][r, o]] += votes[1][r]
+            real[at, mass] += votes[1][r]
+    if sums is not None:
+        for k in range(start, stop):
+            r = np.uintp(rows[k])
+            for j in range(TOTALS, mass + 1):
+                real[at, j] += sums[r, j - TOTALS]
+    real[at, mass + 1] = float(stop - start)
+
+
+@inner_kernel
+def side_score(side, node, rest, criterion):
+    """Purity of the side with sums ``side``, or of the ``rest`` of the node."""
+    c = node.shape[0] - TOTALS - 2
+    w = node[TOTALS + c] - side[c] if rest else side[c]
+    out = 0.0
+    for j in range(c):
+        s = node[TOTALS + j] - side[j] if rest else side[j]
+        if criterion == SQUARES:
+            out += s * s
+        elif criterion == POISSON:
+            # a mean of zero has no likelihood
+            out += (s + w) * math.log1p(s / w) if s + w > 0.0 else -np.inf
+        else:
+            if s > 0.0:
+                out += s * math.log(s / w)
+            if c == 1 and s < w:
+                out += (w - s) * math.log((w - s) / w)
+    return out / w if criterion == SQUARES else out
+
+
+@inner_kernel
+def own_score(node, criterion, general):
+    """Purity of a node that is not split."""
+    if general is None:
+        return node[TOTALS] * node[TOTALS] / node[TOTALS + 1]
+    else:
+        return side_score(node[TOTALS:], node, False, criterion)
+
+
+@inner_kernel
+def allowed(left, node, direction):
+    """Whether the means of both sides lie within the node's limits and in the required order."""
+    a = left[0] / left[1]
+    b = (node[TOTALS] - left[0]) / (node[TOTALS + 1] - left[1])
+    return (b - a) * direction >= 0.0 and node[LOW] <= min(a, b) and max(a, b) <= node[HIGH]

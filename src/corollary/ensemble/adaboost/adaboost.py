@@ -1,0 +1,208 @@
+"""AdaBoost: weak learners that each attend to the rows that the ones before got wrong, and a weighted vote of all."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils import get_tags
+
+from corollary.base import fitting
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.core.parallel import one_blas_thread
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.ensemble.adaboost.learner import AnyLearner, binned_tree
+from corollary.ensemble.adaboost.vote import BoostedVote
+from corollary.ensemble.members import generator, not_proved
+from corollary.labels import encode_labels
+from corollary.solvers.trees.adaboost.ledger import Ledger
+from corollary.solvers.trees.adaboost.stumps import BinnedLearner
+
+
+class AdaBoostClassifier(BoostedVote):
+    r"""Boosting by reweighting rows (SAMME), for two classes or more.
+
+    Learner t is fitted to the rows with their present weights and has the weighted error ε\ :sub:`t`. Its vote counts
+
+    .. math:: \alpha_t = \eta \Big( \ln \frac{1 - \varepsilon_t}{\varepsilon_t} + \ln (K - 1) \Big),
+
+    and the weight of each row that it got wrong is multiplied by :math:`e^{\alpha_t}`. The class with most votes wins.
+
+    Parameters
+    ----------
+    estimator : classifier or None, default None
+        The weak learner; None is a decision stump. Stumps and trees of this library with at most 6 levels, and no other
+        limits, are grown on columns rounded to 255 bins (or ``max_bins``, if fewer), exactly if no column has more
+        values. A learner without ``sample_weight`` is fitted to rows drawn with their weights as probabilities.
+    n_estimators : int ≥ 1, default 50
+    learning_rate : float > 0, default 1.0
+        η above.
+    random_state : int, RandomState or None
+        Seeds learners that are random, and draws.
+    n_jobs : int or None
+        Threads of the binned learner; None means all usable cores. The answer does not depend on it.
+    categorical_features : "from_dtype", None, mask, column numbers or names
+        Columns that are categories: those of a frame that are, by default. A category is on one side of a split or on
+        the other; one that was not there in training is a missing value.
+
+    Attributes
+    ----------
+    classes_, n_classes_, n_features_in_, feature_names_in_
+    estimators_ : list of fitted learners
+    estimator_weights_, estimator_errors_ : arrays of shape (rounds,)
+        α and ε of each round.
+    feature_importances_ : array of shape (d,)
+        Those of the learners, averaged with weights α.
+    evidence_ : Evidence
+
+    Notes
+    -----
+    *Cost.* Binned stumps: O(n d) for the first round, then O(m d) with m the rows that the last one got wrong; memory
+    n d bytes. Other learners: their cost times ``n_estimators``.
+
+    *Evidence.* History: "alpha", "weighted error", "training error" and "bound" for each round, where
+
+    .. math:: \text{training error} \le \prod_t \big( (1 - \varepsilon_t) e^{-\alpha_t / 2}
+              + \varepsilon_t e^{\alpha_t / 2} \big) = \prod_t 2 \sqrt{\varepsilon_t (1 - \varepsilon_t)}
+              \text{ for } K = 2, \eta = 1.
+
+    The certificate is by how much the error ever exceeds it: 0 unless something is wrong. "objective" is the
+    exponential loss, which for two classes is the bound.
+
+    References
+    ----------
+    Freund and Schapire (1997), A decision-theoretic generalization of on-line learning. Zhu, Zou, Rosset and Hastie
+    (2009), Multi-class AdaBoost.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    >>> bool(model.score(X, y) > 0.95), model.evidence_.holds
+    (True, True)
+    """
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "estimator": Choice(None) | Instance("a classifier", methods=("fit", "predict")),
+        "n_estimators": Integer(1),
+        "learning_rate": Real(low=0, above=True),
+        "random_state": RANDOM_STATE,
+        "n_jobs": N_JOBS,
+        "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
+    }
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_estimators: int = 50,
+        learning_rate: float = 1.0,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.categorical_features = categorical_features
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = None if self.estimator is None else get_tags(self.estimator).input_tags
+        tags.input_tags.sparse = inner is None or inner.sparse
+        tags.input_tags.allow_nan = inner is None or inner.allow_nan
+        return tags
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
+        """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
+        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
+        classes, codes, weights = encode_labels(y, weights, None)
+        kept = np.flatnonzero(weights > 0)
+        if len(kept) < len(weights):
+            X, y, codes, weights = X[kept], y[kept], codes[kept], weights[kept]
+        # a class that only has rows of weight zero takes no part
+        present, labels = np.unique(codes, return_inverse=True)
+        ledger = Ledger(labels.astype(np.int32), weights, len(present), self.learning_rate)
+        small = binned_tree(self.estimator)
+        learner: AnyLearner | BinnedLearner
+        if small is not None:
+            learner = BinnedLearner(X, ledger.labels, len(present), weights, *small, categorical)
+        else:
+            if categorical.any():
+                raise ValueError(
+                    f"Columns {np.flatnonzero(categorical).tolist()} are categories, which only the default learner "
+                    "and small trees of this library take here. Encode them as numbers."
+                )
+            learner = AnyLearner(self.estimator, X, classes[present], ledger, generator(self.random_state))
+        # asked for once, not in each of a round's short steps; other learners may want their BLAS threads
+        with one_blas_thread() if small is not None else nullcontext():
+            status = self._boost(learner, ledger, X, y, classes[present])
+        self._keep(self._attributes(learner, ledger, classes[present]), ledger, status)
+        return self
+
+    def _boost(self, learner: Any, ledger: Ledger, X: Any, y: Array, classes: Array) -> Status:
+        observe = self._observer(X, y, self.n_estimators, lambda _: self._attributes(learner, ledger, classes))
+        try:
+            while ledger.rounds < self.n_estimators and not ledger.note:
+                growth = ledger.judge(learner.learn(ledger.weights))
+                if growth is None:
+                    break
+                learner.follow(growth, ledger.rescale())
+                if observe is not None and observe(_record(ledger), lambda: None) and not self._done(ledger):
+                    return Status.BUDGET
+        except KeyboardInterrupt:
+            if ledger.rounds == 0:
+                raise
+            return Status.INTERRUPTED
+        return Status.CONVERGED
+
+    def _done(self, ledger: Ledger) -> bool:
+        return ledger.rounds >= self.n_estimators or bool(ledger.note)
+
+    def _attributes(self, learner: Any, ledger: Ledger, classes: Array) -> dict[str, Any]:
+        """What makes a working model of the rounds so far."""
+        rounds = ledger.rounds
+        kept: dict[str, Any] = (
+            {"trees_": Trees.join(learner.trees[:rounds])}
+            if isinstance(learner, BinnedLearner)
+            else {"_members": learner.members[:rounds]}
+        )
+        return kept | {
+            "classes_": classes,
+            "n_classes_": len(classes),
+            "estimator_weights_": np.array(ledger.history["alpha"]),
+            "estimator_errors_": np.array(ledger.history["weighted error"]),
+        }
+
+    def _keep(self, attributes: dict[str, Any], ledger: Ledger, status: Status) -> None:
+        for name in ("trees_", "_members"):
+            self.__dict__.pop(name, None)
+        self.__dict__.update(attributes)
+        history, certificate = ledger.history, ledger.certificate()
+        left = 1 - ledger.rounds / self.n_estimators
+        if status is not Status.CONVERGED:
+            certificate = Certificate("share of the rounds left undone", left, 0.0)
+        evidence = Evidence(
+            status=status,
+            certificate=certificate,
+            solver="SAMME on binned columns" if hasattr(self, "trees_") else "SAMME",
+            n_iter=ledger.rounds,
+            seconds=history["seconds"][-1],
+            history=history,
+            facts={"training error": history["training error"][-1], "bound": history["bound"][-1]},
+            notes=(ledger.note,) if ledger.note else (),
+        )
+        self._keep_evidence(not_proved(evidence, vars(self).get("_members", ())))
+
+
+def _record(ledger: Ledger) -> dict[str, float]:
+    record = {name: values[-1] for name, values in ledger.history.items()}
+    return record | {"gap": max(0.0, record["training error"] - record["bound"])}

@@ -1,0 +1,81 @@
+"""Weak learners of AdaBoost: any classifier, and the way from a binned tree to a model of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.ensemble.members import fit_member, seeded, weight_argument
+from corollary.solvers.draws import Urn, row_keys
+from corollary.solvers.trees.adaboost.ledger import Growth, Ledger
+from corollary.solvers.trees.adaboost.stumps import DEEPEST
+
+GINI, ENTROPY = 0, 1
+MAX_BINS = 255
+
+
+class AnyLearner:
+    """Clones of one classifier, fitted to weights or, where it takes none, to rows drawn by weight."""
+
+    def __init__(self, estimator: Any, X: Any, classes: Array, ledger: Ledger, random: Any) -> None:
+        if not callable(getattr(estimator, "fit", None)):
+            raise ValueError(f"estimator must be a classifier, but it is {estimator!r}.")
+        self.estimator, self.X, self.classes, self.ledger, self.random = estimator, X, classes, ledger, random
+        self.members: list[Any] = []
+        self._weighted = weight_argument(estimator) is not None
+        self._order = None if self._weighted else np.argsort(row_keys(X, ledger.labels), kind="stable")
+
+    def learn(self, weights: Array) -> Array:
+        """Fit another clone, keep it, and return the class numbers that it says of the rows."""
+        labels, weights = self.classes[self.ledger.labels], self.ledger.normalised
+        member = seeded(self.estimator, self.random)
+        if self._order is None:
+            fit_member(member, self.X, labels, weights)
+        else:
+            urn = Urn(self._order, self._order[:0], np.cumsum(weights[self._order]))
+            rows = urn.listed(urn.draw(round(self.ledger.total), self.random))
+            member = fit_member(member, self.X[rows], labels[rows])
+        self.members.append(member)
+        return np.searchsorted(self.classes, member.predict(self.X)).astype(np.int32)
+
+    def follow(self, growth: Growth, factor: float) -> None:
+        """Weights are read from the ledger."""
+
+
+def default_learner() -> Any:
+    from corollary.tree.decision_tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(max_depth=1)
+
+
+def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
+    """(depth, code of the criterion, bins) of a tree that can be grown on binned columns; None for other learners."""
+    if estimator is None:
+        return 1, GINI, MAX_BINS
+    from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier
+
+    if type(estimator) not in (DecisionStump, DecisionTreeClassifier):
+        return None
+    given, plain = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)
+    depth, bins = estimator.max_depth, estimator.max_bins or MAX_BINS
+    criterion = {"gini": GINI, "entropy": ENTROPY, "log_loss": ENTROPY}.get(estimator.criterion)
+    if criterion is None or depth is None or depth > DEEPEST or bins > MAX_BINS:
+        return None
+    free = {"max_depth", "criterion", "random_state", "max_bins"}
+    same = all(value is plain[name] or value == plain[name] for name, value in given.items() if name not in free)
+    return (int(depth), criterion, int(bins)) if same else None
+
+
+def tree_model(owner: Any, trees: Trees) -> Any:
+    """One binned tree as a fitted tree classifier."""
+    model = clone(owner.estimator_)
+    model.trees_, model.classes_, model.n_classes_ = trees, owner.classes_, len(owner.classes_)
+    model.n_features_in_, model.n_outputs_, model.max_features_ = owner.n_features_in_, 1, owner.n_features_in_
+    model.categories_ = owner.categories_
+    if hasattr(owner, "feature_names_in_"):
+        model.feature_names_in_ = owner.feature_names_in_
+    return model

@@ -1,0 +1,286 @@
+"""What the two gradient boosting estimators share: parameters, the fit, raw predictions stage by stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from corollary.base import check_weights
+from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.parallel import one_blas_thread, threads
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.solvers.trees.boosting.objective import Objective
+from corollary.solvers.trees.boosting.rounds import Boosted, Booster, Plan
+from corollary.solvers.trees.boosting.tree import Rules
+from corollary.tree.columns import TableReader
+
+LIMITS: dict[str, Limit] = {
+    "learning_rate": Real(low=0, above=True),
+    "n_estimators": Integer(1),
+    "max_leaf_nodes": Choice(None) | Integer(2),
+    "max_depth": Choice(None) | Integer(1),
+    "min_samples_leaf": Integer(1),
+    "l1_regularization": Real(low=0),
+    "l2_regularization": Real(low=0),
+    "leaf_penalty": Real(low=0),
+    "growth": Choice("leaf", "depth"),
+    "subsample": Real(low=0, high=1, above=True),
+    "max_features": Real(low=0, high=1, above=True),
+    "max_features_per_tree": Real(low=0, high=1, above=True),
+    "goss": Choice(None) | Instance("a pair (top share, other share)", tuple),
+    "max_bins": Integer(2),
+    "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
+    "category_smoothing": Real(low=0),
+    "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
+    "interaction_cst": Choice(None, "pairwise", "no_interactions") | ArrayLike(),
+    "early_stopping": Boolean(),
+    "validation_fraction": Real(low=0, high=1, above=True),
+    "n_iter_no_change": Integer(1),
+    "tol": Real(low=0),
+    "warm_start": Boolean(),
+    "random_state": RANDOM_STATE,
+    "n_jobs": N_JOBS,
+}
+
+
+class GradientBoosting(TableReader):
+    """Fit and raw predictions. Subclasses say what the loss is and what raw predictions mean."""
+
+    start_: Array
+    trees_: Trees
+    n_iter_: int
+
+    def _fit(
+        self,
+        X: Any,
+        y: Array,
+        weights: Array,
+        categorical: Array,
+        validation: Any,
+        objective_of: Callable[[Array, Array], Objective],
+    ) -> None:
+        """Bin, boost and keep the trees. ``validation`` is (X, y, weights) or None; a loss needs y and weights."""
+        if self.max_bins > MOST_BINS:
+            raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
+        random = check_random_state(self.random_state)
+        X, y, weights, validation = self._set_aside(X, y, weights, validation, random)
+        objective = objective_of(y, weights)
+        plan = self._plan(X.shape[1], validation is not None)
+        earlier, start = self._earlier(objective)
+        with one_blas_thread():
+            binner = Binner.fit(X, self.max_bins, categorical, weights)
+            codes = binner.transform(X)
+            judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
+            booster = Booster(codes, binner, objective, plan, random, judged)
+            raw = None
+            if earlier:
+                raw = self._raw_of(Trees.join(earlier), start, X).T.copy()
+            found = booster.run(start, earlier, raw, self._watch(X, y, start))
+        self.start_ = found.start
+        self.trees_ = Trees.join(found.trees) if found.trees else _no_trees()
+        self.n_iter_ = found.best_round
+        self._keep_evidence(self._evidence(found, plan, len(y)))
+
+    def _read_validation(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> tuple[Any, Array, Array]:
+        """Rows that only judge, through the same door."""
+        if y_val is None:
+            raise ValueError("X_val needs y_val: rows without answers cannot judge.")
+        X_val = self._read_predict(X_val)
+        y_val = column_or_1d(y_val)
+        check_consistent_length(X_val, y_val)
+        y_val = y_val if is_classifier(self) else y_val.astype(np.float64)
+        return X_val, y_val, check_weights(sample_weight_val, X_val)
+
+    def _set_aside(self, X: Any, y: Array, weights: Array, validation: Any, random: Any) -> Any:
+        """Split rows off for early stopping where it is wanted and none were given."""
+        if validation is not None or not self.early_stopping:
+            return X, y, weights, validation
+        classes = y if is_classifier(self) else None
+        parts = train_test_split(
+            np.arange(X.shape[0]), test_size=self.validation_fraction, stratify=classes, random_state=random
+        )
+        kept, judged = np.sort(parts[0]), np.sort(parts[1])
+        return X[kept], y[kept], weights[kept], (X[judged], y[judged], weights[judged])
+
+    def _plan(self, n_columns: int, judged: bool) -> Plan:
+        leaves = self.max_leaf_nodes if self.max_leaf_nodes is not None else 2**31 - 1
+        rules = Rules(
+            max_leaves=leaves,
+            max_depth=self.max_depth if self.max_depth is not None else 2**31 - 1,
+            min_rows=self.min_samples_leaf,
+            l1=float(self.l1_regularization),
+            l2=float(self.l2_regularization),
+            leaf_cost=float(self.leaf_penalty),
+            smoothing=float(self.category_smoothing),
+            best_first=self.growth == "leaf",
+            monotone=self._directions(self.monotonic_cst),
+            interactions=self._groups(n_columns),
+        )
+        top, other = (None, 0.1) if self.goss is None else self.goss
+        return Plan(
+            learning_rate=float(self.learning_rate),
+            n_trees=self.n_estimators,
+            rules=rules,
+            subsample=float(self.subsample),
+            columns_per_tree=float(self.max_features_per_tree),
+            columns_per_node=float(self.max_features),
+            top_rate=top,
+            other_rate=other,
+            patience=self.n_iter_no_change if judged else None,
+            tol=float(self.tol),
+        )
+
+    def _groups(self, n_columns: int) -> tuple[frozenset[int], ...] | None:
+        """Sets of columns that may meet on a path; columns that are not named form one more set."""
+        wanted = self.interaction_cst
+        if wanted is None:
+            return None
+        if isinstance(wanted, str):
+            if wanted == "no_interactions":
+                return tuple(frozenset({f}) for f in range(n_columns))
+            return tuple(frozenset({f, g}) for f in range(n_columns) for g in range(f + 1, n_columns))
+        groups = [frozenset(int(f) for f in group) for group in wanted]
+        outside = sorted(f for group in groups for f in group if not 0 <= f < n_columns)
+        if outside:
+            raise ValueError(f"interaction_cst names columns {outside}, but X has columns 0 to {n_columns - 1}.")
+        rest = frozenset(range(n_columns)).difference(*groups)
+        return (*groups, rest) if rest else tuple(groups)
+
+    def _earlier(self, objective: Objective) -> tuple[list[Trees], Array]:
+        """With ``warm_start``, the trees of the last fit."""
+        if not (self.warm_start and hasattr(self, "trees_")) or not self.n_iter_:
+            return [], objective.start()
+        if len(self.start_) != objective.n_outputs:
+            raise ValueError("warm_start needs the same classes as the fit before.")
+        if self.n_estimators < self.n_iter_:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "
+                "on from."
+            )
+        return [self.trees_.tree(t) for t in range(self.trees_.n_trees)], self.start_
+
+    def _watch(self, X: Any, y: Array, start: Array) -> Any:
+        """Callbacks see a working copy of the model after every round."""
+
+        def attributes(trees: list[Trees]) -> dict[str, Any]:
+            rounds = len(trees) // len(start)
+            return {"start_": start, "trees_": Trees.join(trees) if trees else _no_trees(), "n_iter_": rounds}
+
+        return self._observer(X, y, self.n_estimators, attributes)
+
+    def _evidence(self, found: Boosted, plan: Plan, n_rows: int) -> Evidence:
+        losses = np.array(found.history["objective"])
+        scale = max(abs(losses[0]), np.finfo(float).tiny)
+        if plan.subsample < 1 or plan.top_rate is not None:  # a sample's step may be wrong for the rest by its noise
+            rise = max(0.0, float(losses[-1] - losses[0]) / scale)
+            certificate = Certificate("training loss above its start", rise, 1.0 / np.sqrt(n_rows))
+        else:
+            rise = float(np.max(np.diff(losses), initial=0.0)) / scale
+            certificate = Certificate("largest rise of the training loss", rise, 1e-9)
+        status = found.status if certificate.holds or found.status is not Status.CONVERGED else Status.RISING
+        facts = {"training loss": float(losses[-1]), "trees": float(len(found.trees))}
+        if "validation loss" in found.history:
+            facts["validation loss"] = float(min(found.history["validation loss"]))
+        notes: tuple[str, ...] = ()
+        if found.status is Status.CONVERGED and plan.patience is not None and found.best_round < plan.n_trees:
+            notes = (f"Kept {found.best_round} rounds: the validation loss fell no further.",)
+        return Evidence(
+            status=status,
+            certificate=certificate,
+            solver="gradient boosting on histograms",
+            n_iter=found.best_round,
+            seconds=found.seconds,
+            history=found.history,
+            facts=facts,
+            notes=notes,
+        )
+
+    @staticmethod
+    def _raw_of(trees: Trees, start: Array, X: Any) -> Array:
+        raw = np.repeat(start[None, :], X.shape[0], axis=0)
+        return trees.add_outputs(X, raw, len(start))
+
+    def _raw_predict(self, X: Any) -> Array:
+        """Raw predictions (rows, outputs)."""
+        own = self.__dict__
+        # one row from an array of the right shape and type, for those who serve predictions one by one
+        if type(X) is np.ndarray and X.dtype == np.float64 and X.shape == (1, own.get("n_features_in_")):
+            plain = not own["categories_"] and "feature_names_in_" not in own and X.flags.carray
+            if plain and not np.isinf(X).any():
+                return own["trees_"].one_row(X, own["start_"])
+        check_is_fitted(self)
+        X = self._read_predict(X)
+        with threads(self.n_jobs):
+            return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
+
+    def _staged_raw(self, X: Any) -> Iterator[Array]:
+        X = self._read_predict(X)
+        raw, k = np.repeat(self.start_[None, :], X.shape[0], axis=0), len(self.start_)
+        for t in range(self.n_iter_):
+            for j in range(k):
+                raw[:, j] += self.trees_.tree(t * k + j).predict_sum(X)[:, 0]
+            yield raw.copy()
+
+    def apply(self, X: Any) -> Array:
+        """Leaf of every row in every tree, int32 (rows, trees)."""
+        return self.trees_.apply(self._read_predict(X))
+
+    @property
+    def feature_importances_(self) -> Array:
+        """Share of each column in the total gain."""
+        return self.importances("gain")
+
+    def importances(self, kind: str = "gain") -> Array:
+        """Importance of each column by total ``"gain"`` or by number of ``"split"``s; sums to 1."""
+        check_is_fitted(self)
+        if kind not in ("gain", "split"):
+            raise ValueError(f"kind must be 'gain' or 'split', but it is {kind!r}.")
+        inner = self.trees_.feature >= 0
+        weights = self.trees_.gain[inner] if kind == "gain" else None
+        total = np.bincount(self.trees_.feature[inner], weights=weights, minlength=self.n_features_in_).astype(float)
+        return total / total.sum() if total.sum() > 0 else total
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the learning curve: training loss, and validation loss where there is one, against rounds."""
+        import matplotlib.pyplot as plt
+
+        check_is_fitted(self)
+        if ax is None:
+            _, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
+        history = self.evidence_.history
+        ax.plot(history["iteration"], history["objective"], label="training")
+        if "validation loss" in history:
+            ax.plot(history["iteration"], history["validation loss"], label="validation")
+            ax.axvline(self.n_iter_, color="0.5", ls="--", lw=1, label=f"kept: {self.n_iter_} rounds")
+        ax.set(xlabel="boosting rounds", ylabel="mean loss", title=f"{type(self).__name__}: learning curve")
+        ax.grid(alpha=0.25)
+        ax.legend(frameon=False)
+        return ax
+
+
+def _no_trees() -> Trees:
+    """One leaf that adds nothing: a model that was stopped before its first round."""
+    empty = np.zeros(1, dtype=np.int32)
+    return Trees(
+        roots=empty,
+        feature=np.full(1, -1, dtype=np.int32),
+        threshold=np.full(1, np.nan),
+        left=np.full(1, -1, dtype=np.int32),
+        missing_left=np.zeros(1, dtype=bool),
+        category=np.full(1, -1, dtype=np.int32),
+        bitsets=np.zeros((0, 1), dtype=np.uint32),
+        value=np.zeros((1, 1)),
+        weight=np.zeros(1),
+        count=empty,
+        impurity=np.zeros(1),
+        gain=np.zeros(1),
+    )

@@ -1,0 +1,101 @@
+"""Predictions of models on rows that they have not seen: out of fold, or on a held-out part."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_cv
+
+from corollary.core.evidence import Evidence
+from corollary.core.limits import Choice, Instance, Integer, Limit, Real
+from corollary.core.types import Array
+from corollary.ensemble.combine.named import take_rows
+from corollary.ensemble.members import fit_member, is_ours, run_all
+
+CV: Limit = (
+    Choice(None, "prefit")
+    | Integer(2)
+    | Real(0, 0.999, above=True)
+    | Instance("a splitter", methods=("split",))
+    | Instance("an iterable of splits", methods=("__next__",))
+    | Instance("a list of splits", list, tuple)
+)
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """What each member said of ``rows``; ``seen`` is the share of predictions by a model that had seen the row."""
+
+    votes: list[Array]
+    rows: Array
+    seen: float
+    n_splits: int
+    evidence: tuple[Evidence, ...] = ()  # of the fits that were made for it, where they carry any
+
+
+def splits_of(cv: Any, X: Any, y: Array, classifier: bool) -> list[tuple[Array, Array]]:
+    """Pairs of (rows to fit, rows to predict). A float is the share of one part that is held out."""
+    if isinstance(cv, float):
+        splitter = StratifiedShuffleSplit if classifier else ShuffleSplit
+        cv = splitter(1, test_size=cv, random_state=0)
+    found = check_cv(cv, y, classifier=classifier)
+    with warnings.catch_warnings():
+        # a class with fewer rows than there are folds: members that have not seen it give it no votes
+        warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+        return [(np.asarray(fit), np.asarray(held)) for fit, held in found.split(X, y)]
+
+
+def _one(
+    member: Any, X: Any, y: Array, weights: Array | None, fit: Array, held: Array, say: Any
+) -> tuple[Array, Evidence | None]:
+    """What a member says of ``held`` when fitted to ``fit``, and the evidence of that fit."""
+    if fit.dtype == bool:
+        fit, held = np.flatnonzero(fit), np.flatnonzero(held)
+    part = None if weights is None else weights[fit]
+    fitted = fit_member(member, take_rows(X, fit), y[fit], part)
+    return say(fitted, take_rows(X, held)), getattr(fitted, "evidence_", None)
+
+
+def hold_out(
+    members: list[tuple[str, Any]],
+    X: Any,
+    y: Array,
+    weights: Array | None,
+    splits: list[tuple[Array, Array]],
+    say: Callable[..., Array] | list[Callable[..., Array]],
+    n_jobs: int | None,
+) -> HeldOut:
+    """Fit every member to every part and let it predict the rest; a row predicted more than once gets the mean.
+
+    ``say(member, X)`` gives the predictions; one function for all members, or one for each.
+    """
+    says = say if isinstance(say, list) else [say] * len(members)
+    jobs = [
+        (clone(member), X, y, weights, fit, held, each)
+        for (_, member), each in zip(members, says, strict=True)
+        for fit, held in splits
+    ]
+    ours = all(is_ours(member) for _, member in members)
+    made = run_all(_one, jobs, ours=ours, n_jobs=n_jobs)
+    n, k = len(y), len(splits)
+    count = np.zeros(n)
+    seen = total = 0
+    for fit, held in splits:
+        count[held] += 1
+        seen, total = seen + int(np.isin(np.arange(n)[held], np.arange(n)[fit]).sum()), total + len(count[held])
+    rows = np.flatnonzero(count)
+    votes = []
+    for m in range(len(members)):
+        parts = [part for part, _ in made[m * k : (m + 1) * k]]
+        sums = np.zeros((n, *parts[0].shape[1:]), dtype=np.result_type(parts[0].dtype, np.float64))
+        for (_, held), part in zip(splits, parts, strict=True):
+            sums[held] += part
+        shape = (-1,) + (1,) * (sums.ndim - 1)
+        votes.append(sums[rows] / count[rows].reshape(shape))
+    evidence = tuple(each for _, each in made if each is not None)
+    return HeldOut(votes, rows, seen / max(1, total), k, evidence)

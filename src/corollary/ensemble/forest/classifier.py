@@ -1,0 +1,142 @@
+"""What forests for classification share: labels, probabilities, class weights, out-of-bag accuracy."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, column_or_1d
+
+from corollary.base import check_weights, fitting, weights_by_class
+from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
+from corollary.core.types import Array
+from corollary.ensemble.forest.base import Forest, Target
+from corollary.labels import encode_labels
+from corollary.solvers.trees.forest.out_of_bag import OutOfBag
+from corollary.solvers.trees.forest.proximity import Proximity
+
+CLASSIFIER_LIMITS: dict[str, Limit] = {
+    "criterion": Choice("gini", "entropy", "log_loss"),
+    "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),
+} | Forest.limits
+
+
+class ForestClassifier(ClassifierMixin, Proximity, Forest):
+    """A forest whose leaves hold class masses, of one target or several."""
+
+    classes_: Any  # an array, or a list of arrays for several targets
+    n_classes_: Any
+    n_outputs_: int
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.classifier_tags.multi_label = True
+        return tags
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Grow the trees to labels y (n,) or (n, targets)."""
+        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, multi_output=True)
+        columns = y[:, None] if y.ndim == 1 else y
+        before = self._classes if self.warm_start and hasattr(self, "classes_") else None
+        plain = self._class_weights(columns.shape[1])
+        found = [encode_labels(column, weights, own)[0] for column, own in zip(columns.T, plain, strict=True)]
+        if before is not None and [list(each) for each in before] != [list(each) for each in found]:
+            raise ValueError(f"warm_start needs the classes of the last fit, {before!r}, but y has {found!r}.")
+        counts = [len(classes) for classes in found]
+        self.n_outputs_ = len(found)
+        self.classes_, self.n_classes_ = (found[0], counts[0]) if len(found) == 1 else (found, counts)
+        if self.monotonic_cst is not None and sum(counts) > 2:
+            raise ValueError(f"monotonic_cst is for two classes, but y has {sum(counts)}.")
+        self._grow(X, self._classes_to_learn(columns, weights), categorical)
+        return self
+
+    @property
+    def _classes(self) -> list[Array]:
+        """The classes of each target."""
+        return [self.classes_] if self.n_outputs_ == 1 else list(self.classes_)
+
+    def _class_weights(self, n_outputs: int) -> list[Any]:
+        """``class_weight`` of each target, less what only the draws of a tree can tell."""
+        wanted = self.class_weight
+        if isinstance(wanted, str) and wanted == "balanced_subsample":
+            wanted = None if self.bootstrap else "balanced"
+        parts = wanted if isinstance(wanted, list) else [wanted] * n_outputs
+        if len(parts) != n_outputs:
+            raise ValueError(f"class_weight has {len(parts)} parts, but y has {n_outputs} targets.")
+        return parts
+
+    def _classes_to_learn(self, columns: Array, weights: Array) -> Target:
+        found, counted = self._classes, weights > 0
+        wanted = self._class_weights(len(found))
+        first = np.cumsum([0] + [len(classes) for classes in found])
+        label, factors = np.empty(columns.shape, dtype=np.intp), np.ones(first[-1])
+        for o, classes in enumerate(found):
+            label[:, o] = first[o] + np.searchsorted(classes, columns[:, o])
+            weighted = weights_by_class(wanted[o], classes, columns[:, o], weights)
+            factors[label[counted, o]] = weighted[counted] / weights[counted]
+        several = len(found) > 1
+        return Target(
+            weights,
+            n_classes=int(first[-1]),
+            label=label if several else label[:, 0],
+            class_factors=None if all(each is None for each in wanted) else factors,
+            balance_draws=bool(self.bootstrap) and self.class_weight == "balanced_subsample",
+            blocks=tuple(map(len, found)) if several else (),
+        )
+
+    def _target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Target]:
+        X = self._read_predict(X)
+        columns = column_or_1d(y)[:, None] if self.n_outputs_ == 1 else np.asarray(y)
+        check_consistent_length(X, columns)
+        if columns.shape[1:] != (self.n_outputs_,):
+            raise ValueError(f"y must have the {self.n_outputs_} targets of the fit, but its shape is {columns.shape}.")
+        for classes, column in zip(self._classes, columns.T, strict=True):
+            unknown = sorted(set(np.unique(column).tolist()) - set(classes.tolist()), key=str)
+            if unknown:
+                raise ValueError(f"y has classes that the fit did not have: {unknown!r}.")
+        return X, self._classes_to_learn(columns, check_weights(sample_weight, X))
+
+    def _tables(self, values: Array) -> list[Array]:
+        """One table of classes for each target."""
+        return np.split(values, np.cumsum([len(classes) for classes in self._classes])[:-1], axis=1)
+
+    def _named(self, values: Array) -> Array:
+        """The class of the largest value, (rows, targets)."""
+        pairs = zip(self._classes, self._tables(values), strict=True)
+        return np.column_stack([classes[table.argmax(axis=1)] for classes, table in pairs])
+
+    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+        votes = np.empty_like(bag.votes)
+        votes[order] = bag.mean_votes()
+        self.oob_decision_function_ = votes if self.n_outputs_ == 1 else self._tables(votes)
+        kept = np.flatnonzero(bag.judged & (bag.rows.weights > 0))
+        if not kept.size:
+            self.oob_score_ = float("nan")
+            return
+        found = self._named(bag.mean_votes()[kept])
+        label = bag.rows.label.reshape(bag.rows.n, -1)[kept]
+        truth = np.concatenate(self._classes)[label].reshape(found.shape)
+        if callable(self.oob_score):
+            pair = (truth, found) if self.n_outputs_ > 1 else (truth[:, 0], found[:, 0])
+            self.oob_score_ = self.oob_score(*pair)
+        else:
+            self.oob_score_ = float(np.average((truth == found).mean(axis=1), weights=bag.rows.weights[kept]))
+
+    def predict_proba(self, X: Any) -> Any:
+        """Mean over the trees of the class shares at each row's leaf, as ``classes_``; a list for several targets."""
+        means = self._means(X)
+        return means if self.n_outputs_ == 1 else self._tables(means)
+
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of ``predict_proba``."""
+        with np.errstate(divide="ignore"):
+            logs = [np.log(table) for table in self._tables(self._means(X))]
+        return logs[0] if self.n_outputs_ == 1 else logs
+
+    def predict(self, X: Any) -> Array:
+        """The class with the highest probability: (n,), or (n, targets)."""
+        labels = self._named(self._means(X))
+        return labels[:, 0] if self.n_outputs_ == 1 else labels

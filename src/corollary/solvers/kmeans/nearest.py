@@ -1,0 +1,90 @@
+"""Given centres: the nearest of each row, distances to all, and what a block of rows contributes to moving them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from corollary.core.memory import check_memory
+from corollary.core.parallel import each_block, map_blocks, one_blas_thread
+from corollary.core.types import Array
+from corollary.solvers.kmeans.lloyd import as_rows
+
+BLOCK = 1 << 14
+
+
+@dataclass(frozen=True)
+class ClusterSums:
+    """What a block of rows contributes to one iteration: a Summary, so blocks merge with ``+``.
+
+    ``weight`` is the weight of each cluster, ``offsets`` Σ w (x − c) over its rows (about its centre, so that nothing
+    is lost when the data lie far from zero), ``cost`` Σ w ‖x − c‖² over all rows.
+    """
+
+    weight: Array
+    offsets: Array
+    cost: float
+
+    def __add__(self, other: ClusterSums) -> ClusterSums:
+        return ClusterSums(self.weight + other.weight, self.offsets + other.offsets, self.cost + other.cost)
+
+    def finish(self, centres: Array) -> Array:
+        """The centres moved to the means of their rows; those without rows stay."""
+        return centres + self.offsets / np.where(self.weight > 0, self.weight, 1.0)[:, None]
+
+
+def summarize(X: Any, weights: Array, centres: Array) -> ClusterSums:
+    """The summary of one block of rows (dense or sparse) about given centres."""
+    with one_blas_thread():
+        rows = as_rows(X, weights)
+        labels = np.full(rows.n, -1, dtype=np.int32)
+        rows.assign(centres, labels, None)
+        distances, sums = rows.review(centres, labels)
+        weight = sums[:, rows.d]
+        offsets = sums[:, : rows.d] / rows.scale + weight[:, None] * (rows.shift - centres)
+        return ClusterSums(weight, offsets, rows.unscaled(float(weights @ distances)))
+
+
+def nearest(X: Any, centres: Array, angular: bool = False) -> tuple[Array, Array]:
+    """The label of each row, in float64 with ties to the first centre, and its squared distance (1 − cosine)."""
+    centres = np.ascontiguousarray(centres, dtype=np.float64)
+    n = X.shape[0]
+
+    def task(start: int, stop: int) -> tuple[Array, Array]:
+        rows = as_rows(X[start:stop], np.ones(stop - start), angular)
+        labels = np.full(rows.n, -1, dtype=np.int32)
+        rows.assign(centres, labels, None)
+        distances, _ = rows.review(centres, labels)
+        return labels, distances / 2 if angular else distances / rows.scale / rows.scale
+
+    with one_blas_thread():
+        labels, distances = zip(*map_blocks(task, n, BLOCK), strict=True)
+    return np.concatenate(labels), np.concatenate(distances)
+
+
+def squared_distances(X: Any, centres: Array, angular: bool = False) -> Array:
+    """Squared distances (1 − cosine if angular) of all rows to all centres, n × k in float64."""
+    n, k = X.shape[0], len(centres)
+    check_memory(8 * n * k, f"the distances of {n} rows to {k} centres", "transform the rows in parts")
+    out = np.empty((n, k))
+    middle = np.zeros(X.shape[1]) if sparse.issparse(X) or angular else centres.mean(axis=0, dtype=np.float64)
+    moved = centres - middle
+    if angular:
+        moved = moved / np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, None]
+    squares = np.einsum("ij,ij->i", moved, moved)
+
+    def task(start: int, stop: int) -> None:
+        block = X[start:stop] if sparse.issparse(X) else X[start:stop] - middle
+        products = np.asarray(block @ moved.T)
+        own = np.asarray(block.multiply(block).sum(axis=1)).ravel() if sparse.issparse(X) else (block * block).sum(1)
+        if angular:
+            out[start:stop] = np.clip(1 - products / np.sqrt(own)[:, None], 0.0, 2.0)
+        else:
+            out[start:stop] = np.maximum(own[:, None] - 2 * products + squares, 0.0)
+
+    with one_blas_thread():
+        each_block(task, n, BLOCK)
+    return out

@@ -1,0 +1,190 @@
+"""Damped Newton for smooth losses with an L2 penalty or none, when the d × d Hessian fits.
+
+The Hessian is factorised once and kept while it still contracts the gradient fast (a chord step costs one pass over
+X, a fresh Hessian about three). On tall data the iteration starts from the solution of a thinned-out sample, which is
+close enough that one or two Hessians of the full data are needed in all.
+
+Cost: O(n d²) per Hessian and O(n d) per chord step; memory d² and a few vectors of length n.
+Certificate: the duality gap at slopes that are balanced for the intercept and, without a penalty, projected onto the
+null space of Xᵀ, which makes them dual feasible.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from corollary.core.design import Pass
+from corollary.core.problem import Problem
+from corollary.core.summary import centre_gram
+from corollary.core.types import Array
+from corollary.solvers.linear.driver import Need, Solver, State, overflow, solve
+
+CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
+THINNING = 10  # the sample has a tenth of the rows ...
+SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
+TURNS = 15  # a loss with straight parts is solved by then, or some of its rows keep changing sides
+
+
+def thinned(problem: Problem, keep: Array | None = None) -> Problem:
+    """The same problem on some of its rows (every tenth unless told), weighted up to the whole."""
+    if keep is None:
+        keep = np.arange(0, problem.design.shape[0], THINNING)
+    weights = problem.weights[keep]
+    if weights.sum() > 0:
+        weights = weights * (problem.weights.sum() / weights.sum())
+    return replace(problem, design=problem.design.rows(keep), y=problem.y[keep], weights=weights)
+
+
+class Newton(Solver):
+    """See the module."""
+
+    name = "damped Newton"
+    needs = (
+        Need("loss", "smooth", True, "it has kinks; use the interior-point solver"),
+        Need("loss", "curved", True, "it has no second derivative"),
+        Need("loss", "multiclass", False, "its Hessian couples the classes; use L-BFGS"),
+        Need("penalty", "separable", True, "only L2 and no penalty have a Hessian"),
+    )
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.penalty.l1 > 0:
+            raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
+
+    def init(self, problem: Problem, start: State) -> State:
+        coef, intercept = start.coef, start.intercept
+        n = problem.design.shape[0]
+        if n // THINNING >= max(SAMPLE_ROWS, 20 * problem.design.shape[1]) and not coef.any():
+            found = solve(Newton(), thinned(problem), tol=1e-4, max_iter=20)
+            coef, intercept = found.coef, found.intercept
+        state = State(coef, intercept)
+        state.memory = {"slope": np.empty(n), "curve": np.empty(n)}
+        return self._evaluate(problem, state, hessian=True)
+
+    def step(self, problem: Problem, state: State, tol: float) -> State:
+        memory = state.memory
+        direction, shift = self._solve(problem, memory["gradient"], memory["tilt"], memory)
+        promise = float(memory["gradient"] @ direction) + memory["tilt"] * shift
+        length = 1.0
+        for _ in range(40):
+            new = State(state.coef + length * direction, state.intercept + length * shift, memory=dict(memory))
+            new = self._evaluate(problem, new, hessian=False)
+            if np.isfinite(new.objective) and new.objective <= (
+                state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
+            ):
+                break
+            length *= 0.5
+        shrinkage = new.memory["size"] / max(memory["size"], 1e-300)
+        fresh = not memory["chord"]
+        if new.objective > state.objective or (fresh and shrinkage >= 1.0 and new.objective >= state.objective):
+            state.stalled = fresh
+            return state if fresh else self._evaluate(problem, state, hessian=True)
+        new.dual = max(new.dual, state.dual)
+        new.memory["chord"] = True
+        if problem.loss.flat:
+            new.memory["turn"] = turn = memory.get("turn", 0) + 1
+            new.stalled = turn >= TURNS and self.successor(problem) is not None
+            new.memory["exact"] = length == 1.0 and state.objective - new.objective <= 1e-3 * abs(new.objective)
+        slow = shrinkage > CONTRACTION or length < 1.0
+        if slow and new.memory["estimate"] > 0.1 * tol * abs(new.objective):
+            if new.stalled:
+                return new
+            new = self._evaluate(problem, new, hessian=True)
+            new.dual = max(new.dual, state.dual)
+        return new
+
+    def _evaluate(self, problem: Problem, state: State, *, hessian: bool) -> State:
+        """One pass over X: objective, gradient and, if asked, a factorised Hessian at the state's coefficients."""
+        memory, penalty = state.memory, problem.penalty
+        memory["slope"] = slope = np.empty(problem.design.shape[0])
+        curves = np.empty(problem.design.shape[0]) if hessian else None
+
+        exact = problem.loss.flat and memory.get("exact", False)
+
+        def record(start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
+            value, first, second = problem.pointwise(start, stop, raw)
+            if exact:  # close to the optimum the true curvature, zero on the flat parts, converges faster
+                second = problem.weights[start:stop] * problem.loss.hessian(problem.y[start:stop], raw)
+            slope[start:stop] = first
+            if curves is not None:
+                assert second is not None
+                curves[start:stop] = second
+            return value, first, second
+
+        swept = problem.design.sweep(state.coef, state.intercept, record, gram=hessian)
+        state.objective = problem.primal_value(swept.value, state.coef)
+        memory["gradient"] = swept.gradient + penalty.l2 * state.coef
+        memory["loss_gradient"] = swept.gradient
+        memory["tilt"] = float(swept.gradient_sum) if problem.fit_intercept else 0.0
+        memory["size"] = float(np.linalg.norm(memory["gradient"]) + abs(memory["tilt"]))
+        if hessian:
+            memory["curve"], memory["chord"] = curves, False
+            self._factorise(problem, swept, memory)
+        if np.isfinite(state.objective):
+            state.dual = self._dual(problem, state)
+        return state
+
+    def _factorise(self, problem: Problem, swept: Pass, memory: dict[str, Any]) -> None:
+        """Scale to a unit diagonal and factorise; a singular Hessian gets the smallest shift that makes it definite."""
+        assert swept.gram is not None
+        assert swept.gram_border is not None
+        H = swept.gram
+        total, border = swept.gram_sum, swept.gram_border
+        if problem.fit_intercept and total > 0:
+            centre_gram(H, border, total)
+        H[np.diag_indices_from(H)] += problem.penalty.l2
+        memory["border"], memory["total"] = border, total
+        if not np.isfinite(H).all():
+            raise overflow()
+        diagonal = np.maximum(np.diag(H), 0.0)
+        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        H *= scale
+        H *= scale[:, None]
+        shift = 0.0
+        while True:
+            try:
+                memory["factor"] = cho_factor(H + shift * np.eye(len(H)), check_finite=False)
+                break
+            except np.linalg.LinAlgError:
+                shift = max(1e-14, 10 * shift)
+        memory["scale"] = scale
+
+    def _solve(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
+        """The Newton direction for (coefficients, intercept)."""
+        total, border, scale = memory["total"], memory["border"], memory["scale"]
+        free = problem.fit_intercept and total > 0
+        reduced = gradient - border * (tilt / total) if free else gradient
+        direction = -scale * cho_solve(memory["factor"], scale * reduced, check_finite=False)
+        shift = -(tilt + float(border @ direction)) / total if free else 0.0
+        return direction, shift
+
+    def _dual(self, problem: Problem, state: State) -> float:
+        """A dual value, exact but for rounding; skipped (−inf) while the estimate says the gap is far from closing."""
+        memory, l2 = state.memory, problem.penalty.l2
+        gradient, tilt = memory["gradient"], memory["tilt"]
+        direction, shift = self._solve(problem, gradient, tilt, memory)
+        decrement = -0.5 * (float(gradient @ direction) + tilt * shift)
+        estimate = float(gradient @ gradient) / (2 * l2) if l2 > 0 else decrement
+        memory["estimate"] = max(estimate, decrement)
+        if estimate > 1e-3 * abs(state.objective) and len(problem.y) > 10_000:
+            return -np.inf
+        slope, curve, total = memory["slope"], memory["curve"], memory["total"]
+        if l2 > 0:
+            if not problem.fit_intercept:
+                return problem.dual_value(slope, memory["loss_gradient"])
+            if not total > 0:  # nothing is curved, so nothing can be balanced
+                return -np.inf
+            ratio = tilt / total
+            return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - memory["border"] * ratio)
+        # no penalty: Xᵀθ must vanish; the Newton direction says what to subtract
+        projected = slope + curve * (problem.design.matvec(direction) + shift)
+        residual, excess = np.abs(problem.design.rmatvec(projected)), abs(float(projected.sum()))
+        reach = np.abs(problem.design.rmatvec(np.abs(slope))).max(initial=0.0) + 1e-300
+        unbalanced = problem.fit_intercept and excess > 1e-9 * np.abs(projected).sum()
+        if unbalanced or residual.max(initial=0.0) > 1e-9 * reach:
+            return -np.inf
+        return problem.offset - problem.conjugate_sum(projected)

@@ -1,0 +1,284 @@
+"""Proximal Newton on growing working sets, with gap-safe screening: for smooth losses and penalties that make zeros.
+
+Each outer iteration measures the optimality violation of every column with one product Xᵀ·slope, keeps the worst few
+with the current support as a working set, and minimises over that set by Newton steps whose quadratic models are
+solved by coordinate descent (``cd.py``). For the squared loss the model is exact and its Gram matrix is kept, so this
+*is* coordinate descent. Columns that the duality gap proves to be zero are dropped for good.
+
+Cost: one pass over X per outer iteration (commonly 3 to 10) and O(n s²) for a working set of s columns; memory
+n·s + s².
+Reference: Massias, Gramfort, Salmon (2018), *Celer: a fast solver for the lasso with dual extrapolation*, ICML;
+Ndiaye et al. (2017), *Gap safe screening rules for sparsity enforcing penalties*, JMLR 18.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.core.problem import Problem
+from corollary.core.types import Array
+from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.driver import Need, Solver, State
+from corollary.solvers.linear.gram_cache import GramCache
+from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
+
+FIRST_SET = 64
+INNER_STEPS = 30
+SCREEN_GAP = 1e-2
+NEARLY = 0.9  # of the strength at which a column enters
+
+
+class ProxNewton(Solver):
+    """See the module. ``cache`` may be shared by a path of problems that differ in their penalty only."""
+
+    name = "proximal Newton"
+    needs = (
+        Need("loss", "smooth", True, "it has kinks; use the interior-point solver with a separable penalty"),
+        Need("loss", "curved", True, "it has no second derivative"),
+    )
+
+    def __init__(self, cache: GramCache | None = None) -> None:
+        self.cache = cache
+        self._norms: Array | None = None
+
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if problem.loss.multiclass and problem.penalty.grouped:
+            raise ValueError(
+                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups "
+                "are of columns, and this loss has a coefficient per column and class. Use a two-class loss."
+            )
+
+    def init(self, problem: Problem, start: State) -> State:
+        if problem.loss.constant_curvature:
+            self.name = "coordinate descent"  # type: ignore[misc]  # the quadratic model is the loss itself
+        d = problem.design.shape[1]
+        if problem.loss.constant_curvature and self.cache is None:
+            self.cache = GramCache(problem)
+        state = State(start.coef, start.intercept)
+        if "raw" in start.memory:  # the last point of a path: all but the penalty's part is known
+            state.memory = {key: start.memory[key] for key in ("raw", "value", "slope", "gradient")}
+            state.memory["alive"] = np.arange(d)
+            if "narrow" in start.memory:  # the gradient is known for the columns in play only
+                return self._measure(problem, state)
+            return self._judge(problem, state, None)
+        state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d)}
+        return self._measure(problem, state)
+
+    def step(self, problem: Problem, state: State, tol: float) -> State:
+        wanted = self._working_set(problem, state)
+        local = self._local_tolerance(problem, state, wanted, tol)
+        if self._by_rows(problem):
+            return self._measure(problem, self._sparse_step(problem, state, wanted), state)
+        if problem.loss.constant_curvature and len(wanted) <= GRAM_COLUMNS:
+            new = self._quadratic_step(problem, state, wanted, local)
+        else:
+            new = self._newton_steps(problem, state, wanted, local)
+        return self._measure(problem, new, state)
+
+    def _working_set(self, problem: Problem, state: State) -> Array:
+        """The support and the columns that violate optimality most; at least doubles while new columns enter."""
+        alive, violation = state.memory["alive"], state.memory["violation"]
+        support = np.flatnonzero(state.coef)
+        if violation.ndim > 1:
+            violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support) // 2)
+        size = min(room, len(alive))
+        scores = violation[alive]
+        if problem.penalty.grouped:
+            groups = problem.penalty.groups  # type: ignore[attr-defined]
+            worst = alive[np.argsort(-scores, kind="stable")[:size]]
+            chosen = np.isin(groups, groups[np.concatenate([worst, support])])
+            return np.flatnonzero(chosen)
+        if not problem.penalty.convex:
+            return np.arange(problem.design.shape[1])
+        # columns close to entering come along: the next step, or the next point of a path, is likely to want them
+        strength = problem.penalty.l1
+        pull = np.abs(state.memory["gradient"])
+        pull = pull.max(axis=1) if pull.ndim > 1 else pull
+        top = alive[np.argpartition(-pull[alive], size - 1)[:size]] if size < len(alive) else alive
+        near = violation[top] > 0 if strength == 0 else pull[top] >= NEARLY * strength
+        return np.union1d(top[near], support)
+
+    def _local_tolerance(self, problem: Problem, state: State, wanted: Array, tol: float) -> float:
+        """How exactly to solve the working set: a fraction of what is violated now while columns may still enter."""
+        now = float(state.memory["violation"].max(initial=0.0))
+        scale = problem.penalty.l1 or float(np.abs(state.memory["gradient"]).max(initial=0.0))
+        # Newton steps converge quadratically and quadratic models are solved exactly, so the last digits are cheap
+        least = max(1e-5 * tol * scale, 1e-15 * scale, 1e-300)
+        return least if len(wanted) == problem.design.shape[1] else max(0.03 * min(now, scale), least)
+
+    def _quadratic_step(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
+        """Squared loss: minimise over the working set with cached products; the intercept follows exactly."""
+        cache = self.cache
+        assert cache is not None
+        at, H = cache.gram(wanted)
+        old = state.coef[at]
+        new, _ = minimise_quadratic(H, state.memory["gradient"][at], old, problem.penalty.restrict(at), tol=local)
+        coef = state.coef.copy()
+        coef[at] = new
+        raw = state.memory["raw"] + cache.product(at, new - old)
+        intercept = state.intercept
+        if problem.fit_intercept:
+            shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
+            raw += shift
+            intercept = intercept + shift
+        return self._moved(state, coef, intercept, raw)
+
+    def _moved(self, state: State, coef: Array, intercept: Any, raw: Array) -> State:
+        moved = State(coef, intercept)
+        moved.memory = {"raw": raw} | {key: state.memory[key] for key in ("alive", "narrow") if key in state.memory}
+        return moved
+
+    def _by_rows(self, problem: Problem) -> bool:
+        """Sparse data whose curvature changes: products of columns would be formed anew each time, slopes are cheap."""
+        plain = problem.penalty.separable and not problem.loss.multiclass
+        return problem.design.is_sparse and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+
+    def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
+        """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
+        memory, penalty = state.memory, problem.penalty
+        value, slope = memory["value"], memory["unbalanced"]
+        curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
+        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
+        forcing = min(0.1, np.sqrt(now / penalty.l1))
+        w = state.coef[wanted]
+        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
+        step = np.zeros_like(state.coef)
+        step[wanted] = target - w
+        direction = _sparse_move(problem.design, wanted, target - w)
+        tilt, total = float(slope.sum()), float(curve.sum())
+        shift = -(tilt + float(curve @ direction)) / total if free else 0.0
+        gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
+        direction += shift
+        slack = gain + tilt * shift
+        length, _ = _line_search(problem, penalty, state.coef, step, memory["raw"], direction, value, slack)
+        coef = state.coef + length * step
+        return self._moved(state, coef, state.intercept + length * shift, memory["raw"] + length * direction)
+
+    def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
+        """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
+        part = problem.design.take(wanted)
+        penalty = problem.penalty.restrict(wanted)
+        w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
+        value, slope, curve = problem.derivatives(raw)
+        for _ in range(INNER_STEPS):
+            large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
+            model = model_of(problem, part, slope, curve, hessian=not large)
+            if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
+                break
+            if large:
+                assert curve is not None
+                every, free = np.arange(part.shape[1]), problem.fit_intercept
+                target = minimise_columns(part, every, curve, slope, w, penalty, free=free, tol=0.1 * local)
+            else:
+                target = _minimise_model(model, w, penalty, 0.1 * local)
+            step = target - w
+            shift = model.follow(step) if problem.fit_intercept else 0.0 * intercept
+            direction = part.matvec(step) + shift
+            slack = float(np.vdot(model.gradient, step)) + penalty.value(target) - penalty.value(w) - model.floor
+            length, new = _line_search(problem, penalty, w, step, raw, direction, value, slack)
+            if length == 0.0:
+                break
+            w = target if length == 1.0 else w + length * step  # exact zeros stay exact
+            raw, intercept = raw + length * direction, intercept + length * shift
+            value, slope, curve = new
+        coef = state.coef.copy()
+        coef[wanted] = w
+        return self._moved(state, coef, intercept, raw)
+
+    def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
+        """One pass over X: the gradient at slopes that are feasible for the intercept."""
+        memory = state.memory
+        memory["value"], slope, curve = problem.derivatives(memory["raw"])
+        memory["unbalanced"], memory["curve"] = slope, curve
+        memory["slope"] = balanced = problem.balance(slope, curve)
+        memory["gradient"] = self._gradient(problem, memory, balanced)
+        if problem.penalty.convex and problem.penalty.l1 == problem.penalty.l2 == 0:
+            memory["slope"] = feasible_slope(problem, slope, curve)
+        return self._judge(problem, state, previous)
+
+    def _gradient(self, problem: Problem, memory: dict[str, Any], slope: Array) -> Array:
+        """Xᵀ slope, of the columns that are still in play (the others are proved to be zero)."""
+        if "narrow" not in memory:
+            return problem.design.rmatvec(slope)
+        gradient = np.zeros(problem.design.shape[1])
+        gradient[memory["alive"]] = memory["narrow"].rmatvec(slope)
+        return gradient
+
+    def _screen(self, problem: Problem, state: State, dual: float) -> None:
+        """Drop columns that no optimum uses: the dual optimum lies within √(2·gap·L) of the dual point at hand.
+
+        Worth its pass over X only when the ball is small and most columns idle; done at most twice per fit.
+        """
+        memory, penalty, loss = state.memory, problem.penalty, problem.loss
+        gap, alive = state.objective - dual, memory["alive"]
+        close = gap <= SCREEN_GAP * abs(state.objective)
+        if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
+            return
+        if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
+            return
+        weights = problem.weights
+        if self._norms is None:
+            centre = problem.design.column_means() if problem.fit_intercept else np.zeros(len(alive))
+            self._norms = np.sqrt(problem.design.column_squares(centre))
+        radius = np.sqrt(2 * max(gap, 0.0) * loss.lipschitz * float(weights.max()))
+        scale = penalty.feasible_scale(-memory["gradient"])
+        reach = scale * np.abs(memory["gradient"]) + radius * self._norms
+        keep = np.flatnonzero((reach >= penalty.l1) | (state.coef != 0))
+        if len(keep) <= len(alive) // 4:
+            memory["alive"], memory["narrow"] = keep, problem.design.take(keep)
+
+    def _judge(self, problem: Problem, state: State, previous: State | None) -> State:
+        """Objective, dual value, violations, and the columns that can still be non-zero."""
+        memory, penalty = state.memory, problem.penalty
+        state.objective = problem.primal_value(memory["value"], state.coef)
+        memory["violation"] = penalty.subdiff_distance(state.coef, memory["gradient"])
+        settled = previous is not None and state.objective >= previous.objective - 1e-15 * abs(previous.objective)
+        if not penalty.convex:
+            # L0 has no dual: what is measured is how much another pass over all coordinates gained
+            state.dual = -np.inf if previous is None else 2 * state.objective - max(previous.objective, state.objective)
+            return state
+        if penalty.l1 == penalty.l2 == 0:  # these slopes satisfy Xᵀθ = 0
+            dual = problem.offset - problem.conjugate_sum(memory["slope"])
+        else:
+            dual = problem.dual_value(memory["slope"], memory["gradient"])
+        self._screen(problem, state, dual)
+        state.dual = dual if previous is None else max(dual, previous.dual)
+        state.stalled = settled and previous is not None and state.dual <= previous.dual
+        return state
+
+
+def _sparse_move(design: Any, columns: Array, step: Array) -> Array:
+    from corollary._compiled.linear import cd
+
+    X, out = design.by_column(), np.zeros(design.shape[0])
+    cd.sparse_product(X.data, X.indices, X.indptr, columns, step, out)
+    return out
+
+
+def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
+    target = w.copy()
+    for where, H in model.blocks:
+        if where is None:
+            found, _ = minimise_quadratic(H, model.gradient.ravel(), w.ravel(), penalty, tol=tol)
+            return found.reshape(w.shape)
+        target[where], _ = minimise_quadratic(H, model.gradient[where], w[where], penalty, tol=tol)
+    return target
+
+
+def _line_search(
+    problem: Problem, penalty: Any, w: Array, step: Array, raw: Array, direction: Array, value: float, slack: float
+) -> tuple[float, tuple[float, Array, Array | None]]:
+    """Backtrack until the objective falls by a fraction of what the model promised; length 0 if it never does."""
+    before = value + penalty.value(w)
+    length = 1.0
+    for _ in range(40):
+        new = problem.derivatives(raw + length * direction)
+        after = new[0] + penalty.value(w + length * step)
+        if np.isfinite(after) and after <= before + 1e-4 * length * slack + 1e-14 * abs(before):
+            return length, new
+        length *= 0.5
+    return 0.0, new

@@ -1,0 +1,32 @@
+"""Which solver fits a problem, asked of the parts' capabilities."""
+
+from __future__ import annotations
+
+from corollary.core.problem import Problem
+from corollary.solvers.linear.driver import Solver
+from corollary.solvers.linear.quadratic import FULL_BLOCK
+
+COUPLED = 300  # coefficients of all classes together, up to which their full Hessian is the quickest way
+NEWTON_COLUMNS = 2000  # the Hessian has that many squared entries
+
+
+def choose_solver(problem: Problem) -> Solver:
+    """The solver that proves the answer soonest for this loss, penalty and shape."""
+    loss, penalty = problem.loss, problem.penalty
+    if loss.piecewise_linear:
+        from corollary.solvers.linear.interior_point.solver import InteriorPoint
+
+        return InteriorPoint()
+    limit = COUPLED if penalty.l2 > 0 else FULL_BLOCK  # without a penalty only the full Hessian gives a certificate
+    coupled = loss.multiclass and problem.design.shape[1] * problem.n_classes <= limit
+    if penalty.l1 > 0 or not penalty.separable or coupled:
+        from corollary.solvers.linear.prox_newton import ProxNewton
+
+        return ProxNewton()
+    if loss.multiclass or problem.design.shape[1] > NEWTON_COLUMNS:
+        from corollary.solvers.linear.lbfgs import LBFGS
+
+        return LBFGS()
+    from corollary.solvers.linear.newton import Newton
+
+    return Newton()

@@ -1,0 +1,101 @@
+"""What proves a hierarchy: merges worked out again from the rows below them, by the definition of the linkage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from corollary.core.types import Array
+from corollary.solvers.linkage.connected import Graph
+from corollary.solvers.linkage.rows import Distances, Points
+from corollary.solvers.linkage.tree import Hierarchy
+
+MERGES = 64  # how many are tried
+ROWS = 256  # rows of distances that may be worked out again, in all
+NEGLIGIBLE = 1e-6  # errors are relative to a height, or to this part of the largest, below which rounding decides
+
+
+@dataclass(frozen=True)
+class Checked:
+    """The largest relative error, and how many merges were worked out again."""
+
+    error: float
+    merges: int
+
+
+def check(
+    tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Graph | None = None
+) -> Checked:
+    """Compare a spread of merges, and the last ones, with the definition."""
+    order, first = tree.ordered()
+    counts = np.concatenate([np.ones(tree.n, dtype=np.int64), tree.counts])
+    last, left_over, error, merges = len(tree.children), ROWS, 0.0, 0
+    tried = np.unique(np.concatenate([np.linspace(0, last - 1, MERGES), np.arange(max(0, last - 8), last)]).astype(int))
+    scale = NEGLIGIBLE * float(tree.heights.max())
+    for t in tried[::-1]:
+        nodes = sorted(tree.children[t], key=lambda node: int(counts[node]))
+        A, B = (order[first[node] : first[node] + counts[node]] for node in nodes)
+        central = linkage in ("ward", "centroid")
+        if not central and len(A) > left_over // 4:
+            continue
+        left_over -= 0 if central else len(A)
+        height, merges = float(tree.heights[t]), merges + 1
+        if central and isinstance(rows, Points):
+            gap = abs(_central(rows, A, B, weights, linkage) - height)
+        elif edges is not None:
+            gap = _off_edges(rows, edges, A, B, linkage, height)
+        else:
+            gap = _off_pairs(rows, A, B, weights, linkage, height)
+        error = max(error, gap / max(height, scale) if gap > 0 else 0.0)
+    return Checked(error, merges)
+
+
+def _central(rows: Points, A: Array, B: Array, weights: Array, linkage: str) -> float:
+    """The distance of the means of two sets of rows, as the linkage measures it."""
+    a, b = (np.average(rows.columns[:, side], axis=1, weights=weights[side]) for side in (A, B))
+    square = ((a - b) ** 2).sum()
+    if linkage == "ward":
+        w, v = weights[A].sum(), weights[B].sum()
+        square *= 2.0 * w * v / (w + v)
+    return float(rows.finished(square))
+
+
+def _off_pairs(rows: Points | Distances, A: Array, B: Array, weights: Array, linkage: str, height: float) -> float:
+    """How far a height is from the distances between the members.
+
+    For single linkage also how far it is above the shortest way out of A: by the cut property the edge of a minimum
+    spanning tree is a shortest one between A and everything else.
+    """
+    far, total, near, out = 0.0, 0.0, np.inf, np.inf
+    outside = np.ones(rows.n, dtype=bool)
+    outside[A] = False
+    for i in A:
+        row = rows.row(int(i))
+        far, near = max(far, float(row[B].max())), min(near, float(row[B].min()))
+        total += float(weights[i] * (weights[B] @ row[B]))
+        if linkage == "single":
+            out = min(out, float(row[outside].min()))
+    if linkage == "single":
+        return max(abs(near - height), height - out)
+    if linkage == "complete":
+        return abs(far - height)
+    return abs(total / float(weights[A].sum() * weights[B].sum()) - height)
+
+
+def _off_edges(rows: Points | Distances, edges: Graph, A: Array, B: Array, linkage: str, height: float) -> float:
+    """How far a height is from the lengths of the edges between the members; infinite if there is none.
+
+    Average linkage takes means of means along the edges, which can only be held between the shortest and the longest.
+    """
+    side = np.zeros(rows.n, dtype=np.int64)
+    side[A], side[B] = 1, 2
+    between = side[edges.u] * side[edges.v] == 2
+    if not between.any():
+        return np.inf
+    lengths = rows.pairs(edges.u[between], edges.v[between])
+    if linkage == "single":
+        return float(abs(lengths.min() - height))
+    if linkage == "complete":
+        return float(abs(lengths.max() - height))
+    return float(max(0.0, lengths.min() - height, height - lengths.max()))

@@ -1,0 +1,128 @@
+"""Metrics that compiled code knows, and how rows become the points that it compares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
+from corollary.core.types import Array
+
+_CODES = {
+    "euclidean": EUCLIDEAN,
+    "l2": EUCLIDEAN,
+    "manhattan": MANHATTAN,
+    "l1": MANHATTAN,
+    "cityblock": MANHATTAN,
+    "chebyshev": CHEBYSHEV,
+    "infinity": CHEBYSHEV,
+    "cosine": EUCLIDEAN,
+}
+_POWERS = {EUCLIDEAN: 2.0, MANHATTAN: 1.0, CHEBYSHEV: math.inf}
+_LARGEST = 2.0**300  # squares and sums of squares of what lies below are numbers; so it is with the inverse
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric by its code and power; ``cosine`` is half the squared Euclidean distance of unit vectors."""
+
+    code: int
+    p: float
+    cosine: bool = False
+
+    @staticmethod
+    def of(name: Any, p: float, parameters: dict[str, Any] | None) -> Metric | None:
+        """The compiled metric of that name, or None."""
+        if name == "minkowski" and not (parameters or {}).keys() - {"p"}:
+            p = float((parameters or {}).get("p", p))
+            name = {1.0: "l1", 2.0: "l2", math.inf: "chebyshev"}.get(p, name)
+            if name == "minkowski":
+                return Metric(MINKOWSKI, p)
+        if not isinstance(name, str) or name not in _CODES or parameters:
+            return None
+        return Metric(_CODES[name], _POWERS[_CODES[name]], name == "cosine")
+
+    def distance(self, reduced: Array, scale: float) -> Array:
+        """Distances from the reduced ones of points that were multiplied by ``scale``."""
+        if self.cosine:
+            return reduced * 0.5
+        if self.code == EUCLIDEAN:
+            reduced = np.sqrt(reduced)
+        elif self.code == MINKOWSKI:
+            reduced = reduced ** (1.0 / self.p)
+        return reduced / scale if scale != 1.0 else reduced
+
+    def reduced(self, radius: Array, scale: float) -> Array:
+        """The largest reduced distance that does not come out beyond ``radius``."""
+        if self.cosine:
+            return radius * 2.0
+        if self.code in (MANHATTAN, CHEBYSHEV):
+            return radius.copy()
+        reduced: Array = (radius * scale) ** self.p
+        for _ in range(4):  # roots round: the power may be off by a unit or two in the last place
+            reduced = np.where(self.distance(reduced, scale) > radius, np.nextafter(reduced, 0.0), reduced)
+        for _ in range(8):
+            above = np.nextafter(reduced, np.inf)
+            reduced = np.where(self.distance(above, scale) <= radius, above, reduced)
+        return reduced
+
+
+def magnitude(X: Any) -> float:
+    """The largest absolute value in X."""
+    values = X.data if scipy.sparse.issparse(X) else X
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
+
+
+def scale_for(metric: Metric, size: float) -> float:
+    """A power of two that brings values up to ``size`` where squares neither overflow nor vanish; mostly 1."""
+    if metric.cosine or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / _LARGEST < size < _LARGEST:
+        return 1.0
+    return unit_scale(size)
+
+
+def unit_scale(size: float) -> float:
+    """The power of two that brings ``size`` to about one; 1 for zero."""
+    return math.ldexp(1.0, min(1000, -math.frexp(size)[1])) if size > 0 else 1.0
+
+
+def points(metric: Metric, X: Any, scale: float, *, queries: bool) -> Any:
+    """Rows as float64 in C order (training rows may stay float32), or CSR with sorted columns; unit length for cosine.
+
+    Cosine distance from a row of zeros is 1 to everything. Two more columns see to that: such rows point along the
+    first of them, such queries along the second.
+    """
+    if scipy.sparse.issparse(X):
+        X = scipy.sparse.csr_array(X, dtype=np.float64, copy=True)
+        X.sum_duplicates()
+    elif queries or metric.cosine or scale != 1.0:
+        X = np.ascontiguousarray(X, dtype=np.float64)
+    else:
+        X = np.ascontiguousarray(X)
+    if scale != 1.0:
+        X = X * scale
+    return _unit_rows(X, queries) if metric.cosine else X
+
+
+def _unit_rows(X: Any, queries: bool) -> Any:
+    slots = np.zeros((X.shape[0], 2))
+    if scipy.sparse.issparse(X):
+        counts = np.diff(X.indptr)
+        row = np.repeat(np.arange(X.shape[0]), counts)
+        peak = np.zeros(X.shape[0])
+        np.maximum.at(peak, row, np.abs(X.data))
+        safe = np.where(peak > 0, peak, 1.0)
+        data = X.data / safe[row]
+        length = np.sqrt(np.bincount(row, weights=data * data, minlength=X.shape[0]))
+        data /= np.where(peak > 0, length, 1.0)[row]
+        slots[peak == 0, int(queries)] = 1.0
+        unit = scipy.sparse.csr_array((data, X.indices, X.indptr), shape=X.shape)
+        return scipy.sparse.hstack([unit, scipy.sparse.csr_array(slots)], format="csr")
+    peak = np.abs(X).max(axis=1, initial=0.0)
+    unit = X / np.where(peak > 0, peak, 1.0)[:, None]
+    unit /= np.where(peak > 0, np.sqrt(np.einsum("ij,ij->i", unit, unit)), 1.0)[:, None]
+    slots[peak == 0, int(queries)] = 1.0
+    return np.hstack([unit, slots])

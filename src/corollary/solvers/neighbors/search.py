@@ -1,0 +1,173 @@
+"""Searches: from rows and a metric's name to neighbours and distances, by whichever index suits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary._compiled.neighbors import nearest as compiled
+from corollary.core.types import Array
+from corollary.solvers.neighbors.brute import plain_index
+from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
+from corollary.solvers.neighbors.metric import Metric, magnitude, points, scale_for
+
+_DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a time, for dense rows
+
+
+class Search(ABC):
+    """Neighbours of queries, ordered by (distance, row number)."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """How neighbours are found."""
+
+    @abstractmethod
+    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        """Distances and rows (m, k)."""
+
+    @abstractmethod
+    def within(self, Q: Any, radius: Array) -> Lists:
+        """Places, distances and rows of all neighbours within radius[i] of query i."""
+
+
+@dataclass(frozen=True, eq=False)
+class MetricSearch(Search):
+    """A compiled metric: rows become points, points are searched by an index, reduced distances become distances."""
+
+    X: Any
+    metric: Metric
+    scale: float
+    index: Index
+
+    @property
+    def name(self) -> str:
+        return self.index.name
+
+    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        answers = [(scale, index.nearest(part, k)) for scale, index, part in self._points(Q)]
+        distances = [self.metric.distance(reduced, scale) for scale, (reduced, _) in answers]
+        rows = [rows for _, (_, rows) in answers]
+        return (distances[0], rows[0]) if len(rows) == 1 else (np.concatenate(distances), np.concatenate(rows))
+
+    def within(self, Q: Any, radius: Array) -> Lists:
+        found, at = [], 0
+        for scale, index, part in self._points(Q):
+            own = radius[at : at + part.shape[0]]
+            at += part.shape[0]
+            places, reduced, rows = index.within(part, self.metric.reduced(own, scale))
+            found.append((np.diff(places), self.metric.distance(reduced, scale), rows))
+        counts, distances, rows = (np.concatenate(column) for column in zip(*found, strict=True))
+        return np.concatenate([[0], np.cumsum(counts)]), distances, rows
+
+    def _points(self, Q: Any) -> Iterator[tuple[float, Index, Any]]:
+        """Queries as points, in parts that may be made dense, each with the index to search."""
+        scale, index = self.scale, self.index
+        size = magnitude(Q)
+        if scale_for(self.metric, size * scale) != 1.0 and size * scale > 1:  # queries out of all proportion to X
+            scale = scale_for(self.metric, max(size, magnitude(self.X)))
+            index = plain_index(points(self.metric, self.X, scale, queries=False), self.metric)
+        sparse = scipy.sparse.issparse(self.X)
+        if sparse or not scipy.sparse.issparse(Q):
+            Q = scipy.sparse.csr_array(Q) if sparse else Q
+            yield scale, index, points(self.metric, Q, scale, queries=True)
+            return
+        step = max(1, _DENSE_QUERIES // Q.shape[1])
+        Q = scipy.sparse.csr_array(Q)
+        for a in range(0, Q.shape[0], step):
+            yield scale, index, points(self.metric, Q[a : a + step].toarray(), scale, queries=True)
+
+
+class BlockSearch(Search):
+    """Distances computed in blocks of pairs, and the smallest kept."""
+
+    @abstractmethod
+    def _n_rows(self) -> int: ...
+
+    @abstractmethod
+    def _block(self, Q: Any, first: int, stop: int) -> Array:
+        """Distances (queries, rows first … stop − 1) as float64 in C order."""
+
+    def _sizes(self) -> tuple[int, int]:
+        width = min(self._n_rows(), 4096)
+        return max(1, PAIRS // max(1, width)), width
+
+    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
+        distances, rows = empty_answers(Q.shape[0], k)
+        Q = scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q
+        size, width = self._sizes()
+
+        def search(a: int, b: int) -> None:
+            for first in range(0, self._n_rows(), width):
+                block = self._block(Q[a:b], first, min(first + width, self._n_rows()))
+                compiled.offer_block(block, first, distances[a:b], rows[a:b])
+            compiled.sort_heaps(distances[a:b], rows[a:b])
+
+        for a in range(0, Q.shape[0], size):  # a user's metric need not be safe in threads
+            search(a, min(a + size, Q.shape[0]))
+        return distances, rows
+
+    def within(self, Q: Any, radius: Array) -> Lists:
+        Q = scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q
+        size, width = self._sizes()
+        found = []
+        for a in range(0, Q.shape[0], size):
+            for first in range(0, self._n_rows(), width):
+                block = self._block(Q[a : a + size], first, min(first + width, self._n_rows()))
+                query, row = (block <= radius[a : a + size, None]).nonzero()
+                found.append((a + query, block[query, row], first + row))
+        return join(found, Q.shape[0])
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseSearch(BlockSearch):
+    """Any metric that ``sklearn.metrics.pairwise_distances`` takes, or a function of two rows."""
+
+    X: Any
+    metric: Any
+    parameters: dict[str, Any]
+    name: str = "pairwise distances in blocks"
+
+    def _n_rows(self) -> int:
+        return int(self.X.shape[0])
+
+    def _block(self, Q: Any, first: int, stop: int) -> Array:
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
+
+        rows = self.X[first:stop]
+        if isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+            Q, rows = Q != 0, rows != 0
+        block = pairwise_distances(_narrow(Q), _narrow(rows), metric=self.metric, n_jobs=1, **self.parameters)
+        if not (block >= 0).all():
+            raise ValueError(
+                f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
+                "a distance must be a number ≥ 0."
+            )
+        return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _narrow(X: Any) -> Any:
+    """Sparse rows with 32-bit column numbers, which is all that some metrics take."""
+    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    starts = X.indptr.astype(np.int32)
+    return scipy.sparse.csr_array((X.data, X.indices.astype(np.int32), starts), shape=X.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class TableSearch(BlockSearch):
+    """Queries are rows of a table of distances to ``n_rows`` rows."""
+
+    n_rows: int
+    name: str = "a table of distances"
+
+    def _n_rows(self) -> int:
+        return self.n_rows
+
+    def _block(self, Q: Any, first: int, stop: int) -> Array:
+        return np.ascontiguousarray(Q[:, first:stop], dtype=np.float64)

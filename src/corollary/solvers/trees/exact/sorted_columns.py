@@ -1,0 +1,103 @@
+"""Columns of X sorted once: lists of records (rank of the value, row) that an exact tree never sorts again."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary.core.parallel import each_block
+from corollary.core.types import Array
+
+MOST_CATEGORIES = 65_535
+_BLOCK = 8  # features per thread and step: a cache line of a C-ordered X
+
+
+class ColumnSource(ABC):
+    """Where a tree reads X from."""
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def block(self, first: int, last: int) -> Array:
+        """Columns first … last − 1 as contiguous rows of an array."""
+
+    @abstractmethod
+    def at(self, rows: Array, features: Array) -> Array:
+        """X[rows, features] as float64."""
+
+    def most_categories(self, categorical: Array) -> int:
+        """One more than the largest category code; refuses columns that do not hold codes, or too many."""
+        most = 0
+        for f in map(int, np.flatnonzero(categorical)):
+            column = self.block(f, f + 1)[0]
+            present = column[~np.isnan(column)]
+            if np.any(present < 0) or np.any(present != np.floor(present)):
+                raise ValueError(f"Column {f} is categorical, so its codes must be whole numbers 0, 1, 2, …")
+            count = int(present.max(initial=-1.0)) + 1
+            if count > MOST_CATEGORIES:
+                raise ValueError(
+                    f"Column {f} has {count} categories; at most {MOST_CATEGORIES} can be told apart. "
+                    "Group the rare ones, or give the column as numbers."
+                )
+            most = max(most, count)
+        return most
+
+
+class DenseColumns(ColumnSource):
+    """A dense X of any order."""
+
+    def __init__(self, X: Array) -> None:
+        self.X, self.shape = X, X.shape
+
+    def block(self, first: int, last: int) -> Array:
+        return np.ascontiguousarray(self.X[:, first:last].T)
+
+    def at(self, rows: Array, features: Array) -> Array:
+        return self.X[rows, features].astype(np.float64)
+
+
+class SparseColumns(ColumnSource):
+    """A sparse X; what is not stored is zero."""
+
+    def __init__(self, X: Any) -> None:
+        self.X, self.shape = scipy.sparse.csc_array(X), X.shape
+
+    def block(self, first: int, last: int) -> Array:
+        return np.ascontiguousarray(self.X[:, first:last].toarray().T)
+
+    def at(self, rows: Array, features: Array) -> Array:
+        out = np.empty(len(rows))
+        for f in np.unique(features):
+            here = features == f
+            out[here] = self.block(f, f + 1)[0][rows[here]]
+        return out
+
+
+def column_source(X: Any) -> ColumnSource:
+    """The source for X of either kind."""
+    return SparseColumns(X) if scipy.sparse.issparse(X) else DenseColumns(X)
+
+
+def sort_columns(
+    source: ColumnSource, categorical: Array | None, dtype: Any, with_values: bool
+) -> tuple[Array, Array | None]:
+    """(records (d, n) of ``dtype``, value of each rank (d, n) if asked for). Threads over blocks of features."""
+    from corollary._compiled.trees.exact.rows import number_records
+
+    n, d = source.shape
+    records = np.empty((d, n), dtype=dtype)
+    values = np.empty((d, n)) if with_values else None
+    shift = 8 * records.itemsize // 2
+
+    def run(first: int, last: int) -> None:
+        for k, column in enumerate(source.block(first, last)):
+            f = first + k
+            distinct = np.empty(0) if values is None else values[f]
+            is_category = categorical is not None and bool(categorical[f])
+            number_records(column, np.argsort(column), shift, is_category, records[f], distinct)
+
+    each_block(run, d, _BLOCK)
+    return records, values

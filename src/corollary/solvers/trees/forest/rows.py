@@ -1,0 +1,104 @@
+"""The rows that the trees of a forest share: binned, in an order of their own, with what is to be learnt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from corollary.core.binning import Binner
+from corollary.core.types import Array
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The training rows, in an order that does not depend on how they came."""
+
+    codes: Array  # (columns, rows), contiguous
+    binner: Binner
+    edges: Array | None  # float64 (2, columns, ·): upper ends and means of bins, if cuts are drawn at random
+    n_classes: int  # of all outputs together, 0 for regression
+    label: Array  # int32 (rows,), or (rows, outputs): classes of later outputs follow those of earlier ones; or no rows
+    y: Array  # float64 (rows, outputs) for regression, else (0, 1)
+    sums: Array  # y as sums use it: centred, scaled, and rounded so that sums of them are exact
+    weights: Array  # float64 (rows,)
+    class_factors: Array | None  # weight of each class
+    balance_draws: bool  # weigh classes by how often each was drawn
+    draws: int  # 0: every tree sees all rows
+    ends: Array  # where each row ends when rows are laid end to end, or nothing if all weigh the same
+    scale: float = 1.0  # of y in sums
+    blocks: tuple[int, ...] = ()  # classes of each output, if there are several
+
+    @property
+    def n(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def n_outputs(self) -> int:
+        """Outputs of classification."""
+        return max(1, len(self.blocks))
+
+    def class_totals(self, mass: Array) -> Array:
+        """Mass of each class of each output."""
+        return np.bincount(self.label.ravel(), weights=np.repeat(mass, self.n_outputs), minlength=self.n_classes)
+
+    def drawn(self, seed: int) -> Array:
+        """How often each row is drawn for the tree of that seed."""
+        from corollary._compiled.trees.forest.grow import draw
+
+        counts = np.zeros(self.n, dtype=np.int32)
+        draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
+        return counts
+
+    def mass(self, counts: Array | None) -> Array:
+        """With what weight each row enters a tree."""
+        mass = self.weights if counts is None else counts.astype(np.float64)
+        factors = self.class_factors
+        if self.balance_draws:
+            by_class, blocks = self.class_totals(mass), self.blocks or (self.n_classes,)
+            factors = mass.sum() / (np.repeat(blocks, blocks) * np.where(by_class > 0, by_class, 1.0))
+        if factors is None:
+            return mass
+        of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
+        weighted: Array = mass * of_rows
+        return weighted if weighted.any() else self.weights * of_rows
+
+
+def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> tuple[Array, float]:
+    """y less its mean, over a power of two that makes it about 1 or over the mean; and what it was divided by.
+
+    Numbers are rounded to steps so coarse that no sum of up to ``draws`` rows is rounded, and no coarser.
+    """
+    kept = weights > 0
+    middle = np.average(y[kept], axis=0, weights=weights[kept])
+    moved = y - middle
+    largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
+    scale = float(middle[0]) if relative else 2.0 ** np.ceil(np.log2(largest.max(initial=0.0) or 1.0))
+    moved, largest = moved / scale, largest / scale
+    total = max(draws, weights.sum() if np.all(weights == np.rint(weights)) else kept.sum())
+    steps = 52 - int(np.ceil(np.log2(total + 1)))
+    unit = 2.0 ** (np.ceil(np.log2(np.where(largest > 0, largest, 1.0))) - steps)
+    return np.rint(moved / unit) * unit, float(scale)
+
+
+def bin_edges(binner: Binner, means: Array) -> Array:
+    """Upper ends and means of bins."""
+    edges = np.empty((2, *binner.thresholds.shape))
+    edges[0], edges[1] = binner.thresholds, means[:, : edges.shape[2]]
+    return edges
+
+
+def bin_means(X: Any, codes: Array, binner: Binner, weights: Array) -> Array:
+    """Weighted mean of the numbers in each bin of columns of numbers; codes are (columns, rows) in the order of X."""
+    out = np.zeros((len(codes), max(binner.width, binner.thresholds.shape[1])))
+    X = X.tocsc() if scipy.sparse.issparse(X) else X
+    for f in np.flatnonzero(~binner.categorical):
+        values = X[:, [f]].toarray()[:, 0] if scipy.sparse.issparse(X) else X[:, f]
+        known = (codes[f] < binner.n_bins[f]) & (weights > 0)
+        where, mass = codes[f][known], weights[known]
+        total = np.bincount(where, weights=values[known].astype(np.float64) * mass, minlength=out.shape[1])
+        mass = np.bincount(where, weights=mass, minlength=out.shape[1])
+        out[f] = total / np.where(mass > 0, mass, 1.0)
+    return out

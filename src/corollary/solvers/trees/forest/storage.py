@@ -1,0 +1,148 @@
+"""What a forest keeps of its trees: a few bytes a node, from which everything else follows.
+
+Trees are stored level by level, so which nodes are leaves says where every child is. A threshold is the number of a
+bin. Class masses of leaves are whole numbers, in the smallest type that holds them; those of inner nodes are sums over
+leaves, and impurities and gains follow from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from corollary.core.binning import Binner
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.solvers.trees.forest.growth import Grown, class_impurity, class_masses
+
+_BY_INNER = ("feature", "cut")
+_BY_LEAF = ("sums", "mass", "rows", "spread")
+
+
+def small(values: Array) -> Array:
+    """The same numbers in the smallest type that holds them exactly."""
+    values = np.asarray(values)
+    if values.dtype == bool or values.size == 0:
+        return values
+    if np.all(values == np.rint(values)) and values.min() >= 0 and values.max() < 2**32:
+        return values.astype(np.min_scalar_type(int(values.max())))
+    narrow = values.astype(np.float32)
+    return narrow if np.array_equal(narrow, values) else values.astype(np.float64)
+
+
+def pack(parts: Sequence[Grown], seeds: Array, binner: Binner, earlier: dict[str, Array] | None) -> dict[str, Array]:
+    """All trees as plain arrays, after those of ``earlier``."""
+    found: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_BY_INNER, *_BY_LEAF, "bits")
+    }
+    found["sizes"] = np.array([len(part.is_leaf) for part in parts])
+    found["seeds"] = seeds
+    bits = {
+        "leaf": np.concatenate([part.is_leaf for part in parts]),
+        "missing_left": np.concatenate([part.missing_left for part in parts]),
+    }
+    if earlier is not None:
+        was = unpacked(earlier)
+        found = {name: np.concatenate([was[name], values]) for name, values in found.items()}
+        bits = {name: np.concatenate([was[name], values]) for name, values in bits.items()}
+    kept = {name: small(values) for name, values in found.items() if name not in ("seeds", "bits")}
+    kept |= {name: np.packbits(values) for name, values in bits.items()}
+    return kept | {
+        "bits": found["bits"],
+        "seeds": found["seeds"],
+        "thresholds": binner.thresholds,
+        "n_bins": binner.n_bins,
+        "categorical": binner.categorical,
+    }
+
+
+def unpacked(kept: dict[str, Array]) -> dict[str, Array]:
+    """The stored arrays with one entry for each node or inner node; ValueError if their lengths do not fit."""
+    nodes = int(kept["sizes"].sum())
+    leaf = np.unpackbits(kept["leaf"], count=nodes).astype(bool) if 8 * len(kept["leaf"]) >= nodes else None
+    if leaf is None or kept["sizes"].ndim != 1:
+        raise ValueError("forest: the trees have more nodes than are stored.")
+    n_leaves = int(leaf.sum())
+    missing_left = np.unpackbits(kept["missing_left"])[: nodes - n_leaves].astype(bool)
+    found = kept | {"leaf": leaf, "missing_left": missing_left}
+    lengths = dict.fromkeys((*_BY_INNER, "missing_left"), nodes - n_leaves) | dict.fromkeys(_BY_LEAF, n_leaves)
+    wrong = {name: len(found[name]) for name, length in lengths.items() if len(found[name]) != length}
+    if wrong or found["sums"].ndim != 2:
+        raise ValueError(f"forest: there are {nodes - n_leaves} inner nodes and {n_leaves} leaves, but {wrong}.")
+    if not (np.all(found["rows"] >= 1) and np.all(found["mass"] > 0)):
+        raise ValueError("forest: every leaf must have rows.")
+    return found
+
+
+def stored_binner(kept: dict[str, Array]) -> Binner:
+    """The bins that the trees were grown on."""
+    dtype = np.uint8 if int(kept["n_bins"].max(initial=0)) < 256 else np.uint16
+    return Binner(kept["thresholds"], kept["n_bins"], kept["categorical"], dtype)
+
+
+def expand(kept: dict[str, Array], criterion: str, *, classes: bool) -> Trees:
+    """The stored trees with everything that follows from them. Cost: one pass over the nodes."""
+    from corollary._compiled.trees.forest.nodes import average_up, sum_up, unfold
+
+    found = unpacked(kept)
+    leaf, n = found["leaf"], len(found["leaf"])
+    left = np.empty(n, dtype=np.int32)
+    if not unfold(leaf, found["sizes"].astype(np.int64), left):
+        raise ValueError("forest: the stored nodes are no trees.")
+    split, category, bits = _splits(found, leaf)
+    sums, mass = np.zeros((n, found["sums"].shape[1])), np.zeros(n)
+    rows, spread, gain = np.zeros(n), np.zeros(n), np.zeros(n)
+    sums[leaf], mass[leaf], rows[leaf], spread[leaf] = (found[name] for name in _BY_LEAF)
+    if classes:
+        sum_up(left, sums, mass, rows)
+        # each row has a class in each output; of two classes of one output, only the second is stored
+        n_outputs = 1 if sums.shape[1] == 1 else round(float(sums[0].sum() / mass[0]))
+        impurity = class_impurity(sums, mass, criterion, n_outputs)
+        inner = np.flatnonzero(~leaf)
+        below = left[inner]
+        gain[inner] = (impurity * mass)[inner] - (impurity * mass)[below] - (impurity * mass)[below + 1]
+        value = class_masses(sums, mass) / mass[:, None]
+    else:
+        spread *= sums.shape[1]
+        average_up(left, sums, mass, rows, spread, gain, criterion == "poisson")
+        value, gain = sums, gain / sums.shape[1]
+        impurity = spread / (mass * sums.shape[1])
+    roots = np.concatenate([[0], np.cumsum(found["sizes"].astype(np.int64))[:-1]])
+    trees = Trees(
+        roots=roots.astype(np.int32),
+        left=left,
+        category=category,
+        bitsets=bits,
+        value=np.ascontiguousarray(value),
+        weight=mass,
+        count=rows.astype(np.int32),
+        impurity=impurity,
+        gain=np.maximum(gain, 0.0),
+        **split,
+    )
+    trees.check(len(kept["n_bins"]))
+    return trees
+
+
+def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Array, Array]:
+    """Feature, threshold and side of missing values at every node; its row of bits; the bits."""
+    inner, n = ~leaf, len(leaf)
+    at, cut = found["feature"].astype(np.int64), found["cut"].astype(np.int64)
+    thresholds, categorical = found["thresholds"], found["categorical"]
+    if np.any(at >= len(thresholds)) or np.any(cut >= thresholds.shape[1]):
+        raise ValueError("forest: a split uses a column or a bin that there is not.")
+    by_bits = categorical[at]
+    if by_bits.sum() != len(found["bits"]) or found["bits"].ndim != 2:
+        raise ValueError("forest: there must be a set of categories for each split of a categorical column.")
+    if len(found["bits"]) and 32 * found["bits"].shape[1] < int(found["n_bins"][categorical].max(initial=0)):
+        raise ValueError("forest: a set of categories has no room for all of them.")
+    feature, threshold = np.full(n, -1, dtype=np.int32), np.full(n, np.nan)
+    missing_left, category = np.zeros(n, dtype=bool), np.full(n, -1, dtype=np.int32)
+    feature[inner] = at
+    threshold[inner] = np.where(by_bits, np.nan, thresholds[at, cut])
+    missing_left[inner] = found["missing_left"]
+    category[np.flatnonzero(inner)[by_bits]] = np.arange(len(found["bits"]), dtype=np.int32)
+    split = {"feature": feature, "threshold": threshold, "missing_left": missing_left}
+    return split, category, found["bits"].astype(np.uint32)

@@ -1,0 +1,133 @@
+"""What each column is for: number, boolean, category, date, or left out and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from corollary.tabular.errors import InputError, as_option, count, shown
+from corollary.tabular.values import date_format, is_plain_number, labels, numbers, strangers
+
+_BOOLEAN_WORDS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"on", "off"})
+_IDENTIFIER_NAME = re.compile(
+    r"(?i)^(unnamed: ?\d+|index|row(_?(number|id|no))?|(.*[_\s.-])?(id|uuid|guid|key))$|.*[a-z]Id$"
+)
+
+
+class Role(Enum):
+    """How a column is used; the value is the word shown to people."""
+
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    CATEGORY = "category"
+    DATE = "date"
+    UNUSED = "left out"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of the table: its role, its missing and distinct values, and a note worth reading."""
+
+    name: str
+    role: Role
+    missing: int
+    distinct: int
+    note: str = ""
+    date_format: str = ""
+
+
+def find_roles(frame: Any, source: str) -> tuple[Column, ...]:
+    """The role of every column of ``frame``, in order; at least one is used.
+
+    Raises
+    ------
+    InputError
+        If a column of numbers holds something else, or no column can be used.
+    """
+    if frame.shape[1] == 0:
+        raise InputError(f"{source}: there is no column besides the target to predict it from")
+    columns = tuple(_column(frame[name], name, source) for name in frame.columns)
+    if all(column.role is Role.UNUSED for column in columns):
+        reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
+        more = f"; and {len(columns) - 3} more" if len(columns) > 3 else ""
+        raise InputError(f"{source}: no usable column ({reasons}{more})")
+    return columns
+
+
+def _column(series: Any, name: str, source: str) -> Column:
+    rows = len(series)
+    try:
+        texts = labels(series)
+    except TypeError:
+        return Column(name, Role.UNUSED, int(series.isna().sum()), 0, "nested values (lists or objects)")
+    present = texts[texts != None]  # noqa: E711 (elementwise)
+    distinct = pd.unique(present)
+    missing = rows - len(present)
+
+    def column(role: Role, note: str = "", form: str = "") -> Column:
+        return Column(name, role, missing, len(distinct), note, form)
+
+    if len(present) == 0:
+        return column(Role.UNUSED, "every value is missing")
+    if len(distinct) == 1 and missing == 0:
+        return column(Role.UNUSED, f"constant (always {shown(distinct[0], 20)})")
+    kind = pd.api.types
+    if kind.is_bool_dtype(series) or {text.lower() for text in distinct[:3]} in _BOOLEAN_WORDS:
+        return column(Role.BOOLEAN)
+    if kind.is_datetime64_any_dtype(series):
+        return column(Role.DATE)
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        return column(Role.CATEGORY)
+    if is_plain_number(series) or kind.is_timedelta64_dtype(series):
+        return _number(series, column, name, len(distinct))
+    if kind.is_complex_dtype(series):
+        return column(Role.UNUSED, "complex numbers")
+    if odd := strangers(series, texts):
+        advice = f"correct it, make it empty, or leave the column out with {as_option('--drop', name)}"
+        raise InputError(f"{source}: column {shown(name)} holds numbers, but {odd}; {advice}")
+    return _text(present, distinct, column)
+
+
+def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
+    found = numbers(series)
+    if distinct == len(found) and _IDENTIFIER_NAME.match(name) and np.all(found == np.floor(found)):
+        identifier: Column = column(Role.UNUSED, "identifier (every value differs)")
+        return identifier
+    infinite = int(np.isnan(found).sum() - pd.Series(series).isna().sum())
+    note = f"{count(infinite, 'infinite value')} treated as missing" if infinite else ""
+    plain: Column = column(Role.NUMBER, note)
+    return plain
+
+
+def _text(present: Any, distinct: Any, column: Any) -> Column:
+    result: Column
+    if not pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").isna().any():
+        result = column(Role.NUMBER)
+    elif form := date_format(distinct):
+        note = "read as month/day/year" if form.startswith("%m/%d") and _day_first(distinct) else ""
+        result = column(Role.DATE, note, form)
+    elif len(distinct) > 5 and len(distinct) > 0.5 * len(present):
+        words = np.mean([text.count(" ") for text in distinct[:1000]])
+        kind = "free text" if words >= 2 else "identifier"
+        result = column(Role.UNUSED, f"{kind} ({len(distinct):,} different values in {count(len(present), 'row')})")
+    else:
+        result = column(Role.CATEGORY)
+    return result
+
+
+def _day_first(distinct: Any) -> bool:
+    """Whether day/month/year would have fitted as well."""
+    other = pd.to_datetime(pd.Series(distinct[:200], dtype=object), format="%d/%m/%Y", errors="coerce")
+    return not other.isna().any()
+
+
+def tally(columns: tuple[Column, ...]) -> str:
+    """``"6 numbers, 8 categories, 1 left out"``."""
+    plurals = {Role.CATEGORY: "categories", Role.UNUSED: "left out"}
+    counts = {role: sum(column.role is role for column in columns) for role in Role}
+    return ", ".join(count(n, role.value, plurals.get(role, "")) for role, n in counts.items() if n)
