@@ -9,8 +9,11 @@ import functools
 import numbers
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable
+from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -28,24 +31,48 @@ from corollary.core.types import Array
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+_began: ContextVar[float] = ContextVar("corollary_fit_began")  # when the innermost fit in progress was called
+
+
 def fitting(method: F) -> F:
-    """Wrap a ``fit``: parameters are checked first, callbacks set up and torn down, and an error leaves no trace."""
+    """Wrap a ``fit``: parameters are checked first, callbacks set up and torn down, and an error leaves no trace.
+
+    After Ctrl-C the best answer so far stays on the estimator, with evidence that says so, and KeyboardInterrupt is
+    raised, so that loops and searches around the fit end.
+    """
     managed = with_callbacks(method)
 
     @functools.wraps(method)
     def fit(self: Estimator, *args: Any, **kwargs: Any) -> Any:
-        before = dict(self.__dict__)
+        before, clock = dict(self.__dict__), _began.set(time.perf_counter())
         try:
             self._check_parameters()
             # data too large for float64 show as an objective that is not finite, which solvers refuse with a sentence
             with threads(getattr(self, "n_jobs", None)), np.errstate(over="ignore", invalid="ignore"):
-                return managed(self, *args, **kwargs)
+                result = managed(self, *args, **kwargs)
         except BaseException:
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
+        finally:
+            _began.reset(clock)
+        if self.evidence_.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt(f"{type(self).__name__}: {self.evidence_}")
+        return result
 
     return cast(F, fit)
+
+
+def predicting(method: F) -> F:
+    """Wrap ``predict``, ``transform``, ``score`` and the like: the model is fitted, and ``n_jobs`` counts as in fit."""
+
+    @functools.wraps(method)
+    def predict(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        check_is_fitted(self)
+        with threads(getattr(self, "n_jobs", None)):
+            return method(self, *args, **kwargs)
+
+    return cast(F, predict)
 
 
 class Estimator(CallbackSupportMixin, BaseEstimator):
@@ -121,13 +148,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return observe
 
     def _keep_evidence(self, evidence: Evidence) -> None:
-        """Store the evidence; a fit that is not proved says so aloud, with the number, the cause and one fix."""
-        self.evidence_ = evidence
+        """Store the evidence, with the time that the whole fit took.
+
+        A fit that falls short of its claim says so aloud, with the number, the cause and one fix; one that Ctrl-C ended
+        raises KeyboardInterrupt with the same words when it returns.
+        """
+        began = _began.get(None)
+        self.evidence_ = evidence if began is None else replace(evidence, seconds=time.perf_counter() - began)
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
-        if not evidence.holds or evidence.status in (Status.BUDGET, Status.INTERRUPTED):
-            warnings.warn(f"{type(self).__name__}: {evidence}", ConvergenceWarning, stacklevel=caller_level())
+        if not evidence.holds and evidence.status is not Status.INTERRUPTED:
+            warnings.warn(f"{type(self).__name__}: {self.evidence_}", ConvergenceWarning, stacklevel=caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -176,13 +208,10 @@ def weights_by_class(class_weight: Any, classes: Array, y: Array, weights: Array
     """Multiply row weights by their class's weight; 'balanced' counts rows by their weight, as repetition would."""
     if class_weight is None:
         return weights
-    if isinstance(class_weight, str):
-        codes = np.searchsorted(classes, y)
-        totals = np.bincount(codes, weights=weights, minlength=len(classes))
-        factors = weights.sum() / (len(classes) * np.where(totals > 0, totals, 1.0))
-        return weights * factors[codes]
-    unknown = [label for label in class_weight if label not in classes]
+    unknown = [] if isinstance(class_weight, str) else [label for label in class_weight if label not in classes]
     if unknown:
         raise ValueError(f"class_weight names classes that are not in y: {unknown!r}; y has {list(classes)!r}.")
-    factors = compute_class_weight(class_weight, classes=classes, y=y)
+    with np.errstate(divide="ignore"):
+        factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weights)
+    factors = np.where(np.isfinite(factors), factors, 0.0)  # of a class whose rows all have weight zero
     return weights * factors[np.searchsorted(classes, y)]

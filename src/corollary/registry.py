@@ -146,6 +146,7 @@ FUNCTIONS: dict[str, str] = {
     "JSONLog": "callbacks",
     "Evidence": "core.evidence",
     "Certificate": "core.evidence",
+    "Kind": "core.evidence",
     "Status": "core.evidence",
 }
 

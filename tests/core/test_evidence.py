@@ -2,39 +2,72 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import pytest
 
-from corollary.core.evidence import Certificate, Evidence, Status, worst_of
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, worst_of
 
 mpl.use("Agg")
 
 GOOD = Evidence(
     Status.CONVERGED,
-    Certificate("relative duality gap", 3e-9, 1e-8),
+    Certificate(Kind.OPTIMAL, "relative duality gap", 3e-9, 1e-8),
     "coordinate descent",
     n_iter=2,
     seconds=0.5,
-    history={"iteration": [0, 1, 2], "gap": [1.0, 1e-3, 3e-9]},
+    history={"iteration": [0, 1, 2], "certificate": [1.0, 1e-3, 3e-9]},
 )
-BAD = Evidence(Status.MAX_ITER, Certificate("relative duality gap", 0.2, 1e-8), "L-BFGS", n_iter=1, seconds=1.0)
+BAD = Evidence(
+    Status.MAX_ITER, Certificate(Kind.OPTIMAL, "relative duality gap", 0.2, 1e-8), "L-BFGS", n_iter=1, seconds=1.0
+)
 
 
 def test_a_proof_reads_like_a_sentence() -> None:
-    assert str(GOOD) == "Proved: relative duality gap 3e-09 ≤ 1e-08 by coordinate descent (2 iterations, 0.5 s)."
+    assert str(GOOD) == "Optimal: relative duality gap 3e-09 ≤ 1e-08 by coordinate descent (2 iterations, 0.5 s)."
     assert GOOD.holds
     assert "✓" in GOOD._repr_html_()
 
 
 def test_what_rounding_hides_is_shown_as_nothing() -> None:
-    assert str(Certificate("relative duality gap", 1.6e-59, 1e-8)) == "relative duality gap 0 ≤ 1e-08"
-    assert str(Certificate("relative duality gap", 2.2e-16, 1e-8)) == "relative duality gap 2.2e-16 ≤ 1e-08"
+    assert str(Certificate(Kind.OPTIMAL, "relative duality gap", 1.6e-59, 1e-8)) == "relative duality gap 0 ≤ 1e-08"
+    assert (
+        str(Certificate(Kind.OPTIMAL, "relative duality gap", 2.2e-16, 1e-8)) == "relative duality gap 2.2e-16 ≤ 1e-08"
+    )
 
 
 def test_a_failure_says_what_to_do() -> None:
-    assert str(BAD).startswith("Not proved: relative duality gap 0.2 > 1e-08 by L-BFGS (1 iteration, 1 s).")
+    assert str(BAD).startswith(
+        "Not shown to be optimal: relative duality gap 0.2 > 1e-08 by L-BFGS (1 iteration, 1 s)."
+    )
     assert "raise max_iter" in str(BAD)
     assert "✗" in BAD._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("status", "start"), [(Status.INTERRUPTED, "Interrupted: "), (Status.BUDGET, "Stopped early: ")]
+)
+def test_a_fit_that_was_cut_short_claims_nothing(status: Status, start: str) -> None:
+    evidence = replace(GOOD, status=status)
+    assert evidence.certificate.holds
+    assert not evidence.holds
+    assert str(evidence).startswith(start)
+    assert "Optimal" not in str(evidence)
+
+
+@pytest.mark.parametrize("kind", list(Kind))
+def test_every_kind_has_its_word(kind: Kind) -> None:
+    certificate = Certificate(kind, "distance", 0.0, 1e-9)
+    assert str(replace(GOOD, certificate=certificate)).startswith(f"{kind.name.capitalize()}: distance 0 ≤ 1e-09")
+    claim = replace(GOOD, certificate=replace(certificate, value=1.0)).claim
+    assert claim == ("Check failed" if kind is Kind.CHECKED else f"Not shown to be {kind.name.lower()}")
+
+
+def test_the_weakest_claim_speaks_for_several_fits() -> None:
+    weaker = replace(GOOD, certificate=Certificate(Kind.STATIONARY, "gain", 0.0, 1e-9))
+    assert worst_of([GOOD, weaker, GOOD]).certificate.kind is Kind.STATIONARY
+    assert worst_of([weaker, BAD]).claim == "Not shown to be optimal"
 
 
 @pytest.mark.parametrize("status", list(Status))

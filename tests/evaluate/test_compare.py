@@ -18,7 +18,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.svm import LinearSVC
 
 import corollary
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.tabular.errors import InputError
 
 ROWS = 150
@@ -109,7 +109,7 @@ class Warning_(DummyClassifier):
 
 class Doubtful(DummyClassifier):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        self.evidence_ = Evidence(Status.MAX_ITER, Certificate("gap", len(y) * 1.0, 1e-8), "guessing", 3)
+        self.evidence_ = Evidence(Status.MAX_ITER, Certificate(Kind.OPTIMAL, "gap", len(y) * 1.0, 1e-8), "guessing", 3)
         return super().fit(X, y)
 
 

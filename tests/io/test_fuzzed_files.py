@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 
 from corollary import io
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 
 
 def a_model():
@@ -25,7 +25,9 @@ def a_model():
     model = make_pipeline(make_column_transformer((numbers, [0]), (words, slice(1, 3)), sparse_threshold=0))
     X = np.column_stack([rng.integers(0, 9, 20), rng.choice(list("abc"), (20, 2))]).astype(object)
     model.fit(X)
-    model.evidence_ = Evidence(Status.EXACT, Certificate("gap", 0.0, 1e-9), "Cholesky", facts={"rank": 3.0})
+    model.evidence_ = Evidence(
+        Status.EXACT, Certificate(Kind.OPTIMAL, "gap", 0.0, 1e-9), "Cholesky", facts={"rank": 3.0}
+    )
     model.extra_ = [np.float32(1.5), {1: {"a"}}, make_column_selector("x"), np.random.RandomState(0)]
     return model
 

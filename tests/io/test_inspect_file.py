@@ -15,7 +15,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import corollary
 from corollary import io
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def path(tmp_path):
     model = Pipeline([("prepare", prepare), ("model", DummyRegressor(quantile=0.25))]).fit(X, [1.0, 2.0, 3.0])
     model["model"].evidence_ = Evidence(
         Status.CONVERGED,
-        Certificate("relative duality gap", 2e-10, 1e-8),
+        Certificate(Kind.OPTIMAL, "relative duality gap", 2e-10, 1e-8),
         "coordinate descent",
         12,
         0.5,
@@ -46,7 +46,7 @@ def test_what_it_says(path):
     assert summary.class_id == "sklearn:Pipeline"
     assert summary.parameters["verbose"] == "False"
     assert (
-        summary.evidence == "Proved: relative duality gap 2e-10 ≤ 1e-08 by coordinate descent (12 iterations, 0.5 s)."
+        summary.evidence == "Optimal: relative duality gap 2e-10 ≤ 1e-08 by coordinate descent (12 iterations, 0.5 s)."
     )
     prepare, model = summary.estimator.nested
     assert [prepare.place, model.place] == ["step 'prepare'", "step 'model'"]

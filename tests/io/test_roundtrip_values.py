@@ -13,12 +13,12 @@ from sklearn.feature_selection import f_regression
 from sklearn.preprocessing import StandardScaler
 
 from corollary import io
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 
 RNG = np.random.default_rng(0)
 EVIDENCE = Evidence(
     status=Status.MAX_ITER,
-    certificate=Certificate("relative duality gap", 1e-3, 1e-8),
+    certificate=Certificate(Kind.OPTIMAL, "relative duality gap", 1e-3, 1e-8),
     solver="coordinate descent",
     n_iter=7,
     seconds=0.25,
@@ -48,7 +48,7 @@ def through_a_file(value, tmp_path):
         *(float, int, str, bool, object, np.float64, np.float32, np.int64, np.number, np.object_),
         *(np.dtype("float32"), np.dtype(object), np.dtype("<U7"), np.dtype("datetime64[ns]")),
         *(np.log1p, np.expm1, np.sqrt, f_regression),
-        *(Status.SEPARABLE, Certificate("gap", float("nan"), 1e-9), EVIDENCE),
+        *(Status.SEPARABLE, Certificate(Kind.OPTIMAL, "gap", float("nan"), 1e-9), EVIDENCE),
     ],
 )
 def test_plain_values(value, tmp_path):

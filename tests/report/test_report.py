@@ -16,7 +16,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import LinearSVC
 
 import corollary
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison
 from corollary.report.page import render
 from corollary.report.predictions import calibration_bins
@@ -60,7 +60,7 @@ class Proved(LogisticRegression):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         history = {"iteration": [0, 1, 2, 3], "gap": [np.inf, 1e-1, 1e-4, 1e-9]}
-        certificate = Certificate("relative duality gap", 1e-9, 1e-8)
+        certificate = Certificate(Kind.OPTIMAL, "relative duality gap", 1e-9, 1e-8)
         self.evidence_ = Evidence(Status.CONVERGED, certificate, "newton", 3, 0.1, history, {"objective": 0.5})
         return super().fit(X, y)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.tree.explanation import Explanation
 
 
@@ -33,7 +33,7 @@ def explanation(n_outputs: int = 1, rows: int = 40, data: Any = None) -> Explana
         feature_names=("age", "income", "idle", "colour"),
         output_names=("",) if n_outputs == 1 else ("no", "yes")[:n_outputs],
         meaning="prediction",
-        certificate=Certificate("distance", 0.0, 1e-9),
+        certificate=Certificate(Kind.OPTIMAL, "distance", 0.0, 1e-9),
         categories={3: np.array(["blue", "red"])},
     )
 

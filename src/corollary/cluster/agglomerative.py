@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from sklearn.base import ClusterMixin
 
 from corollary.base import Estimator, fitting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
@@ -207,7 +207,9 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
     def _proof(self, tree: Hierarchy, merged: Merged, started: float) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
-        certificate = Certificate("largest relative error of merges worked out again", found.error, TOLERANCE)
+        certificate = Certificate(
+            Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE
+        )
         facts = {
             "merges worked out again": float(found.merges),
             "largest inversion": merged.inversion,

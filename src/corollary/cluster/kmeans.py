@@ -8,14 +8,14 @@ from sklearn.utils import check_random_state
 
 from corollary.base import fitting
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.kmeans.lloyd import Clustering, as_rows, iterate
 from corollary.solvers.kmeans.moves import improve
 from corollary.solvers.kmeans.rows import Rows
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 
 INIT = Choice("k-means++", "random") | ArrayLike() | Instance("a function", methods=("__call__",))
 ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
@@ -166,8 +166,12 @@ class KMeans(CentreModel):
 
 def evidence_of(found: Clustering, tol: float, notes: tuple[str, ...]) -> Evidence:
     """The certificate that the run earned: a cost that never rose, and centres that came to rest."""
-    rest = Certificate("squared movement of the centres relative to the mean variance", found.movement, tol)
-    steady = Certificate("largest rise of the cost as a share of the total sum of squares", found.rise, ROUNDING)
+    rest = Certificate(
+        Kind.STATIONARY, "squared movement of the centres relative to the mean variance", found.movement, tol
+    )
+    steady = Certificate(
+        Kind.CHECKED, "largest rise of the cost as a share of the total sum of squares", found.rise, ROUNDING
+    )
     if found.repaired:
         times = "time" if found.repaired == 1 else "times"
         notes = (f"An empty cluster was given the costliest row {found.repaired} {times}.", *notes)

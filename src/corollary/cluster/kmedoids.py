@@ -12,7 +12,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 
 from corollary.base import Estimator, fitting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
@@ -286,7 +286,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             name += " within the sample"
         evidence = Evidence(
             status=answer.status,
-            certificate=Certificate(name, float(answer.gain), self.tol),
+            certificate=Certificate(Kind.STATIONARY, name, float(answer.gain), self.tol),
             solver=_SOLVERS[method] if answer.status is not Status.EXACT else "trial of every row",
             n_iter=answer.passes,
             seconds=seconds,

@@ -12,12 +12,12 @@ from sklearn.utils.validation import validate_data
 from corollary.base import check_weights, fitting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.solvers.kmeans.mini_batch import Batches, Running, saving
 from corollary.solvers.kmeans.nearest import nearest, summarize
-from corollary.solvers.linear.driver import Log
+from corollary.solvers.kmeans.old_log import Log
 
 SETTLED = 0.05  # the share of the cost that one exact iteration may still save
 
@@ -186,7 +186,7 @@ class MiniBatchKMeans(CentreModel):
         lost = abs(float(running.counts.sum() - seen)) / seen
         self.evidence_ = Evidence(
             status=Status.CONVERGED,
-            certificate=Certificate("share of the weight of all rows that no cluster has", lost, 1e-9),
+            certificate=Certificate(Kind.CHECKED, "share of the weight of all rows that no cluster has", lost, 1e-9),
             solver="mini-batch k-means",
             n_iter=self.n_steps_,
             seconds=time.perf_counter() - began,
@@ -226,7 +226,9 @@ class MiniBatchKMeans(CentreModel):
         left = saving(summary) if summary is not None else np.inf
         evidence = Evidence(
             status=status,
-            certificate=Certificate("share of the cost that the means of their rows would save", left, SETTLED),
+            certificate=Certificate(
+                Kind.STATIONARY, "share of the cost that the means of their rows would save", left, SETTLED
+            ),
             solver="mini-batch k-means",
             n_iter=running.steps,
             seconds=log.seconds,

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from corollary.base import check_weights, fitting
 from corollary.cluster.kmeans import INIT, ROUNDING
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.types import Array
@@ -177,8 +177,12 @@ class SoftKMeans(CentreModel):
 
 
 def _evidence(found: SoftClustering, tol: float) -> Evidence:
-    rest = Certificate("squared movement of the centres relative to the mean variance", found.movement, tol)
-    steady = Certificate("largest rise of the free energy as a share of the total sum of squares", found.rise, ROUNDING)
+    rest = Certificate(
+        Kind.STATIONARY, "squared movement of the centres relative to the mean variance", found.movement, tol
+    )
+    steady = Certificate(
+        Kind.CHECKED, "largest rise of the free energy as a share of the total sum of squares", found.rise, ROUNDING
+    )
     return Evidence(
         status=found.status,
         certificate=rest if steady.holds and found.status is not Status.CONVERGED else steady,

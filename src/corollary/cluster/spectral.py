@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from corollary.base import Estimator, fitting
 from corollary.cluster.spectral_affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.cluster.spectral_merge import merged_components
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -286,7 +286,9 @@ class SpectralClustering(ClusterMixin, Estimator):
         self._keep_evidence(
             Evidence(
                 status=status,
-                certificate=Certificate("largest residual of an eigenvector of the Laplacian", found.residual, run.tol),
+                certificate=Certificate(
+                    Kind.EXACT, "largest residual of an eigenvector of the Laplacian", found.residual, run.tol
+                ),
                 solver=found.solver,
                 seconds=time.perf_counter() - run.began,
                 history=history if costs else {},

@@ -1,4 +1,4 @@
-"""Evidence: what can be proved about a fit, measured and kept with it.
+"""Evidence: what can be shown about a fit, measured and kept with it.
 
 A fitted model answers "is this the answer?" with ``model.evidence_``. Reports, the command line and plots read only
 this object, so a solver that fills it in is understood everywhere.
@@ -32,16 +32,41 @@ class Status(Enum):
     def advice(self) -> str:
         return self.value
 
+    @property
+    def cut_short(self) -> bool:
+        """Whether somebody ended the fit before it was done."""
+        return self in (Status.BUDGET, Status.INTERRUPTED)
+
+
+class Kind(Enum):
+    """What sort of claim a certificate makes, from the strongest to the weakest. The value says it in plain words."""
+
+    OPTIMAL = "a bound was computed: nothing whatever is better by more than this"
+    EXACT = "the answer comes from a closed form or from trying everything, and its residual was checked"
+    STATIONARY = "no move of the stated kind improves it by more than this; something quite different might"
+    CHECKED = "the algorithm's bookkeeping was worked out again and agrees; nothing is claimed about better answers"
+
+    @property
+    def word(self) -> str:
+        """How lines that people read begin."""
+        return self.name.capitalize()
+
+    @property
+    def rank(self) -> int:
+        """0 for the strongest kind; a larger number is a weaker claim."""
+        return list(Kind).index(self)
+
 
 @dataclass(frozen=True)
 class Certificate:
-    """A number that proves (or fails to prove) that a fit is what it claims to be.
+    """A number that shows (or fails to show) that a fit is what it claims to be, and what kind of claim that is.
 
-    ``value`` is a non-negative measure of how far the fit can be from the truth; it ``holds`` when it is at most
-    ``tolerance``. For a relative duality gap of 1e-9, for instance, no coefficients whatever can have an objective
-    that is lower by more than one part in a billion.
+    ``value`` is a non-negative measure of how far the fit can be from what is claimed; it ``holds`` when it is at most
+    ``tolerance``. For a relative duality gap of 1e-9 (kind *optimal*), for instance, no coefficients whatever can have
+    an objective that is lower by more than one part in a billion.
     """
 
+    kind: Kind
     name: str
     value: float
     tolerance: float
@@ -70,10 +95,11 @@ class Evidence:
     n_iter : int
         Iterations of that algorithm (0 for closed forms).
     seconds : float
-        Wall-clock time of the solver.
+        Wall-clock time of the fit.
     history : mapping of str to sequence of float
-        One entry per iteration under each name; always has ``"iteration"`` when it is not empty, and commonly
-        ``"objective"``, ``"gap"`` and ``"seconds"``.
+        One entry per iteration under each name. The same name means the same thing in every model: ``"iteration"``
+        (steps done), ``"objective"`` (what is being lowered), ``"certificate"`` (the certificate's value then, to be
+        compared with its tolerance), ``"validation loss"``, ``"seconds"`` since the start.
     facts : mapping of str to float
         Further measured numbers: ``"condition number"``, ``"rank"``, ``"objective"``, ``"effective dof"`` ...
     notes : tuple of str
@@ -91,15 +117,24 @@ class Evidence:
 
     @property
     def holds(self) -> bool:
-        """Whether the certificate is met."""
-        return self.certificate.holds
+        """Whether the certificate is met by a fit that was not cut short."""
+        return self.certificate.holds and not self.status.cut_short
+
+    @property
+    def claim(self) -> str:
+        """What is claimed, in a word or a few: ``"Optimal"``, ``"Stationary"``, ``"Not shown to be optimal"`` …"""
+        kind = self.certificate.kind
+        if self.status.cut_short:
+            return self.status.name.capitalize() if self.status is Status.INTERRUPTED else "Stopped early"
+        if self.holds:
+            return kind.word
+        return "Check failed" if kind is Kind.CHECKED else f"Not shown to be {kind.name.lower()}"
 
     def __str__(self) -> str:
         took = f"{self.seconds:.3g} s"
         if self.n_iter:
             took = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}, {took}"
-        head = "Proved" if self.holds else "Not proved"
-        lines = [f"{head}: {self.certificate} by {self.solver} ({took})."]
+        lines = [f"{self.claim}: {self.certificate} by {self.solver} ({took})."]
         if not self.holds or self.status not in (Status.EXACT, Status.CONVERGED):
             lines.append(f"It {self.status.advice}.")
         lines.extend(self.notes)
@@ -113,6 +148,12 @@ class Evidence:
         mark, colour = ("✓", "#2e7d32") if self.holds else ("✗", "#b00020")
         return f'<span style="color:{colour};font-weight:600">{mark}</span> {html.escape(str(self))}'
 
+    @property
+    def certificate_history(self) -> Any:
+        """The certificate's value after each iteration, as an array; empty where it is known at the end only."""
+        kept = self.history.get("certificate", self.history.get("gap", ()))  # "gap" in files of version 0.1
+        return np.asarray(kept, dtype=float)
+
     def plot(self, ax: Any = None) -> Any:
         """Draw the convergence history (objective and certificate against iterations); returns the matplotlib axes."""
         import matplotlib.pyplot as plt
@@ -120,9 +161,9 @@ class Evidence:
         if ax is None:
             _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
         iterations = np.asarray(self.history.get("iteration", ()), dtype=float)
-        gap = np.asarray(self.history.get("gap", ()), dtype=float)
-        if iterations.size and gap.size == iterations.size:
-            positive = np.maximum(gap, np.finfo(float).tiny)
+        values = self.certificate_history
+        if iterations.size and values.size == iterations.size:
+            positive = np.maximum(values, np.finfo(float).tiny)
             ax.semilogy(iterations, positive, marker="o", ms=3, label=self.certificate.name)
             ax.axhline(self.certificate.tolerance, color="0.5", ls="--", lw=1, label="tolerance")
             ax.legend(frameon=False)
@@ -133,18 +174,22 @@ class Evidence:
             ax.legend(frameon=False)
         else:
             ax.text(0.5, 0.5, f"{self.solver}:\nno iterations to draw", ha="center", transform=ax.transAxes)
-        label = self.certificate.name if gap.size else "objective"
+        label = self.certificate.name if values.size else "objective"
         ax.set(xlabel="iteration", ylabel=label, title=str(self.certificate))
         return ax
 
 
 def worst_of(parts: Sequence[Evidence]) -> Evidence:
-    """The evidence of several fits as one: the weakest certificate, the summed time, the longest run."""
+    """The evidence of several fits as one: the weakest claim, the summed time, the longest run."""
     if len(parts) == 1:
         return parts[0]
-    worst = max(parts, key=lambda part: part.certificate.value / max(part.certificate.tolerance, 1e-300))
+
+    def weakness(part: Evidence) -> tuple[bool, int, float]:
+        certificate = part.certificate
+        return not part.holds, certificate.kind.rank, certificate.value / max(certificate.tolerance, 1e-300)
+
     return replace(
-        worst,
+        max(parts, key=weakness),
         n_iter=max(part.n_iter for part in parts),
         seconds=sum(part.seconds for part in parts),
         notes=tuple(dict.fromkeys(note for part in parts for note in part.notes)),

@@ -14,7 +14,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io import classes, invariants
@@ -108,7 +108,12 @@ class Decoder:
 
     def _certificate(self, content: Json) -> Certificate:
         values = self._record(Certificate, content)
-        return Certificate(text(values["name"]), number(values["value"]), number(values["tolerance"]))
+        name, kind = text(values["name"]), values.get("kind")
+        if kind is None:  # version 0.1 did not say: claim no more than its name does
+            kind = Kind.OPTIMAL if name == "relative duality gap" else Kind.CHECKED
+        if not isinstance(kind, Kind):
+            raise ModelFileError(f"it holds a certificate whose kind is {short(kind)}")
+        return Certificate(kind, name, number(values["value"]), number(values["tolerance"]))
 
     def _evidence(self, content: Json) -> Evidence:
         evidence = Evidence(**self._record(Evidence, content))

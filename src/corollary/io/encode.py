@@ -20,7 +20,7 @@ import scipy.sparse
 from scipy.interpolate import BSpline
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io import classes
@@ -206,6 +206,7 @@ _HANDLERS: dict[type[Any], _Handler] = {
     np.memmap: Encoder.array,
     np.random.RandomState: Encoder.random_state,
     BSpline: Encoder.spline,
+    Kind: lambda encoder, value, place: {"kind": value.name},
     Status: lambda encoder, value, place: {"status": value.name},
     Certificate: Encoder.record,
     Evidence: Encoder.record,

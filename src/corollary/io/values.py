@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 from scipy.interpolate import BSpline
 
-from corollary.core.evidence import Status
+from corollary.core.evidence import Kind, Status
 from corollary.core.types import Array
 from corollary.io import classes
 from corollary.io.errors import ModelFileError, short
@@ -60,6 +60,7 @@ FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "float": lambda name: float(_one_of(name, ("nan", "inf", "-inf"), "float")),
     "function": classes.resolve_function,
     "missing": _missing,
+    "kind": lambda name: Kind[_one_of(name, Kind.__members__, "kind")],
     "status": lambda name: Status[_one_of(name, Status.__members__, "status")],
     "type": lambda name: classes.TYPES[_one_of(name, classes.TYPES, "type")],
 }

@@ -21,8 +21,9 @@ from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
 from corollary.solvers.linear.cd import minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
-from corollary.solvers.linear.driver import Observer, Solution, State, solve
+from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.loop import Observer
 
 
 def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:

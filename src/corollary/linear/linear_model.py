@@ -25,8 +25,9 @@ from corollary.linear.classify import honest_status
 from corollary.linear.predict import LinearPredictor
 from corollary.solvers.least_squares import closed_form
 from corollary.solvers.least_squares.task import Task
-from corollary.solvers.linear.driver import Observer, Solution, State, solve
+from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.suitable import choose_solver
+from corollary.solvers.loop import Observer
 
 
 def _is_classifier(model: Any) -> bool:

@@ -17,7 +17,7 @@ from corollary.mixture.mixture_rows import ArraySource, BlockSource, Labels
 from corollary.solvers.em.engine import Estimate, Rules, em
 from corollary.solvers.em.gaussian import GaussianModel, block_size
 from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 
 Found = Estimate[Gaussians, GaussianSummary]
 EMPTY = 1e-8  # a component with less than this of one row is empty

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
@@ -94,7 +94,7 @@ def shap_values(model: Any, X: Any, *, background: Any = None) -> Explanation:
         output_names=_outputs(model, k),
         meaning=_meaning(model),
         categories=getattr(model, "categories_", {}),
-        certificate=Certificate("relative distance of the sums from the predictions", away / size, 1e-9),
+        certificate=Certificate(Kind.CHECKED, "relative distance of the sums from the predictions", away / size, 1e-9),
     )
 
 

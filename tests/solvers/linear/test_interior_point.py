@@ -21,7 +21,7 @@ from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
 Array = Any
-DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
+DATA = Path(__file__).parents[3] / ".." / "shared" / "data"
 PIECEWISE = [Absolute(), Quantile(0.9), Quantile(0.05), EpsilonInsensitive(0.4), EpsilonInsensitive(0.0), Hinge()]
 LOSS_IDS = [f"{loss.name}({loss.parameter:g})" for loss in PIECEWISE]
 PENALTIES = [NoPenalty(), L1(0.05), L1(1e-4), L2(0.1), L2(1e-6), ElasticNet(0.05, 0.1)]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from corollary.base import fitting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.trees import Trees
@@ -189,7 +189,7 @@ class AdaBoostClassifier(BoostedVote):
         history, certificate = ledger.history, ledger.certificate()
         left = 1 - ledger.rounds / self.n_estimators
         if status is not Status.CONVERGED:
-            certificate = Certificate("share of the rounds left undone", left, 0.0)
+            certificate = Certificate(Kind.CHECKED, "share of the rounds left undone", left, 0.0)
         evidence = Evidence(
             status=status,
             certificate=certificate,

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from corollary.base import check_weights
 from corollary.core.binning import MOST_BINS, Binner
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread, threads
 from corollary.core.trees import Trees
@@ -182,10 +182,10 @@ class GradientBoosting(TableReader):
         scale = max(abs(losses[0]), np.finfo(float).tiny)
         if plan.subsample < 1 or plan.top_rate is not None:  # a sample's step may be wrong for the rest by its noise
             rise = max(0.0, float(losses[-1] - losses[0]) / scale)
-            certificate = Certificate("training loss above its start", rise, 1.0 / np.sqrt(n_rows))
+            certificate = Certificate(Kind.CHECKED, "training loss above its start", rise, 1.0 / np.sqrt(n_rows))
         else:
             rise = float(np.max(np.diff(losses), initial=0.0)) / scale
-            certificate = Certificate("largest rise of the training loss", rise, 1e-9)
+            certificate = Certificate(Kind.CHECKED, "largest rise of the training loss", rise, 1e-9)
         status = found.status if certificate.holds or found.status is not Status.CONVERGED else Status.RISING
         facts = {"training loss": float(losses[-1]), "trees": float(len(found.trees))}
         if "validation loss" in found.history:

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, fitting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, threads
@@ -161,7 +161,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         difference = float(np.abs(fast - slow).max()) / scale
         return Evidence(
             Status.EXACT,
-            Certificate("relative error of sampled responses", difference, 1e-9),
+            Certificate(Kind.CHECKED, "relative error of sampled responses", difference, 1e-9),
             "integral images",
             facts={"features": float(len(self.features_))},
         )

@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, check_weights
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging_sample import Sampler, columns_of, fit_one
@@ -218,7 +218,7 @@ class Bagging(Estimator):
         # the last unit of weights that do not sum to a whole number is not a whole one
         short = 0.0 if sampler.whole or sampler.bootstrap else np.ceil(sampler.urn.total) - sampler.urn.total
         drawn = np.maximum(np.abs(measured[:, 1] - wanted) - short, 0.0).max(initial=0.0) / wanted
-        certificate = Certificate("relative error of the weight drawn", float(drawn), 1e-9)
+        certificate = Certificate(Kind.CHECKED, "relative error of the weight drawn", float(drawn), 1e-9)
         if len(measured):
             facts["coverage"] = float(measured[:, 0].mean())
         if sampler.bootstrap:  # 1 − 1/e = 63.2 % when as many rows are drawn as there are
@@ -266,4 +266,6 @@ class Bagging(Estimator):
             "rows without out-of-bag vote": float(weights[~voted].sum() / weights.sum()),
         }
         excess = max(0.0, mean - alone) / (alone or 1.0)
-        return Certificate("excess error of the vote over its members out of the bag", excess, 1e-9), facts
+        return Certificate(
+            Kind.CHECKED, "excess error of the vote over its members out of the bag", excess, 1e-9
+        ), facts

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.core.design import as_design
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.types import Array
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
 from corollary.solvers.least_squares.task import Task
@@ -44,4 +44,4 @@ def simplex_weights(P: Array, y: Array, s: Array) -> tuple[Array, Certificate]:
     gap = max(0.0, float(w @ gradient - gradient.min()))
     worst = float((share @ np.square(A)).max())  # a blend a million times better than this is as good as exact
     value = float(share @ np.square(residual))
-    return w, Certificate("relative duality gap", gap / max(value, 1e-6 * worst, 1e-300), TOLERANCE)
+    return w, Certificate(Kind.OPTIMAL, "relative duality gap", gap / max(value, 1e-6 * worst, 1e-300), TOLERANCE)

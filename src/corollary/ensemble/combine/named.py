@@ -12,7 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from corollary.base import Estimator, check_weights
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.limits import Choice, Instance, Limit
 from corollary.core.types import Array
 from corollary.ensemble.members import fit_member, is_ours, run_all, weight_argument
@@ -63,7 +63,9 @@ def excess_of_vote(votes: list[Array], shares: Array, truth: Array, weights: Arr
     mean = sum(share * vote for share, vote in zip(shares, votes, strict=True))
     together = squared_error(np.asarray(mean), truth, weights)
     limit = float(np.dot(shares, [squared_error(vote, truth, weights) for vote in votes]))
-    return Certificate("excess error of the vote over its members", max(0.0, together - limit) / (limit or 1.0), 1e-9)
+    return Certificate(
+        Kind.CHECKED, "excess error of the vote over its members", max(0.0, together - limit) / (limit or 1.0), 1e-9
+    )
 
 
 class NamedMembers(Estimator):

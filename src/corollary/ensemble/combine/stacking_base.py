@@ -14,7 +14,7 @@ import scipy.sparse
 from sklearn.base import TransformerMixin, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.named import (
@@ -137,7 +137,9 @@ class Stacking(TransformerMixin, NamedMembers):
         if found.n_splits == 0:
             notes += ("The members came fitted: if they had seen these rows, the final model trusts them too much.",)
         inner = getattr(self.final_estimator_, "evidence_", None)
-        leak = Certificate("share of held-out predictions by a model that had seen the row", found.seen, 0.0)
+        leak = Certificate(
+            Kind.CHECKED, "share of held-out predictions by a model that had seen the row", found.seen, 0.0
+        )
         if isinstance(inner, Evidence) and leak.holds:
             return replace(
                 inner,

@@ -16,9 +16,9 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.parallel import one_blas_thread, sum_blocks
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 
 FALL = 1e-9  # a fall of the objective by less than this, relative to 1 + |objective|, is rounding
 ROUNDING = 1e-14  # no gain below this is seen in float64
@@ -218,8 +218,8 @@ def _same(params: Params) -> Params:
 def _certificate(status: Status, fall: float, gain: float, tol: float) -> Certificate:
     """That the objective never fell and has come to rest; else the one of the two that is not so."""
     if fall <= FALL and status is not Status.CONVERGED:
-        return Certificate("mean log-likelihood gained in the last iteration", max(gain, 0.0), tol)
-    return Certificate("largest fall of the log-likelihood in any iteration", fall, FALL)
+        return Certificate(Kind.STATIONARY, "mean log-likelihood gained in the last iteration", max(gain, 0.0), tol)
+    return Certificate(Kind.CHECKED, "largest fall of the log-likelihood in any iteration", fall, FALL)
 
 
 def _record(

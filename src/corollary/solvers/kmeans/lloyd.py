@@ -16,9 +16,10 @@ from corollary.core.evidence import Status
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.kmeans.dense import DenseRows
+from corollary.solvers.kmeans.old_log import Log
 from corollary.solvers.kmeans.rows import Rows
 from corollary.solvers.kmeans.sparse import SparseRows
-from corollary.solvers.linear.driver import Log, Observer
+from corollary.solvers.loop import Observer
 
 
 @dataclass(frozen=True)

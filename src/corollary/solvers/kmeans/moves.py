@@ -12,7 +12,7 @@ from corollary.core.types import Array
 from corollary.solvers.kmeans.dense import DenseRows
 from corollary.solvers.kmeans.lloyd import Clustering, iterate
 from corollary.solvers.kmeans.rows import Rows
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 
 MISSES = 3  # rejected moves in a row after which there is little hope
 SAMPLE = 4096  # rows of a cluster that tell how to part it

@@ -10,7 +10,7 @@ import numpy as np
 from corollary._compiled.kmeans import dense as kernels
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
-from corollary.solvers.linear.driver import overflow
+from corollary.solvers.loop import overflow
 
 
 class Rows(ABC):

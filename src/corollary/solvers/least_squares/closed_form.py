@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.design import Design, SparseDesign, as_design
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.types import Array
 from corollary.solvers.least_squares.conjugate_gradient import conjugate_gradient
 from corollary.solvers.least_squares.dual import solve_dual
@@ -85,7 +85,9 @@ def solve(
             answer, gap = _solve(task, method)
         except OutOfRange:
             answer, gap = _within_range(task, method)
-    return answer, _evidence(task, answer, Certificate("relative duality gap", gap, tol), time.perf_counter() - began)
+    return answer, _evidence(
+        task, answer, Certificate(Kind.OPTIMAL, "relative duality gap", gap, tol), time.perf_counter() - began
+    )
 
 
 def _solve(task: Task, method: str) -> tuple[Answer, float]:

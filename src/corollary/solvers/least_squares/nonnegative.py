@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.types import Array
 from corollary.solvers.least_squares.primal import factor_rows
 from corollary.solvers.least_squares.root import power_of_two
@@ -45,7 +45,7 @@ def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evi
     objective = end.squares + task.penalty_value(coef)
     evidence = Evidence(
         status=Status.EXACT,
-        certificate=Certificate("relative KKT violation", float((violation / unit).max(initial=0.0)), tol),
+        certificate=Certificate(Kind.EXACT, "relative KKT violation", float((violation / unit).max(initial=0.0)), tol),
         solver="non-negative least squares",
         seconds=time.perf_counter() - began,
         facts={"objective": float(objective.sum()), "rank": float(np.linalg.matrix_rank(triangle / scale))},

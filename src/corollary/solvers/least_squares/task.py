@@ -18,7 +18,7 @@ from corollary.core.parallel import block_rows, map_blocks, one_blas_thread, sum
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.solvers.least_squares.root import Root
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 
 EPS = float(np.finfo(np.float64).eps)
 SMALL = 1 << 15  # products a pass up to which the exact route costs a few milliseconds, so it is always taken

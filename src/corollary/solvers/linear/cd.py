@@ -18,7 +18,7 @@ from corollary._compiled import codes
 from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import overflow
+from corollary.solvers.loop import overflow
 
 GRAM_COLUMNS = 4096  # beyond this a working set's H would outgrow a cache and then the memory
 HISTORY = 5

@@ -1,34 +1,27 @@
-"""The one loop that runs every iterative solver: tolerance, budget, callbacks, history, Ctrl-C.
+"""What a linear solver is, and how the loop runs it on a problem.
 
-A solver says what one iteration is (``init``, ``step``) and how to prove the answer (``gap``). It declares what it
-needs from the loss and the penalty as data, and a mismatch becomes a sentence that names the missing piece.
+A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which proves the
+answer. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence that names
+the missing piece.
 """
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
-from corollary.core.parallel import one_blas_thread
+from corollary.core.evidence import Evidence, Kind
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
-
-# called after each iteration with its record and a way to read the answer so far; True stops the fit
-Observer = Callable[[dict[str, float], Callable[[], Any]], bool]
-
-
-PATIENCE = 15  # iterations without any progress after which there will be none
+from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
 
 
 @dataclass
 class State:
-    """Where a solver is. ``gap`` and ``objective`` belong to ``coef`` and ``intercept``."""
+    """Where a solver is: coefficients, their objective, and the best dual value known."""
 
     coef: Array
     intercept: Any
@@ -77,13 +70,8 @@ class Solver(ABC):
         )
 
     def successor(self, problem: Problem) -> Solver | None:
-        """Who goes on from the best point when this solver can make no more progress, if anyone can.
-
-        A loss whose straight parts hold most rows is nearly a linear program: the interior point solves it.
-        """
-        from corollary.solvers.linear.interior_point.solver import InteriorPoint
-
-        return InteriorPoint() if InteriorPoint().suits(problem) else None
+        """Who goes on from the best point when this solver can make no more progress, if anyone can."""
+        return None
 
     @abstractmethod
     def init(self, problem: Problem, start: State) -> State:
@@ -115,105 +103,50 @@ def solve(
 ) -> Solution:
     """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
     solver.check(problem)
-    with one_blas_thread():  # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
-        return _loop(solver, problem, tol, max_iter, start, observe)
-
-
-def _loop(
-    solver: Solver, problem: Problem, tol: float, max_iter: int, start: State | None, observe: Observer | None
-) -> Solution:
-    log = Log()
-    null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
-    status, iteration, hands = Status.MAX_ITER, 0, [solver]
-    state = solver.init(problem, start)
-    _check_finite(state)
-    best, best_gap, progress = state, np.inf, _Progress()
-    try:
-        while True:
-            gap = relative_gap(state.objective, max(state.dual, floor), null)
-            progress.note(gap, state.objective)
-            if gap <= best_gap or state.objective < best.objective:
-                best, best_gap = state, gap
-            record = log.add(iteration, state.objective, gap)
-            if gap <= tol:
-                status = Status.CONVERGED
-                break
-            if state.stalled or progress.idle > PATIENCE:
-                successor = solver.successor(problem)
-                if successor is None:
-                    status = Status.STALLED
-                    break
-                solver, floor, progress = successor, max(floor, best.dual), _Progress()
-                state = solver.init(problem, best)
-                hands.append(solver)
-            if observe is not None and observe(record, snapshot(best)):
-                status = Status.BUDGET
-                break
-            if iteration == max_iter:
-                break
-            state = solver.step(problem, state, tol)
-            _check_finite(state)
-            iteration += 1
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-    evidence = Evidence(
-        status=status,
-        certificate=Certificate(solver.certificate_name(problem), float(best_gap), tol),
-        solver=", then ".join(hand.name for hand in hands),
-        n_iter=iteration,
-        seconds=log.seconds,
-        history=log.history,
-        facts={"objective": float(best.objective), "dual objective": float(max(best.dual, floor))},
-    )
-    return Solution(best.coef, best.intercept, evidence, best)
+    null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
+    found = run(_Descent(solver, problem, start, tol, null, floor), Rules(max_iter, tol, observe))
+    best = found.state
+    return Solution(best.coef, best.intercept, found.evidence(facts={"dual objective": float(best.dual)}), best)
 
 
-class Log:
-    """The history of a fit, one record an iteration."""
+class _Descent(Algorithm[State]):
+    """A solver on a problem, for the loop. ``floor`` is a dual value that is known already."""
 
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.history: dict[str, list[float]] = {"iteration": [], "objective": [], "gap": [], "seconds": []}
+    patience = 15
 
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self.began
+    def __init__(self, solver: Solver, problem: Problem, start: State, tol: float, null: float, floor: float) -> None:
+        self.solver, self.problem, self.start = solver, problem, start
+        self.tol, self.null, self.floor = tol, null, floor
+        self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
+        self.kind = Kind.OPTIMAL if problem.penalty.convex else Kind.STATIONARY
 
-    def add(self, iteration: int, objective: float, gap: float) -> dict[str, float]:
-        """Keep and return the record of this iteration."""
-        values = (float(iteration), float(objective), float(gap), self.seconds)
-        for entries, value in zip(self.history.values(), values, strict=True):
-            entries.append(value)
-        return dict(zip(self.history, values, strict=True))
+    def init(self) -> State:
+        state = self._checked(self.solver.init(self.problem, self.start))
+        self.name = self.solver.name  # some are named after what they find in the problem
+        return state
 
+    def step(self, state: State) -> State:
+        return self._checked(self.solver.step(self.problem, state, self.tol))
 
-def snapshot(state: State) -> Callable[[], State]:
-    """A way to read this state, for an observer."""
-    return lambda: state
+    def _checked(self, state: State) -> State:
+        if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
+            raise overflow()
+        state.dual = max(state.dual, self.floor)
+        return state
 
+    def measure(self, state: State) -> Measure:
+        gap = relative_gap(state.objective, state.dual, self.null)
+        return Measure(state.objective, gap, stalled=state.stalled)
 
-class _Progress:
-    """Counts the iterations since the gap or the objective last fell."""
+    def better(self, new: Measure, old: Measure) -> bool:
+        assert new.residual is not None
+        assert old.residual is not None
+        return new.residual <= old.residual or new.objective < old.objective
 
-    def __init__(self) -> None:
-        self.gap, self.objective, self.idle = np.inf, np.inf, 0
-
-    def note(self, gap: float, objective: float) -> None:
-        moved = gap < 0.99 * self.gap or objective < self.objective - 1e-13 * abs(self.objective)
-        self.idle = 0 if moved else self.idle + 1
-        self.gap, self.objective = min(gap, self.gap), min(objective, self.objective)
-
-
-def _check_finite(state: State) -> None:
-    if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
-        raise overflow()
-
-
-def overflow() -> ValueError:
-    """What to say when numbers leave the range of float64."""
-    return ValueError(
-        "The objective is not finite: squares of the data overflow float64. Rescale the columns of X, or y, to "
-        "magnitudes below 1e100 (StandardScaler does)."
-    )
+    def successor(self, state: State) -> _Descent | None:
+        solver = self.solver.successor(self.problem)
+        if solver is None:
+            return None
+        return _Descent(solver, self.problem, state, self.tol, self.null, max(self.floor, state.dual))

@@ -20,9 +20,11 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, overflow, solve
+from corollary.solvers.linear.driver import Need, Solver, State, solve
+from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.newton import SAMPLE_ROWS, THINNING, thinned
 from corollary.solvers.linear.quadratic import FULL_BLOCK, class_hessian
+from corollary.solvers.loop import overflow
 
 Precondition = Callable[[Array, Any], tuple[Array, Any]]  # (coefficients' gradient, intercept's) → a pair like it
 
@@ -44,6 +46,9 @@ class LBFGS(Solver):
         super().check(problem)
         if problem.penalty.l1 > 0:
             raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
+
+    def successor(self, problem: Problem) -> Solver | None:
+        return finisher(problem)
 
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept

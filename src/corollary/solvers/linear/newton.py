@@ -21,7 +21,9 @@ from corollary.core.design import Pass
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, overflow, solve
+from corollary.solvers.linear.driver import Need, Solver, State, solve
+from corollary.solvers.linear.interior_point.solver import finisher
+from corollary.solvers.loop import overflow
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
@@ -54,6 +56,9 @@ class Newton(Solver):
         super().check(problem)
         if problem.penalty.l1 > 0:
             raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
+
+    def successor(self, problem: Problem) -> Solver | None:
+        return finisher(problem)
 
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept

@@ -22,6 +22,7 @@ from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_columns, minimise_quadratic
 from corollary.solvers.linear.driver import Need, Solver, State
 from corollary.solvers.linear.gram_cache import GramCache
+from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
@@ -50,6 +51,9 @@ class ProxNewton(Solver):
                 f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups "
                 "are of columns, and this loss has a coefficient per column and class. Use a two-class loss."
             )
+
+    def successor(self, problem: Problem) -> Solver | None:
+        return finisher(problem)
 
     def init(self, problem: Problem, start: State) -> State:
         if problem.loss.constant_curvature:

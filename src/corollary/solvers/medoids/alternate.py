@@ -6,7 +6,7 @@ import numpy as np
 
 from corollary.core.evidence import Status
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 from corollary.solvers.medoids.distances import Distances
 from corollary.solvers.medoids.swaps import Log, Medoids, best_single
 

@@ -11,7 +11,7 @@ from corollary.core.evidence import Status
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
 from corollary.solvers.distances import checked
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 from corollary.solvers.medoids.distances import between, stored_distances
 from corollary.solvers.medoids.start import first_medoids
 from corollary.solvers.medoids.swaps import Log, Medoids, eager_swaps

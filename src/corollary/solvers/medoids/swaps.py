@@ -18,7 +18,7 @@ from corollary._compiled.medoids.swaps import assign, exchange, first_improvemen
 from corollary.core.evidence import Status
 from corollary.core.parallel import n_threads, together
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Observer
+from corollary.solvers.loop import Observer
 from corollary.solvers.medoids.distances import Distances
 
 _QUIET = 64  # candidates without a swap after which the next ones are tried on several threads

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.parallel import block_rows
 from corollary.core.types import Array
 from corollary.solvers.neighbors.metric import Metric, points
@@ -26,7 +26,9 @@ def excess_certificate(search: Search, X: Any, k: int) -> Certificate:
         row = X[:1]
         found, _ = search.nearest(row, k)
         within = search.within(row, found[:, -1])[1]
-        return Certificate("distance excess of 1 checked row", float(np.abs(within[:k] - found[0]).max()), TOLERANCE)
+        return Certificate(
+            Kind.CHECKED, "distance excess of 1 checked row", float(np.abs(within[:k] - found[0]).max()), TOLERANCE
+        )
     P = points(search.metric, X, search.scale, queries=False)
     count = int(np.clip(_VALUES // max(1, P.shape[0] * P.shape[1]), 1, _MOST))
     chosen = np.linspace(0, P.shape[0] - 1, min(count, P.shape[0])).astype(np.int64)
@@ -39,7 +41,7 @@ def excess_certificate(search: Search, X: Any, k: int) -> Certificate:
         excess = np.divide(found[i] - plain, size, out=np.zeros(k), where=size > 0)
         worst = max(worst, float(excess.max()))
     plural = "s" * (len(chosen) != 1)
-    return Certificate(f"distance excess of {len(chosen)} checked row{plural}", worst, TOLERANCE)
+    return Certificate(Kind.CHECKED, f"distance excess of {len(chosen)} checked row{plural}", worst, TOLERANCE)
 
 
 def _plain(metric: Metric, P: Any, q: Any) -> Array:

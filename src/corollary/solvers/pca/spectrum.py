@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.memory import check_memory
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -53,7 +53,7 @@ class Spectrum:
         name = "largest eigen-residual over the first eigenvalue"
         return Evidence(
             status=self.status,
-            certificate=Certificate(name, self.residual, self.tolerance),
+            certificate=Certificate(Kind.EXACT, name, self.residual, self.tolerance),
             solver=NAMES[self.way],
             n_iter=self.n_iter,
             seconds=time.perf_counter() - began,

@@ -36,6 +36,14 @@ LONGER = 0.3  # centrality corrections aim at steps longer by this much
 BACK = 0.9995  # how much of the way to the boundary a step goes
 
 
+def finisher(problem: Problem) -> Solver | None:
+    """The interior point, where it can go on after a solver that stalled.
+
+    A loss whose straight parts hold most rows is nearly a linear program: there the others run out of curvature.
+    """
+    return InteriorPoint() if InteriorPoint().suits(problem) else None
+
+
 class InteriorPoint(Solver):
     """Mehrotra's predictor–corrector method.
 
@@ -70,9 +78,6 @@ class InteriorPoint(Solver):
         """Whether it can solve the problem."""
         penalty = problem.penalty
         return problem.loss.straight and penalty.separable and penalty.code == codes.ELASTIC and fits(problem)
-
-    def successor(self, problem: Problem) -> Solver | None:
-        return None
 
     def check(self, problem: Problem) -> None:
         super().check(problem)

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
 
@@ -140,4 +140,4 @@ class Ledger:
         short = votes * self.n_classes < self.votes.sum(axis=1) * (1 - 1e-12)
         share = float(self._base[short].sum())
         excess = max(float((error - bound).max()), share - self.history["objective"][-1], 0.0)
-        return Certificate("training error above its bound", excess, 1e-9)
+        return Certificate(Kind.CHECKED, "training error above its bound", excess, 1e-9)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.types import Array
 from corollary.solvers.trees.cascade.boosting import Goals, Windows, train_stage
 from corollary.solvers.trees.cascade.features import FeatureSpace
@@ -115,7 +115,7 @@ class Growth:
             facts |= {"windows scanned": float(self.scenes.scanned), "mistakes per window at last": self.scenes.rate}
         return Evidence(
             status,
-            Certificate("worst shortfall of a stage's detection rate", self.shortfall, 1e-9),
+            Certificate(Kind.CHECKED, "worst shortfall of a stage's detection rate", self.shortfall, 1e-9),
             "gentle AdaBoost in stages",
             n_iter=len(self.stages),
             seconds=self.history["seconds"][-1],

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.core.evidence import Certificate
+from corollary.core.evidence import Certificate, Kind
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 
@@ -29,7 +29,7 @@ def impurity_balance(
     root = weighted_impurity(np.zeros(len(group), dtype=np.intp), y, weights, criterion, n_classes)
     below = weighted_impurity(group, y, weights, criterion, n_classes)
     gap = abs(root - float(trees.gain.sum()) - below)
-    return Certificate("impurity balance", gap / root if root > 0 else gap, TOLERANCE), below
+    return Certificate(Kind.CHECKED, "impurity balance", gap / root if root > 0 else gap, TOLERANCE), below
 
 
 def weighted_impurity(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.growth import Grown, grow_tree
@@ -93,7 +93,9 @@ class Run:
                 notes = (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
         return Evidence(
             status=self.status,
-            certificate=Certificate("impurity out of balance or trees missing", max(imbalance, missing), TOLERANCE),
+            certificate=Certificate(
+                Kind.CHECKED, "impurity out of balance or trees missing", max(imbalance, missing), TOLERANCE
+            ),
             solver="forest of binned trees",
             n_iter=len(parts),
             seconds=time.perf_counter() - self.began,
