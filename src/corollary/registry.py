@@ -144,6 +144,7 @@ FUNCTIONS: dict[str, str] = {
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",
+    "Blocks": "core.blocks",
     "Evidence": "core.evidence",
     "Certificate": "core.evidence",
     "Kind": "core.evidence",

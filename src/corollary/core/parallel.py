@@ -11,7 +11,8 @@ import multiprocessing
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -255,3 +256,22 @@ def sum_blocks(task: Callable[[int, int], T], n: int, size: int) -> T:
         raise ValueError("no rows to sum over")
     result: T = total
     return result
+
+
+def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
+    """Yield ``task(item)`` in the order of the items, on threads; at most two items a thread are read ahead."""
+    workers = n_threads()
+    with _blas:
+        if workers <= 1:
+            yield from map(task, items)
+            return
+        pool, pending = _get_pool(), deque[Future[T]]()
+        try:
+            for item in items:
+                pending.append(pool.submit(task, item))
+                if len(pending) >= 2 * workers:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
+        finally:
+            _drain(list(pending))
