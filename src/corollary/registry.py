@@ -147,6 +147,9 @@ FUNCTIONS: dict[str, str] = {
     "Evidence": "core.evidence",
     "Certificate": "core.evidence",
     "Status": "core.evidence",
+    "threads": "core.thread_count",
+    "set_threads": "core.thread_count",
+    "n_threads": "core.thread_count",
 }
 
 
