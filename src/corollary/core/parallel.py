@@ -224,7 +224,7 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         if workers <= 1:
             yield from map(task, items)
             return
-        pool, pending = _get_pool(), deque[Future[T]]()
+        pool, pending = _get_pool(workers), deque[Future[T]]()
         try:
             for item in items:
                 pending.append(pool.submit(task, item))
