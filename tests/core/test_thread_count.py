@@ -294,7 +294,7 @@ def test_children_warn_of_it_in_their_own_name(monkeypatch: pytest.MonkeyPatch) 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert n_threads() == CORES
-    thread_count._after_fork()
+    thread_count._from_environment.cache_clear()
     with pytest.warns(RuntimeWarning, match=OURS):
         assert n_threads() == CORES
 
