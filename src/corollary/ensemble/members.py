@@ -1,8 +1,8 @@
-"""Members of an ensemble: seeding, fitting with weights, fitting many at once, and lists of named members."""
+"""Members of an ensemble: seeding, fitting with weights, many at once, and what they leave of its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -51,8 +51,8 @@ def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any
     return member.fit(X, y) if name is None else member.fit(X, y, **{name: weights})
 
 
-def not_proved(evidence: Evidence, members: Iterable[Any]) -> Evidence:
-    """The evidence of an ensemble, weakened to that of its weakest member if a member is not proved.
+def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
+    """The evidence of an ensemble, or that of its weakest member if what a member claims does not hold.
 
     ``members`` are models or evidence; those that carry none say nothing.
     """
@@ -61,8 +61,9 @@ def not_proved(evidence: Evidence, members: Iterable[Any]) -> Evidence:
     if not weak:
         return evidence
     worst = worst_of(weak)
+    status = evidence.status if evidence.status.cut_short else worst.status
     note = f"So it is for {len(weak)} of the {len(found)} fits of members, of which this is the worst."
-    return replace(evidence, status=worst.status, certificate=worst.certificate, notes=(note, *evidence.notes))
+    return replace(evidence, status=status, certificate=worst.certificate, notes=(note, *evidence.notes))
 
 
 def is_ours(estimator: Any) -> bool:
@@ -70,15 +71,13 @@ def is_ours(estimator: Any) -> bool:
     return type(estimator).__module__.split(".")[0] == "corollary"
 
 
-def run_all(
-    task: Callable[..., T],
-    arguments: Sequence[tuple[Any, ...]],
-    *,
-    ours: bool,
-    n_jobs: int | None,
-    prefer: str | None = None,
-) -> list[T]:
-    """``task(*each)`` for all arguments, in order: on our threads, or with joblib as scikit-learn does."""
-    if ours:
-        return list(map_blocks(lambda start, stop: task(*arguments[start]), len(arguments), 1))
-    return list(joblib.Parallel(n_jobs=n_jobs, prefer=prefer)(joblib.delayed(task)(*each) for each in arguments))
+def in_order(
+    calls: Sequence[Callable[[], T]], models: Iterable[Any], n_jobs: int | None, prefer: str | None = None
+) -> Iterator[T]:
+    """What the calls return, in their order, as it comes: on our threads if all models are ours, else by joblib."""
+    if all(map(is_ours, models)):
+        return map_blocks(lambda start, stop: calls[start](), len(calls), 1)
+    results: Iterator[T] = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        joblib.delayed(call)() for call in calls
+    )
+    return results
