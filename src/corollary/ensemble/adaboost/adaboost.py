@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import get_tags
 
 from corollary.base import fitting
-from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import AnyLearner, binned_tree
@@ -47,8 +47,6 @@ class AdaBoostClassifier(BoostedVote):
     categorical_features : "from_dtype", None, mask, column numbers or names
         Columns that are categories: those of a frame that are, by default. A category is on one side of a split or on
         the other; one that was not there in training is a missing value.
-    class_weight : dict, "balanced" or None, default None
-        What the rows of each class count at the start, times ``sample_weight``.
 
     Attributes
     ----------
@@ -101,7 +99,6 @@ class AdaBoostClassifier(BoostedVote):
         "random_state": RANDOM_STATE,
         "n_jobs": N_JOBS,
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -113,7 +110,6 @@ class AdaBoostClassifier(BoostedVote):
         random_state: Any = None,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
-        class_weight: Any = None,
     ) -> None:
         self.estimator = estimator
         self.n_estimators = n_estimators
@@ -121,7 +117,6 @@ class AdaBoostClassifier(BoostedVote):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.categorical_features = categorical_features
-        self.class_weight = class_weight
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -134,7 +129,7 @@ class AdaBoostClassifier(BoostedVote):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
-        classes, codes, weights = encode_labels(y, weights, self.class_weight)
+        classes, codes, weights = encode_labels(y, weights)
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, codes, weights = X[kept], y[kept], codes[kept], weights[kept]

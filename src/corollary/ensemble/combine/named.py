@@ -36,8 +36,7 @@ class NamedMembers(Estimator):
 
     estimators: Any
     n_jobs: Any
-    class_weight: Any = None  # a parameter of classifiers
-    cv: Any = None  # of those that hold out rows
+    cv: Any  # of those that hold out rows
     estimators_: list[Any]
     classes_: Array
 
@@ -129,11 +128,12 @@ class NamedMembers(Estimator):
         y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)
         weights = check_weights(sample_weight, X)
+        class_weight = getattr(self, "class_weight", None)
         self._names, self._labels = [name for name, _ in members], None
         if classifier:  # members see class numbers; those that come fitted know labels
-            self.classes_, y, weights = encode_labels(y, weights, self.class_weight)
+            self.classes_, y, weights = encode_labels(y, weights, class_weight)
             self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
-        plain = sample_weight is None and self.class_weight is None
+        plain = sample_weight is None and class_weight is None
         self._observer(X, y, 0, lambda state: {})
         self._keep_evidence(self._fit(members, X, y, None if plain else weights, weights))
         return self
@@ -144,7 +144,8 @@ class NamedMembers(Estimator):
 
     @property
     def _prefit(self) -> bool:
-        return isinstance(self.cv, str)
+        """Whether the members come fitted."""
+        return isinstance(getattr(self, "cv", None), str)
 
     def _fit_members(self, members: Members, X: Any, y: Array, given: Array | None) -> None:
         """Fit copies to all rows; members that come fitted are used as they are."""

@@ -11,7 +11,7 @@ from sklearn.base import TransformerMixin
 
 from corollary.base import predicting
 from corollary.core.evidence import Evidence, Status
-from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Boolean, Choice, Limit
+from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
 from corollary.ensemble.combine.votes import (
@@ -87,8 +87,6 @@ class VotingClassifier(ByVote, _Voting):
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     flatten_transform : bool, default True
         Whether ``transform`` of soft votes gives one row of numbers for each row of X.
-    class_weight : dict, "balanced" or None, default None
-        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
 
     Attributes
     ----------
@@ -125,7 +123,6 @@ class VotingClassifier(ByVote, _Voting):
         "voting": Choice("hard", "soft"),
         "weights": Choice(None) | ArrayLike(),
         "flatten_transform": Boolean(),
-        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -136,14 +133,12 @@ class VotingClassifier(ByVote, _Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
-        class_weight: Any = None,
     ) -> None:
         self.estimators = estimators
         self.voting = voting
         self.weights = weights
         self.n_jobs = n_jobs
         self.flatten_transform = flatten_transform
-        self.class_weight = class_weight
 
     def _members(self) -> Members:
         members = super()._members()
