@@ -52,9 +52,9 @@ def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any
 
 
 def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
-    """The evidence of an ensemble, or that of its weakest member if what a member claims does not hold.
+    """The evidence of an ensemble, with the number of its worst member if what a member claims does not hold.
 
-    ``members`` are models or evidence; those that carry none say nothing.
+    ``members`` are models or evidence; those that carry none say nothing. The kind of the claim stays the ensemble's.
     """
     found = [getattr(member, "evidence_", member) for member in members]
     weak = [each for each in found if isinstance(each, Evidence) and not each.holds]
@@ -62,8 +62,9 @@ def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
         return evidence
     worst = worst_of(weak)
     status = evidence.status if evidence.status.cut_short else worst.status
-    note = f"So it is for {len(weak)} of the {len(found)} fits of members, of which this is the worst."
-    return replace(evidence, status=status, certificate=worst.certificate, notes=(note, *evidence.notes))
+    note = f"This is the worst of {len(weak)} fits of members that fall short, out of {len(found)}."
+    certificate = replace(worst.certificate, kind=evidence.certificate.kind)
+    return replace(evidence, status=status, certificate=certificate, notes=(note, *evidence.notes))
 
 
 def is_ours(estimator: Any) -> bool:

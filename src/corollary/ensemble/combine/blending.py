@@ -77,7 +77,7 @@ class _Blending(WeightedMembers):
         truth, w = y[rows], weights[rows]
         if self.weighting == "linear":
             self.weights_, inner = self._solve(said, truth, w)
-            # the weights are the best there are; the members are what they are, so no more is claimed of the model
+            # this makes the weights optimal for these members, but says nothing of better members: so not the model
             certificate = Certificate(Kind.CHECKED, f"{inner.name} of the weights", inner.value, inner.tolerance)
         else:
             self.weights_ = np.full(len(members), 1.0 / len(members))
@@ -127,7 +127,7 @@ class BlendingClassifier(ByVote, _Blending):
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     class_weight : dict, "balanced" or None, default None
-        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
+        What the rows of each class count, times ``sample_weight``; members that take no weights ignore it.
 
     Attributes
     ----------

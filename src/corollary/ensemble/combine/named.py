@@ -167,6 +167,12 @@ class NamedMembers(Estimator):
         calls = [partial(say, member, X) for say, member in zip(self._speakers(), self.estimators_, strict=True)]
         return list(in_order(calls, self.estimators_, self.n_jobs, "threads"))
 
+    def _column_names(self, widths: list[int]) -> list[str]:
+        """Names of the columns that members of these widths make."""
+        owner = type(self).__name__.lower()
+        pairs = zip(self._names, widths, strict=True)
+        return [f"{owner}_{name}{'' if width == 1 else j}" for name, width in pairs for j in range(width)]
+
     def _held_out(self, members: Members, X: Any, y: Array, given: Array | None) -> HeldOut:
         """What the members say of rows that they have not seen."""
         if self._prefit:

@@ -19,7 +19,7 @@ from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import CV, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
-from corollary.ensemble.combine.votes import float_type, is_frame, score_of, take_rows, votes_of
+from corollary.ensemble.combine.votes import float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import fit_member, weakened
 
 METHODS = ("predict_proba", "decision_function", "predict")
@@ -106,14 +106,11 @@ class _Stacking(TransformerMixin, NamedMembers):
         """Held-out scores of the members, from their columns."""
         facts = {}
         for name, method, votes in zip(self._names, self.stack_method_, found.votes, strict=True):
-            if not is_classifier(self):
-                vote = votes[:, 0]
-            elif method == "decision_function" and votes.shape[1] == 1:
-                vote = np.column_stack([-votes, votes])
-            elif method == "predict":
-                vote = (np.rint(votes) == np.arange(len(self.classes_))).astype(float)
-            else:
-                vote = np.column_stack([1 - votes, votes]) if votes.shape[1] == 1 else votes
+            vote = votes[:, 0] if votes.shape[1] == 1 else votes
+            if is_classifier(self) and vote.ndim == 1:  # class numbers, or what speaks for the second of two classes
+                threshold = 0.5 if method == "predict_proba" else 0.0
+                codes = np.rint(vote) if method == "predict" else vote > threshold
+                vote = one_hot(codes.astype(np.intp), len(self.classes_))
             facts[f"held-out score of {name}"] = score_of(vote, truth, weights)
         return facts
 
@@ -140,10 +137,7 @@ class _Stacking(TransformerMixin, NamedMembers):
     @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns of ``transform``."""
-        owner = type(self).__name__.lower()
-        names = []
-        for name, width in zip(self._names, self._widths, strict=True):
-            names += [f"{owner}_{name}"] if width == 1 else [f"{owner}_{name}{j}" for j in range(width)]
+        names = self._column_names(self._widths)
         if self.passthrough:
             names += list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
         return np.array(names, dtype=object)
@@ -169,7 +163,7 @@ class StackingClassifier(ClassifierMixin, _Stacking):
     passthrough : bool, default False
         Whether the final model sees X too.
     class_weight : dict, "balanced" or None, default None
-        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
+        What the rows of each class count, times ``sample_weight``; members that take no weights ignore it.
 
     Attributes
     ----------

@@ -71,6 +71,17 @@ class _Voting(TransformerMixin, WeightedMembers):
     def _counts(self) -> Array:
         return self._shares
 
+    @predicting
+    def transform(self, X: Any) -> Array:
+        """What the members say, side by side: one column for each regressor."""
+        X = self._table(X, reset=False)
+        return np.column_stack(self._said(X)).astype(float_type(X))
+
+    @predicting
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of ``transform``."""
+        return np.array(self._column_names([1] * len(self._names)), dtype=object)
+
 
 class VotingClassifier(ByVote, _Voting):
     """The majority vote of classifiers, or the class of the highest mean probability.
@@ -161,21 +172,22 @@ class VotingClassifier(ByVote, _Voting):
     @predicting
     def transform(self, X: Any) -> Array:
         """What the members say: class numbers (n, members), or probabilities (n, members · k) of soft votes."""
+        if self.voting == "soft" and self.flatten_transform:
+            return super().transform(X)
         X = self._table(X, reset=False)
-        said = self._said(X)
-        if self.voting == "hard":
-            return np.column_stack([votes.argmax(axis=1) for votes in said])
-        return (np.hstack(said) if self.flatten_transform else np.stack(said)).astype(float_type(X))
+        said = np.stack(self._said(X))
+        return said.argmax(axis=2).T if self.voting == "hard" else said.astype(float_type(X))
 
     @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns of ``transform``."""
-        if self.voting == "soft" and not self.flatten_transform:
+        if self.voting == "hard":
+            return super().get_feature_names_out(input_features)
+        if not self.flatten_transform:
             raise ValueError(
                 "transform gives no table with voting='soft' and flatten_transform=False: it has no names."
             )
-        ends = [""] if self.voting == "hard" else list(map(str, range(len(self.classes_))))
-        return np.array([f"votingclassifier_{name}{end}" for name in self._names for end in ends], dtype=object)
+        return np.array(self._column_names([len(self.classes_)] * len(self._names)), dtype=object)
 
 
 def _ballot(member: Any, X: Any, n_classes: int) -> Array:
@@ -226,14 +238,3 @@ class VotingRegressor(ByMean, _Voting):
         self.estimators = estimators
         self.weights = weights
         self.n_jobs = n_jobs
-
-    @predicting
-    def transform(self, X: Any) -> Array:
-        """What each member predicts (n, members)."""
-        X = self._table(X, reset=False)
-        return np.column_stack(self._said(X)).astype(float_type(X))
-
-    @predicting
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of ``transform``."""
-        return np.array([f"votingregressor_{name}" for name in self._names], dtype=object)

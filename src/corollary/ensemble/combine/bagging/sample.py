@@ -97,10 +97,10 @@ def _whole_numbers(amounts: Array, member: Any) -> Array:
 
 
 class Bag(Algorithm[int]):
-    """Fits the members of ``seeds`` that there are not yet; a state is the number of members that are whole.
+    """Fits the members of ``seeds`` after the ``earlier`` ones; a state is the number of members that are whole.
 
     Members are fitted ahead, on threads or by joblib, and a step waits for the next. The objective is the number of
-    members still to come, for nothing else is lowered.
+    members still to come, since nothing else is lowered.
     """
 
     name = "bagging"

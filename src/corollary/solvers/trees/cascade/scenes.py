@@ -18,7 +18,7 @@ MAX_WINDOWS = 50_000_000  # looked at for one stage, after which a source withou
 
 
 class Scenes:
-    """A list of pictures, gone through in turn and as often as needed, or an iterator, each of whose is used once."""
+    """A list of pictures, gone through in turn as often as needed, or an iterator that gives each picture once."""
 
     def __init__(self, negatives: Any, window: tuple[int, int]) -> None:
         self.window = window
