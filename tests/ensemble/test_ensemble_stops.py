@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import GaussianNB
@@ -105,6 +106,18 @@ def test_a_bag_within_its_budget_grows_on() -> None:
     assert model.oob_score_ == whole.oob_score_
     assert whole.evidence_.history["iteration"] == [1, 2, 3, 4, 5, 6]
     assert whole.evidence_.history["objective"] == [5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("member", [LogisticRegression(), GaussianNB()], ids=["ours", "theirs"])
+def test_nothing_goes_on_after_a_bag_was_stopped(member: Any, n_jobs: int) -> None:
+    X, y = data()
+    model = BaggingClassifier(member, 40, n_jobs=n_jobs, random_state=0).set_callbacks(TimeBudget(1e-9))
+    with pytest.warns(ConvergenceWarning, match="stopped by a callback"):
+        model.fit(X, y)
+    assert len(model.estimators_) == 1
+    assert parallel._blas._depth == 0
+    get_reusable_executor().shutdown(wait=True)
 
 
 def pair() -> list[Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -74,11 +75,21 @@ def is_ours(estimator: Any) -> bool:
 
 def in_order(
     calls: Sequence[Callable[[], T]], models: Iterable[Any], n_jobs: int | None, prefer: str | None = None
-) -> Iterator[T]:
-    """What the calls return, in their order, as it comes: on our threads if all models are ours, else by joblib."""
+) -> Generator[T, None, None]:
+    """What the calls return, in their order, as it comes: on our threads if all models are ours, else by joblib.
+
+    Closing the generator ends what has not been waited for.
+    """
     if all(map(is_ours, models)):
-        return map_blocks(lambda start, stop: calls[start](), len(calls), 1)
-    results: Iterator[T] = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        yield from map_blocks(lambda start, stop: calls[start](), len(calls), 1)
+        return
+    results = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
         joblib.delayed(call)() for call in calls
     )
-    return results
+    try:
+        for result in results:  # noqa: UP028 - ``yield from`` would close the results itself, with a warning
+            yield result
+    finally:
+        with warnings.catch_warnings():  # joblib warns of results that nobody waited for
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()

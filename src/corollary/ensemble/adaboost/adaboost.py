@@ -149,10 +149,10 @@ class AdaBoostClassifier(BoostedVote):
                 "estimator_errors_": np.array(ledger.errors[:rounds]),
             }
 
+        for name in ("trees_", "_members"):  # of an earlier fit
+            self.__dict__.pop(name, None)
         observe = self._observer(X, y, self.n_estimators, attributes)
         found = run(Samme(ledger, learner, self.n_estimators), Rules(self.n_estimators, TOLERANCE, observe))
-        for name in ("trees_", "_members"):
-            self.__dict__.pop(name, None)
         self.__dict__.update(attributes(found.state))
         facts = {name: found.measure.more[name] for name in ("training error", "bound")}
         notes = (ledger.note,) if ledger.note and not found.stopped else ()

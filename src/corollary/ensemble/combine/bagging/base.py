@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -42,19 +43,34 @@ BAGGING_LIMITS: dict[str, Limit] = {
 class Bagging(Estimator):
     """Members fitted to random samples of the rows and columns. Subclasses say how votes are counted."""
 
-    estimator: Any
-    n_estimators: int
-    max_samples: Any
-    max_features: Any
-    bootstrap: bool
-    bootstrap_features: bool
-    oob_score: Any
-    warm_start: bool
-    n_jobs: int | None
-    random_state: Any
     _several: ClassVar[bool]  # whether y may have several columns
     estimators_: list[Any]
     estimators_features_: list[Array]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: Any = None,
+        max_features: Any = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        oob_score: Any = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -111,14 +127,11 @@ class Bagging(Estimator):
                 "_sampling": (sampler.size, sampler.bootstrap, sampler.n_drawn_columns),
             }
 
-        found = run(bag, Rules(self.n_estimators, 1e-9, self._observer(X, y, self.n_estimators, attributes)))
+        observe = self._observer(X, y, self.n_estimators, attributes)
+        with closing(bag.coming):  # however the run ends, nothing goes on in the background
+            found = run(bag, Rules(self.n_estimators, 1e-9, observe))
         self.__dict__.update(attributes(found.state))
-        facts = {"members": float(found.state)}
-        if bag.members:
-            facts["coverage"] = float(np.mean([member.coverage for member in bag.members]))
-        if sampler.bootstrap:
-            facts["expected coverage"] = sampler.expected_coverage
-        evidence = replace(found.evidence(), facts=facts)
+        evidence = replace(found.evidence(), facts=bag.facts(found.state))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score:

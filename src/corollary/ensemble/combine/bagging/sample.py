@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -44,12 +43,6 @@ class Sampler:
     def whole(self) -> bool:
         """Whether every member gets every row."""
         return not self.bootstrap and self.size >= round(self.urn.total)
-
-    @property
-    def expected_coverage(self) -> float:
-        """The share of the rows' weight that a bootstrap sample holds: 1 − 1/e if as many are drawn as there are."""
-        share = self.weights / self.weights.sum()
-        return float(share @ (1 - (1 - share) ** self.size))
 
 
 def columns_of(X: Any, columns: Array) -> Any:
@@ -114,13 +107,13 @@ class Bag(Algorithm[int]):
         self.members: list[Member] = []
         self.foreign = not is_ours(template)
         calls = [partial(fit_one, template, X, y, sampler, int(seed), constant) for seed in seeds[earlier:]]
-        self._coming: Iterator[Member] = in_order(calls, [template], n_jobs)
+        self.coming = in_order(calls, [template], n_jobs)
 
     def init(self) -> int:
         return self.earlier
 
     def step(self, state: int) -> int:
-        self.members.append(next(self._coming))
+        self.members.append(next(self.coming))
         return state + 1
 
     def measure(self, state: int) -> Measure | None:
@@ -134,3 +127,13 @@ class Bag(Algorithm[int]):
         short = 0.0 if sampler.whole or sampler.bootstrap else np.ceil(sampler.urn.total) - sampler.urn.total
         off = max((abs(member.weight - wanted) - short for member in self.members), default=0.0)
         return Certificate(self.kind, self.certificate_name, max(float(off), 0.0) / wanted, tol)
+
+    def facts(self, count: int) -> dict[str, float]:
+        """How many members there are, what share of the rows' weight the new ones saw, and should have seen."""
+        facts = {"members": float(count)}
+        if self.members:
+            facts["coverage"] = float(np.mean([member.coverage for member in self.members]))
+        if self.sampler.bootstrap:  # 1 − 1/e = 63.2 % if as many rows are drawn as there are
+            share = self.sampler.weights / self.sampler.weights.sum()
+            facts["expected coverage"] = float(share @ (1 - (1 - share) ** self.sampler.size))
+        return facts
