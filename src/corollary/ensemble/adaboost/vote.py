@@ -16,10 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import predicting
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.ensemble.adaboost.learner import default_learner, tree_model
+from corollary.ensemble.adaboost.learner import tree_model
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
 from corollary.tree.columns import TableReader
+from corollary.tree.decision_tree import DecisionTreeClassifier
 
 
 class BoostedVote(ClassifierMixin, TableReader):
@@ -34,7 +35,7 @@ class BoostedVote(ClassifierMixin, TableReader):
     @property
     def estimator_(self) -> Any:
         """The learner that was cloned."""
-        return default_learner() if self.estimator is None else self.estimator
+        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
     @property
     def estimators_(self) -> list[Any]:
