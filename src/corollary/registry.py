@@ -124,8 +124,8 @@ ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 PARTS: dict[str, tuple[str, str]] = {
     "loss": (
         "core.loss",
-        """Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared SquaredHinge
-        Tweedie""",
+        "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
+        "SquaredHinge Tweedie",
     ),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }

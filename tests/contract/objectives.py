@@ -36,9 +36,12 @@ def _logistic(model: Any, s: Any) -> Objective:
 
 
 def _linear_model(model: Any, s: Any) -> Objective:
+    if not isinstance(model.loss, str):  # a loss and a penalty with their own parameters
+        loss, penalty = model.loss, model.penalty
+        return Objective(loss.name, s / s.sum(), penalty.l1, penalty.l2, loss.parameter)
     mix = {"l1": 1.0, "group": 1.0, "l2": 0.0, "none": 0.0}.get(model.penalty, model.l1_ratio)
     alpha = 0.0 if model.penalty == "none" else model.alpha
-    parameter = {"huber": model.delta, "quantile": model.quantile, "epsilon_insensitive": model.epsilon}
+    parameter = {"huber": model.delta, "quantile": model.quantile, "epsilon_insensitive": model.epsilon, "tweedie": 1.5}
     groups = None
     if model.penalty == "group":
         groups = np.arange(model.n_features_in_) if model.groups is None else model.groups

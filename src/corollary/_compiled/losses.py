@@ -37,6 +37,20 @@ def _xlogx(x):
 
 
 @inner_kernel
+def _tweedie(power, y, f):
+    """Half the deviance of y from the mean exp(f), and its derivatives."""
+    a, b = 2.0 - power, power - 1.0
+    if y <= 0.0:
+        e = math.exp(a * f)
+        return e / a, e, a * e
+    log_y = math.log(y)
+    d, size = f - log_y, math.exp(a * log_y)
+    rise, fall = math.expm1(a * d), math.expm1(-b * d)
+    above, below = rise / a if a > 0.0 else d, fall / b if b > 0.0 else -d
+    return size * (above + below), size * (rise - fall), size * (a * (1.0 + rise) + b * (1.0 + fall))
+
+
+@inner_kernel
 def _point(code, parameter, y, f):
     """(value, first derivative, second derivative) of one loss with respect to the raw prediction f."""
     if code == SQUARED:
@@ -73,11 +87,7 @@ def _point(code, parameter, y, f):
         m = 1.0 - y * f
         return (m * m, -2.0 * y * m, 2.0) if m > 0.0 else (0.0, 0.0 * y, 0.0)
     if code == TWEEDIE:
-        rise = math.exp((2.0 - parameter) * f)
-        fall = y * math.exp((1.0 - parameter) * f) if y > 0.0 else 0.0
-        value = rise / (2.0 - parameter) if parameter < 2.0 else f
-        value += fall / (parameter - 1.0) if parameter > 1.0 else -y * f
-        return value, rise - fall, (2.0 - parameter) * rise + (parameter - 1.0) * fall
+        return _tweedie(parameter, y, f)
     if code == EXPONENTIAL:
         e = math.exp(-y * f)
         return e, -y * e, e
@@ -97,11 +107,12 @@ def _tweedie_conjugate(power, y, u):
         if u > 1.0 + slack:
             return np.inf
         v = max(1.0 - u, 0.0)
-        return v * math.log(v / y) - v if v > 0.0 else 0.0
-    if u + y < -slack * (1.0 + y) and (power == 1.0 or y == 0.0):
-        return np.inf
-    if u + y <= 0.0 and (power == 1.0 or y == 0.0):  # the supremum is only neared, as f goes to −∞
-        return 0.0
+        return (v * math.log(v / y) - v if v > 0.0 else 0.0) + math.log(y) + 1.0
+    if power == 1.0 or y == 0.0:
+        if u + y < -slack * (1.0 + y):
+            return np.inf
+        if u + y <= 0.0:  # the supremum is only neared, as f goes to −∞
+            return y - y * math.log(y) if y > 0.0 else 0.0
     if u > 0.0:
         mu = max(2.0 * y, (2.0 * u) ** (1.0 / (1.0 - b)))
     elif u < 0.0 and b > 0.0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -38,7 +38,7 @@ class Part:
     @classmethod
     def parameter_names(cls) -> tuple[str, ...]:
         """The arguments of its ``__init__``."""
-        return _arguments(cls)
+        return _arguments(cls.__init__)
 
     @classmethod
     def made_from(cls, offered: Mapping[str, Any]) -> Self:
@@ -64,8 +64,8 @@ class Part:
 
 
 @functools.cache
-def _arguments(cls: type[Part]) -> tuple[str, ...]:
-    arguments = list(inspect.signature(cls.__init__).parameters.values())[1:]
+def _arguments(function: Callable[..., None]) -> tuple[str, ...]:
+    arguments = list(inspect.signature(function).parameters.values())[1:]
     return tuple(argument.name for argument in arguments if argument.kind is not argument.VAR_KEYWORD)
 
 

@@ -73,7 +73,7 @@ class Penalty(Part, ABC):
             low, high = (middle, high) if np.isfinite(self.conjugate(middle * z)) else (low, middle)
         return low
 
-    def check_columns(self, n_columns: int) -> None:  # noqa: B027 - most penalties suit any number of columns
+    def check_columns(self, n_columns: int) -> None:
         """Raise ValueError if the penalty is not one of that many columns."""
 
     @property

@@ -12,7 +12,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -48,7 +48,7 @@ class Algorithm(ABC, Generic[S]):
     name: str
     kind: Kind = Kind.STATIONARY
     certificate_name: str = ""
-    patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
+    patience: int | None = None  # iterations without progress after which there will be none; None: no limit
 
     @abstractmethod
     def init(self) -> S:

@@ -39,11 +39,12 @@ class Poisson(Loss):
 
 
 class Tweedie(Loss):
-    """μ²⁻ᵖ/(2−p) − y μ¹⁻ᵖ/(1−p) with μ = exp(f) and 1 ≤ p ≤ 2: half the Tweedie deviance, but for a constant.
+    """Half the Tweedie deviance of y from the mean μ = exp(f), for amounts whose variance grows as μᵖ, 1 ≤ p ≤ 2.
 
-    For amounts whose variance grows as μᵖ. Between the ends y is a sum of a Poisson number of gamma amounts, often
-    exactly zero, as the claims of a policy are. p = 1 is the Poisson loss, p = 2 that of the gamma distribution,
-    f + y exp(−f), for y > 0. Outside [1, 2] the loss is not convex in f.
+    y²⁻ᵖ/((1−p)(2−p)) − y μ¹⁻ᵖ/(1−p) + μ²⁻ᵖ/(2−p), or y²⁻ᵖ ((eᵃᵈ − 1)/a + (e⁻ᵇᵈ − 1)/b) with d = f − log y, a = 2 − p
+    and b = p − 1. Between the ends y is a sum of a Poisson number of gamma amounts, often exactly zero, as the claims
+    of a policy are. p = 1 is the Poisson loss but for a constant; p = 2 is that of the gamma distribution, for y > 0.
+    Outside [1, 2] the loss is not convex in f.
     """
 
     name, code, task, link, self_concordant = "tweedie", codes.TWEEDIE, "regression", Log(), True
@@ -56,23 +57,25 @@ class Tweedie(Loss):
         if power == 2:
             self.domain = Real(low=0, above=True)
 
-    def _terms(self, y: Array, f: Array) -> tuple[Array, Array]:
-        """μ²⁻ᵖ and y μ¹⁻ᵖ; where y is zero so is the second, however large μ¹⁻ᵖ is."""
-        logs = np.log(y, out=np.full(np.shape(y), -np.inf), where=y > 0)
-        return np.exp((2 - self.power) * f), np.exp(logs + (1 - self.power) * f)
+    def _terms(self, y: Array, f: Array) -> tuple[Array, Array, Array, Array]:
+        """d, y²⁻ᵖ, eᵃᵈ − 1 and e⁻ᵇᵈ − 1; where y is zero, what makes the formulas below true there."""
+        some = y > 0
+        logs = np.log(np.where(some, y, 1.0))
+        d, a, b = f - logs, 2 - self.power, self.power - 1
+        return d, np.exp(a * logs), np.expm1(a * d), np.where(some, np.expm1(np.where(some, -b * d, 0.0)), -1.0)
 
     def value(self, y: Array, f: Array) -> Array:
-        rise, fall = self._terms(y, f)
-        first = rise / (2 - self.power) if self.power < 2 else f
-        return first + (fall / (self.power - 1) if self.power > 1 else -y * f)
+        (d, size, rise, fall), a, b = self._terms(y, f), 2 - self.power, self.power - 1
+        above, below = rise / a if a > 0 else d, fall / b if b > 0 else -d
+        return np.where(y > 0, size * (above + below), (1 + rise) / (a or 1.0))
 
     def gradient(self, y: Array, f: Array) -> Array:
-        rise, fall = self._terms(y, f)
-        return rise - fall
+        _, size, rise, fall = self._terms(y, f)
+        return size * (rise - fall)
 
     def hessian(self, y: Array, f: Array) -> Array:
-        rise, fall = self._terms(y, f)
-        return (2 - self.power) * rise + (self.power - 1) * fall
+        _, size, rise, fall = self._terms(y, f)
+        return size * ((2 - self.power) * (1 + rise) + (self.power - 1) * (1 + fall))
 
     def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> Any:
         return Poisson().best_constant(y, weights)

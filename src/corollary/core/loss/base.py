@@ -41,6 +41,8 @@ class Loss(Part, ABC):
     )
     # |ℓ‴| ≤ ℓ″ in each raw prediction: a step s changes the loss by at most g s + h (exp|s| − |s| − 1)
     self_concordant: ClassVar[bool] = False
+    # ℓ″ vanishes where ℓ′ does not: Newton steps need a line search, and boosting sets its leaves by exact minimisation
+    fading: ClassVar[bool] = False
     # straight pieces rounded off by ½(f − y)²: the second derivative vanishes far from y, and solvers use ℓ′/(f − y)
     flat: ClassVar[bool] = False
 

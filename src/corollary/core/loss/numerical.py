@@ -17,7 +17,7 @@ EDGE = 1e-12  # by so much may u lie outside the domain of a conjugate, through 
 
 
 def best_shift(loss: Loss, y: Array, raw: Array, weights: Array, l1: float, l2: float) -> float:
-    """The v that minimises Σ w ℓ(y, raw + v) + l1 |v| + ½ l2 v²: its slope rises, so a bracket is widened and halved."""
+    """The v that minimises Σ w ℓ(y, raw + v) + l1 |v| + ½ l2 v². Its slope rises: a bracket is widened, then halved."""
     reach = loss.reach(y, raw)
     if loss.code >= 0:
         from corollary._compiled import losses

@@ -56,7 +56,7 @@ class Absolute(Loss):
 class Huber(Loss):
     """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
 
-    name, code, task, lipschitz, flat = "huber", codes.HUBER, "regression", 1.0, True
+    name, code, task, lipschitz, flat, fading = "huber", codes.HUBER, "regression", 1.0, True, True
     limits: ClassVar[dict[str, Limit]] = {"delta": Real(low=0, above=True)}
     delta: float
 

@@ -47,6 +47,7 @@ class Solver(ABC):
     name: ClassVar[str]
     needs: ClassVar[tuple[Need, ...]] = ()
     move: ClassVar[str] = "pass over all coordinates"  # what is tried again where there is no duality gap
+    patience: ClassVar[int] = 15  # iterations without progress after which there will be none
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, with a sentence, if this solver cannot handle the problem's loss or penalty."""
@@ -115,12 +116,11 @@ def solve(
 class _Descent(Algorithm[State]):
     """A solver on a problem, for the loop. ``floor`` is a dual value that is known already."""
 
-    patience = 15
-
     def __init__(self, solver: Solver, problem: Problem, start: State, tol: float, null: float, floor: float) -> None:
         self.solver, self.problem, self.start = solver, problem, start
         self.tol, self.null, self.floor = tol, null, floor
         self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
+        self.patience = solver.patience
         self.kind = Kind.OPTIMAL if problem.penalty.has_conjugate else Kind.STATIONARY
 
     def init(self) -> State:

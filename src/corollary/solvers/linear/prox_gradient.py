@@ -28,6 +28,7 @@ from corollary.solvers.linear.driver import Need, Solver, State
 EVERY = 5  # iterations between two looks at the duality gap
 GROWTH = 1.1  # of the length of steps, which is halved where it proves too long
 POWER_STEPS = 8
+ROUNDING = 1e-12  # of the objective, where columns are far from zero; a rise by less says nothing
 
 
 Derivatives = tuple[float, Array, Array | None]  # Σ w ℓ, w ℓ′ and w ℓ″
@@ -111,6 +112,7 @@ class ProxGradient(Solver):
 
     name = "proximal gradient"
     move = "proximal-gradient step"
+    patience = 100  # momentum overshoots and comes back
     needs = (Need("loss", "smooth", True, "it has kinks; use the interior point, with none, l1, l2 or elastic net"),)
 
     def init(self, problem: Problem, start: State) -> State:
@@ -132,16 +134,15 @@ class ProxGradient(Solver):
         following = 0.5 * (1 + np.sqrt(1 + 4 * momentum**2))
         ahead = point.beyond(memory["before"], (momentum - 1) / following)
         new, there, length = geometry.descend(ahead, GROWTH * memory["length"])
-        if momentum > 1 and not problem.primal_value(there[0], new.coef) <= state.objective:
+        highest = state.objective + ROUNDING * abs(state.objective)
+        if momentum > 1 and not problem.primal_value(there[0], new.coef) <= highest:
             ahead = point
             new, there, length = geometry.descend(point, length)
         if ahead is point or geometry.dot(new.minus(ahead), point.minus(new)) > 0:  # or turns back
             following = 1.0
         memory = memory | {"point": new, "before": point, "momentum": following, "length": length}
         found = self._measured(problem, memory | {"age": memory["age"] + 1}, there, state.dual)
-        if not found.objective <= state.objective + 1e-14 * abs(state.objective):
-            return replace(state, stalled=True)
-        return found
+        return found if found.objective <= highest else replace(state, stalled=True)
 
     def _measured(self, problem: Problem, memory: dict[str, Any], there: Derivatives, dual: float) -> State:
         geometry, point, (value, slope, curve) = memory["geometry"], memory["point"], there

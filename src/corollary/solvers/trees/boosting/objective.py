@@ -28,7 +28,7 @@ class Objective:
     @property
     def newton(self) -> bool:
         """Whether curvatures may be used as they are."""
-        return self.loss.multiclass or (self.loss.curved and self.loss.smooth and not self.loss.flat)
+        return self.loss.multiclass or (self.loss.curved and self.loss.smooth and not self.loss.fading)
 
     def start(self) -> Array:
         """The best constant prediction, one number per output."""
