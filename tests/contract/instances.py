@@ -96,7 +96,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "GradientBoostingRegressor": [
         {"n_estimators": 12, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "absolute_error", "learning_rate": 0.3},
-        {"n_estimators": 12, "min_samples_leaf": 1, "loss": Quantile(0.6), "learning_rate": 0.3},
+        {"n_estimators": 12, "min_samples_leaf": 1, "loss": Quantile(0.5), "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "tweedie", "learning_rate": 0.3},
     ],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
@@ -165,6 +165,12 @@ class Case:
     @property
     def convex(self) -> bool:
         return self.linear and dict(self.parameters).get("penalty") != "l0"
+
+    @property
+    def enough(self) -> int:
+        """Iterations that solve a hard problem: few for methods of second order, many for proximal gradient."""
+        parameters = dict(self.parameters)
+        return 5000 if parameters.get("loss") == "softmax" and parameters.get("penalty") == "group" else 100
 
     @property
     def missing(self) -> bool:

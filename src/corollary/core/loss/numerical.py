@@ -72,8 +72,9 @@ def _bracket(loss: Loss, y: Array, u: Array) -> tuple[Array, Array, Array]:
     """Ends between which u − ℓ′(f) changes sign, and whether there are such ends."""
     centre = y.copy() if loss.link.in_units_of_y and loss.task == "regression" else np.zeros_like(y)
     low, high = centre.copy(), centre.copy()
-    rising = u - loss.gradient(y, centre) > 0  # then the maximum lies above the centre
-    length, found = np.ones_like(y), np.zeros(len(y), dtype=bool)
+    slope = u - loss.gradient(y, centre)
+    rising, found = slope > 0, slope == 0  # the maximum lies above the centre, or is there
+    length = np.ones_like(y)
     for _ in range(DOUBLINGS):
         rest = np.flatnonzero(~found)
         if rest.size == 0:
