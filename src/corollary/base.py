@@ -11,7 +11,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
+from corollary.core.blocks import Blocks, BlockSource
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
@@ -112,6 +113,13 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         )
         return X, check_weights(sample_weight, X)
 
+    def _validate_blocks(self, blocks: Blocks, *, target: bool, sparse: bool = True, **options: Any) -> BlockSource:
+        """Blocks (X, y, float64 weights) as a source whose blocks are checked whenever they are read.
+
+        Without ``target`` y is None. Names and number of the columns are those of the first block.
+        """
+        return BlockSource(_Checked(self, blocks, target, sparse, options), executor=blocks.executor)
+
     def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
         check_is_fitted(self)
         return validate_data(
@@ -176,6 +184,28 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not isinstance(model, cls):
             raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
         return model
+
+
+class _Checked:
+    """Blocks through the same door as arrays, in every pass."""
+
+    def __init__(self, owner: Estimator, blocks: Blocks, target: bool, sparse: bool, options: dict[str, Any]) -> None:
+        self.owner, self.blocks, self.target, self.sparse, self.options = owner, blocks, target, sparse, options
+        self.seen = False
+
+    def __iter__(self) -> Iterator[tuple[Any, Any, Array]]:
+        for X, y, sample_weight in self.blocks:
+            if self.target and y is None:
+                raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
+            options = {"reset": not self.seen, "ensure_min_samples": 0, **self.options}
+            if self.target:
+                X, y, weights = self.owner._validate_fit(X, y, sample_weight, sparse=self.sparse, **options)
+            else:
+                X, weights = self.owner._validate_rows(X, sample_weight, sparse=self.sparse, **options)
+                y = None
+            self.seen = True
+            if X.shape[0]:
+                yield X, y, weights
 
 
 def caller_level() -> int:

@@ -155,10 +155,14 @@ FUNCTIONS: dict[str, str] = {
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",
+    "Blocks": "core.blocks",
     "Evidence": "core.evidence",
     "Certificate": "core.evidence",
     "Kind": "core.evidence",
     "Status": "core.evidence",
+    "threads": "core.thread_count",
+    "set_threads": "core.thread_count",
+    "n_threads": "core.thread_count",
 }
 
 

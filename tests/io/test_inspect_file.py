@@ -65,7 +65,7 @@ def test_what_is_printed(path):
     assert text.splitlines()[0] == f"{path}: Pipeline, {path.stat().st_size / 1000:.1f} kB"
     assert "    transformer 'standardscaler': sklearn:StandardScaler(with_mean=False)" in text
     assert "  step 'model': sklearn:DummyRegressor(quantile=0.25)" in text
-    assert "evidence: Proved" in text
+    assert "evidence: Optimal" in text
 
 
 def test_damage_is_found(path):

@@ -19,6 +19,8 @@ from corollary._compiled.codes import (
     HINGE,
     HUBER,
     LOGISTIC,
+    N_LOSSES,
+    POISSON,
     QUANTILE,
     SQUARED,
     SQUARED_HINGE,
@@ -48,6 +50,13 @@ def _tweedie(power, y, f):
     rise, fall = math.expm1(a * d), math.expm1(-b * d)
     above, below = rise / a if a > 0.0 else d, fall / b if b > 0.0 else -d
     return size * (above + below), size * (rise - fall), size * (a * (1.0 + rise) + b * (1.0 + fall))
+
+
+@inner_kernel
+def check_loss(code):
+    """Called once by every kernel that takes a loss from Python, before its loop."""
+    if code < 0 or code >= N_LOSSES:
+        raise ValueError("Unknown loss code: the kernels know those of corollary._compiled.codes.LOSSES.")
 
 
 @inner_kernel
@@ -91,8 +100,10 @@ def _point(code, parameter, y, f):
     if code == EXPONENTIAL:
         e = math.exp(-y * f)
         return e, -y * e, e
-    e = math.exp(f)  # Poisson
-    return e - y * f, e - y, e
+    if code == POISSON:
+        e = math.exp(f)
+        return e - y * f, e - y, e
+    return np.nan, np.nan, np.nan
 
 
 @inner_kernel
@@ -160,13 +171,16 @@ def _conjugate(code, parameter, y, u):
         return v * (0.25 * v - 1.0) if v >= -slack else np.inf
     if code == EXPONENTIAL:
         return _xlogx(max(v, 0.0)) - v if v >= -slack else np.inf
-    v = u + y  # Poisson
-    return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
+    if code == POISSON:
+        v = u + y
+        return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
+    return np.nan
 
 
 @lean_kernel
 def loss_block(code, parameter, y, f, weights, slope, curve):
     """Fill slope and curve with the weighted derivatives and return Σ weight · loss over a block of rows."""
+    check_loss(code)
     total = 0.0
     for i in range(f.shape[0]):
         value, first, second = _point(code, parameter, y[i], f[i])
@@ -180,6 +194,7 @@ def loss_block(code, parameter, y, f, weights, slope, curve):
 @lean_kernel
 def conjugate_block(code, parameter, y, dual, weights):
     """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
+    check_loss(code)
     total = 0.0
     for i in range(dual.shape[0]):
         w = weights[i]
@@ -265,6 +280,7 @@ def best_shift(code, parameter, y, raw, weights, l1, l2, reach):
 
     The slope rises with v, so a bracket of its zero is widened from ``reach`` and then halved to rounding.
     """
+    check_loss(code)
     low, high = -reach, reach
     for _ in range(60):
         if _slope(code, parameter, y, raw, weights, low, l1, l2) <= 0.0:
