@@ -117,7 +117,7 @@ def resolve_part(part_id: Any) -> type[Part]:
             f"it needs the class {short(name)}, which is not one of corollary's; if you have it and trust it, call "
             "corollary.register_part with it before loading"
         )
-    if part_id not in _PARTS:
+    if f"{kind}:{name}" not in _PARTS:
         raise ModelFileError(f"it names the part {short(part_id)}, which this version of corollary does not know")
     cls: type[Part] = getattr(importlib.import_module(f"corollary.{_PARTS[part_id]}"), name)
     return cls
