@@ -37,9 +37,7 @@ SMOOTH: dict[str, tuple[Callable[..., Array], ...]] = {
         lambda y, u, a: np.where(u + y >= 0, _xlogx(u + y) - (u + y), np.inf),
     ),
     "tweedie": (  # half the deviance at power a
-        lambda y, f, a: (
-            y ** (2 - a) / (1 - a) / (2 - a) - y * np.exp((1 - a) * f) / (1 - a) + np.exp((2 - a) * f) / (2 - a)
-        ),
+        lambda y, f, a: _half_deviance(y, f, a),
         lambda y, f, a: np.exp((2 - a) * f) - y * np.exp((1 - a) * f),
         lambda y, f, a: (2 - a) * np.exp((2 - a) * f) + (a - 1) * y * np.exp((1 - a) * f),
         lambda y, u, a: _by_halving("tweedie", y, u, a),
@@ -71,6 +69,14 @@ KINKED: dict[str, Callable[..., tuple[Array, Array, Array, Array]]] = {
     "epsilon_insensitive": lambda y, a: (y - a, y + a, -1 + 0 * y, 1 + 0 * y),
     "hinge": lambda y, a: (y, y, np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)),
 }
+
+
+def _half_deviance(y: Array, f: Array, a: float) -> Array:
+    """y²⁻ᵃ/((1−a)(2−a)) − y e⁽¹⁻ᵃ⁾ᶠ/(1−a) + e⁽²⁻ᵃ⁾ᶠ/(2−a), without cancellation where exp(f) is near y."""
+    some = y > 0
+    d = f - np.log(np.where(some, y, 1.0))
+    near = np.where(some, y, 1.0) ** (2 - a) * (np.expm1((2 - a) * d) / (2 - a) + np.expm1((1 - a) * d) / (a - 1))
+    return np.where(some, near, np.exp((2 - a) * f) / (2 - a))
 
 
 def _by_halving(loss: str, y: Array, u: Array, a: float) -> Array:

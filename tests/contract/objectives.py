@@ -18,6 +18,15 @@ def bounds(model: Any, X: Any, y: Any, s: Any) -> list[tuple[float, float]]:
     return [objective.bounds(X, *problem) for problem in _problems(model, y, objective.loss)]
 
 
+def yardsticks(model: Any, X: Any, y: Any, s: Any) -> list[float]:
+    """What a relative gap is relative to at least: 1e-6 of the objective at zero (docs/notation.md)."""
+    name = type(model).__name__
+    if name == "HuberRegressor":
+        return [0.0]
+    objective = OBJECTIVES[name](model, s)
+    return [1e-6 * abs(objective.primal(X, t, 0 * w, 0 * b)) for t, w, b in _problems(model, y, objective.loss)]
+
+
 def _ridge(model: Any, s: Any) -> Objective:
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     return Objective("squared", s, l2=alpha, positive=getattr(model, "positive", False))

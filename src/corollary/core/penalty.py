@@ -87,9 +87,14 @@ class Penalty(Part, ABC):
         return self.code >= 0 or self.grouped
 
     @property
+    def elastic(self) -> bool:
+        """Whether it is l1 ‖w‖₁ + ½ l2 ‖w‖², for w of any sign."""
+        return self.separable and self.code == codes.ELASTIC
+
+    @property
     def quadratic(self) -> bool:
         """Whether it is ½ l2 ‖w‖², or nothing."""
-        return self.separable and self.code == codes.ELASTIC and self.l1 == 0
+        return self.elastic and self.l1 == 0
 
     @property
     def absent(self) -> bool:
