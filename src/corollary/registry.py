@@ -120,6 +120,16 @@ TRANSFORMERS: dict[str, Entry] = {
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 
+# what estimators are made of and model files hold, by kind: the module and its classes. A new kind is a line
+PARTS: dict[str, tuple[str, str]] = {
+    "loss": (
+        "core.loss",
+        "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
+        "SquaredHinge Tweedie",
+    ),
+    "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
+}
+
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.lasso",
     "enet_path": "linear.lasso",
@@ -140,6 +150,7 @@ FUNCTIONS: dict[str, str] = {
     "save": "io",
     "load": "io",
     "inspect": "io",
+    "register_part": "io",
     "compare": "evaluate.compare",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",

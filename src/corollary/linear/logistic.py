@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from corollary.base import fitting
 from corollary.core.design import Design, as_design
@@ -177,7 +176,7 @@ class LogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, in the order of ``classes_``; its argmax is ``predict``."""
         raw = self.decision_function(X)
-        return agreeing(np.column_stack([expit(-raw), expit(raw)]) if raw.ndim == 1 else softmax(raw, axis=1), raw)
+        return agreeing(SoftmaxLoss.link.probabilities(raw), raw)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of ``predict_proba``, accurate where probabilities are tiny."""
