@@ -24,7 +24,7 @@ from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
 from corollary.core.blocks import Blocks, BlockSource, as_blocks
-from corollary.core.design import gather
+from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
@@ -152,7 +152,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """What the solver calls after each iteration, or None when nobody listens.
 
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
+        Data that are read from blocks are not shown to callbacks.
         """
+        if isinstance(X, Design):
+            X = y = None
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         if not getattr(self, "_skl_callbacks", None):
@@ -172,6 +175,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             )
 
         return observe
+
+    def _stop_between(self, task_name: str) -> bool:
+        """Whether a callback asks to stop between two parts of a fit, such as the folds of a cross-validation."""
+        if not getattr(self, "_skl_callbacks", None):
+            return False
+        task = self._callback_fit_ctx.subcontext(task_name=task_name)
+        task.call_on_fit_task_begin(estimator=self)
+        return bool(task.call_on_fit_task_end(estimator=self))
 
     def _keep_evidence(self, evidence: Evidence) -> None:
         """Store the evidence, with the time that the whole fit took.

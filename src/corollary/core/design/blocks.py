@@ -21,7 +21,7 @@ from corollary.core.types import Array
 T = TypeVar("T")
 Part = tuple[int, Design]  # the number of its first row, and a block of rows
 
-SAMPLE_BYTES = 1 << 28  # a sample of rows may take so much memory
+SAMPLE_BYTES = 1 << 28  # a part of the rows may be copied that takes so much memory
 
 
 class BlockDesign(Design):
@@ -34,11 +34,19 @@ class BlockDesign(Design):
     resident = False
 
     def __init__(
-        self, parts: Iterable[Part], shape: tuple[int, int], dtype: Any, *, is_sparse: bool, executor: Executor = serial
+        self,
+        parts: Iterable[Part],
+        shape: tuple[int, int],
+        dtype: Any,
+        *,
+        nbytes: float,
+        is_sparse: bool,
+        executor: Executor = serial,
     ) -> None:
         self.parts, self.shape, self.dtype, self.is_sparse, self.executor = parts, shape, dtype, is_sparse, executor
+        self.nbytes = nbytes  # of all rows together
         self._size = block_rows(shape[0], 8 * shape[1])
-        self.sample_every = max(1, -(-8 * shape[0] * shape[1] // SAMPLE_BYTES))
+        self.sample_every = max(1, int(np.ceil(nbytes / SAMPLE_BYTES)))
         self._whole: Design | None = None
 
     def _read(self) -> Iterator[Part]:
@@ -110,9 +118,10 @@ class BlockDesign(Design):
         return self.changed(change)
 
     def rows(self, index: Array) -> Design:
-        """Most of the rows, in their order, are a view that skips the others in every pass; fewer are copied."""
+        """A copy of a small part; of a large one, if it is in order, a view that skips the others in every pass."""
         index = np.asarray(index)
-        if len(index) > self.shape[0] // 2 and (np.diff(index) > 0).all():
+        large = self.nbytes * len(index) > SAMPLE_BYTES * self.shape[0]
+        if large and (np.diff(index) > 0).all():
             return self.changed(partial(_chosen, index), (len(index), self.shape[1]))
         order = np.argsort(index, kind="stable")
         sought = self.changed(partial(_chosen, index[order]), (len(index), self.shape[1]))
@@ -145,18 +154,20 @@ class BlockDesign(Design):
         return self.in_memory().matrix()
 
     def transposed(self) -> Design:
-        """Of X in memory: methods that go by columns have fewer rows than columns."""
+        """Of X in memory: methods that go by columns are for X with few rows."""
         return self.in_memory().transposed()
 
     def in_memory(self) -> Design:
         if self._whole is None:
-            self._whole = self._joined("X, which has fewer rows than columns and is used by columns,", "add rows")
+            self._whole = self._joined("X, of which this method needs all rows at once,", "use fewer rows or columns")
         return self._whole
 
     def _joined(self, what: str, instead: str, order: Any = "C") -> Design:
         """All parts in one, in the order of memory that is asked for."""
         if self.is_sparse:
             parts = list(self._each(lambda start, part: part.matrix()))
+            if not all(sparse.issparse(part) for part in parts):  # views that are centred
+                return DenseDesign(np.concatenate(parts))
             return SparseDesign(sparse.vstack(parts, format="csr" if order == "C" else "csc"))
         check_memory(self.shape[0] * self.shape[1] * np.dtype(self.dtype).itemsize, what, instead)
         out = np.empty(self.shape, dtype=self.dtype, order=order)
@@ -166,8 +177,10 @@ class BlockDesign(Design):
 
     def changed(self, change: Callable[[int, Design], Part], shape: tuple[int, int] | None = None) -> BlockDesign:
         """The same blocks, each changed when it is read: ``change`` gets and gives its first row and its design."""
-        parts = _Changed(self.parts, change)
-        return BlockDesign(parts, shape or self.shape, self.dtype, is_sparse=self.is_sparse, executor=self.executor)
+        (n, d), (rows, columns) = self.shape, shape or self.shape
+        nbytes, parts = self.nbytes * (rows / n) * (columns / d), _Changed(self.parts, change)
+        kind: dict[str, Any] = {"is_sparse": self.is_sparse, "executor": self.executor}
+        return BlockDesign(parts, (rows, columns), self.dtype, nbytes=nbytes, **kind)
 
 
 class _Changed:
@@ -203,19 +216,21 @@ class _Placed:
 
 def gather(source: BlockSource) -> tuple[BlockDesign, Array, Array]:
     """The rows of checked blocks (X, y, weights) as a design, with y and the weights of all rows. One pass."""
-    targets, weights, dtypes, sparse_blocks, columns = [], [], [], [], 0
+    targets, weights, dtypes, sparse_blocks, columns, nbytes = [], [], [], [], 0, 0.0
     for X, y, w in source:
         targets.append(y)
         weights.append(w)
         dtypes.append(X.dtype)
         sparse_blocks.append(sparse.issparse(X))
         columns = X.shape[1]
+        nbytes += X.data.nbytes + X.indices.nbytes if sparse_blocks[-1] else X.nbytes
         del X
     if not targets:
         raise ValueError("blocks is empty: there are no rows to learn from.")
     y, w = np.concatenate(targets), np.concatenate(weights)
     shape, dtype = (len(y), columns), np.result_type(*dtypes)
-    return BlockDesign(_Placed(source), shape, dtype, is_sparse=all(sparse_blocks), executor=source.executor), y, w
+    kind: dict[str, Any] = {"is_sparse": all(sparse_blocks), "executor": source.executor}
+    return BlockDesign(_Placed(source), shape, dtype, nbytes=nbytes, **kind), y, w
 
 
 def as_design(X: Any) -> Design:

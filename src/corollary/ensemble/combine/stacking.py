@@ -185,7 +185,7 @@ class StackingRegressor(RegressorMixin, Stacking):
         self.passthrough = passthrough
 
     def _default_final(self) -> Any:
-        from corollary.linear.ridge import RidgeCV
+        from corollary.linear.ridge_cv import RidgeCV
 
         return RidgeCV()
 
