@@ -121,8 +121,8 @@ TRANSFORMERS: dict[str, Entry] = {
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 
 FUNCTIONS: dict[str, str] = {
-    "lasso_path": "linear.lasso",
-    "enet_path": "linear.lasso",
+    "lasso_path": "linear.squared_path",
+    "enet_path": "linear.squared_path",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",

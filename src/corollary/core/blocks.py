@@ -97,10 +97,12 @@ class Blocks:
     Examples
     --------
     >>> import numpy as np
-    >>> from corollary import PCA, Blocks
+    >>> from corollary import Blocks, LinearRegression
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> whole, parts = PCA().fit(X), PCA().fit(Blocks([X[:40], X[40:]]))
-    >>> bool(np.allclose(whole.explained_variance_, parts.explained_variance_))
+    >>> y = X @ [1.0, 2.0, 3.0]
+    >>> whole = LinearRegression().fit(X, y)
+    >>> parts = LinearRegression().fit(Blocks([(X[:40], y[:40]), (X[40:], y[40:])]))
+    >>> bool(np.allclose(whole.coef_, parts.coef_))
     True
     """
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
 
 from corollary.base import fitting, predicting
 from corollary.core.evidence import Status
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.linear.folds import Fold, splits
 from corollary.linear.least_squares import LeastSquaresRegressor, one_or_each
 from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.leave_one_out import ridge_path
@@ -151,9 +151,8 @@ class RidgeCV(LeastSquaresRegressor):
 
     def _by_folds(self, task: Task, X: Any, y: Array, alphas: Array) -> tuple[Array, bool]:
         """Mean scores (number of alphas, 1) over the folds, and whether a callback ended them early."""
-        splits = check_cv(self.cv, y).split(X if task.design.resident else np.empty((len(y), 0)), y)
         scores: list[list[float]] = []
-        for row in fold_scores(task, y, alphas, splits, self.scoring):
+        for row in fold_scores(task, y, alphas, splits(self.cv, X, y), self.scoring):
             scores.append(row)
             if self._stop_between("fold"):
                 return np.mean(scores, axis=0)[:, None], True
@@ -224,13 +223,10 @@ def leave_one_out_scores(
     return np.array(scores), residuals
 
 
-def fold_scores(
-    task: Task, y: Array, alphas: Array, splits: Iterable[tuple[Array, Array]], scoring: Any
-) -> Iterator[list[float]]:
+def fold_scores(task: Task, y: Array, alphas: Array, folds: list[Fold], scoring: Any) -> Iterator[list[float]]:
     """The score of each alpha in each fold (R² unless asked otherwise), weights used in fit and score alike."""
     score, design = score_function(scoring, "r2"), task.design
-    for train, test in splits:
-        train, test = np.asarray(train), np.asarray(test)
+    for train, test in folds:
         weights = (None, None) if task.weights is None else (task.weights[train], task.weights[test])
         part = Task(design.rows(train), task.Y[train], weights[0], task.alpha, task.fit_intercept)
         with steady_algebra(part.design):
