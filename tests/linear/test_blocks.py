@@ -30,6 +30,7 @@ from corollary import (
     TimeBudget,
 )
 from corollary.core.design import blocks as block_design
+from corollary.solvers.linear import lbfgs, newton
 
 RNG = np.random.default_rng(0)
 N, D = 90, 6
@@ -261,3 +262,72 @@ def test_callbacks_work_without_the_data() -> None:
     with pytest.warns(match="stopped by a callback"):
         model.fit(parts)
     assert model.evidence_.status is Status.BUDGET
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[np.ndarray, np.ndarray, list[int]]:
+    """Enough rows that solvers leave the routes of small data."""
+    rng = np.random.default_rng(1)
+    A = rng.standard_normal((4000, 12)) * 10.0 ** rng.uniform(-2, 2, 12) + 100.0
+    return (
+        A,
+        (A - 100.0) @ (rng.standard_normal(12) / A.std(axis=0)) + rng.standard_normal(4000),
+        [0, 700, 701, 2500, 4000],
+    )
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), Ridge(3.0), RidgeCV(), LinearModel("squared", "none")], ids=repr)
+def test_moments_of_many_rows(model: Any, large: Any) -> None:
+    A, b, cuts = large
+    whole = model.fit(A, b)
+    same(model.__class__(**model.get_params()).fit(Blocks(cut(cuts, A, b))), whole, rtol=1e-9)
+
+
+def test_ill_conditioned_blocks_lose_no_digits() -> None:
+    """Integer powers with integer y have the exact answer 1, 1, …, 1; the moments alone would lose it."""
+    x = np.random.default_rng(0).integers(0, 21, 8000).astype(float)
+    powers = x[:, None] ** np.arange(1, 10)
+    noise = np.random.default_rng(1).integers(-1000, 1000, 8000).astype(float)
+    A = np.vstack([powers, powers])
+    b = np.concatenate([powers.sum(axis=1) + 1 + noise, powers.sum(axis=1) + 1 - noise])
+    model = LinearRegression().fit(Blocks(cut([0, 5000, 9000, 16000], A, b)))
+    assert model.evidence_.solver == "orthogonal factor"
+    np.testing.assert_allclose(model.coef_, 1.0, rtol=1e-14)
+    assert model.evidence_.holds
+
+
+def test_squares_beyond_the_range_of_float64() -> None:
+    A = X * 2.0**600
+    whole = LinearRegression().fit(A, Y)
+    model = LinearRegression().fit(Blocks(cut(CUTS["uneven"], A, Y)))
+    np.testing.assert_allclose(model.coef_ * 2.0**600, whole.coef_ * 2.0**600, rtol=1e-9)
+    thin = LinearRegression().fit(Blocks(cut(CUTS["uneven"], A, Y, kind=sparse.csr_array)))
+    np.testing.assert_allclose(thin.coef_ * 2.0**600, whole.coef_ * 2.0**600, rtol=1e-9)
+
+
+@pytest.mark.parametrize("room", [1 << 28, 1 << 14], ids=["a tenth of the rows", "fewer"])
+@pytest.mark.parametrize("solver", ["newton", "lbfgs"])
+def test_the_start_from_a_sample(solver: str, room: int, large: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    A, b, cuts = large
+    for module in (newton, lbfgs):
+        monkeypatch.setattr(module, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(block_design, "SAMPLE_BYTES", room)
+    labels = b > np.median(b)
+    model = LogisticRegression(solver=solver, tol=1e-10)
+    whole = model.fit(A, labels)
+    same(LogisticRegression(solver=solver, tol=1e-10).fit(Blocks(cut(cuts, A, labels))), whole, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "model", [Lasso(0.02, tol=1e-10), LogisticRegression(C=0.3, l1_ratio=1.0, tol=1e-10)], ids=repr
+)
+def test_sparse_blocks_with_many_columns(model: Any) -> None:
+    """Working sets are taken from the blocks; columns are neither screened out nor read one by one."""
+    rng = np.random.default_rng(3)
+    A = sparse.random_array((200, 1500), density=0.05, rng=rng, format="csr")
+    b = A @ (np.arange(1500) < 5) + 0.1 * rng.standard_normal(200)
+    b = b > np.median(b) if isinstance(model, LogisticRegression) else b
+    whole = model.fit(A, b)
+    found = model.__class__(**model.get_params()).fit(Blocks(cut([0, 90, 200], A, b)))
+    same(found, whole, rtol=1e-4)
+    assert 0 < np.count_nonzero(found.coef_) < 300
