@@ -144,7 +144,7 @@ def _zero_if_optimal(problem: Problem, found: Solution, residual: Array, scale: 
         return scale, evidence
     return 0.0, replace(
         evidence,
-        status=evidence.status if evidence.holds else Status.CONVERGED,
+        status=evidence.status if evidence.holds or evidence.status.cut_short else Status.CONVERGED,
         certificate=replace(evidence.certificate, value=gap),
         facts={**evidence.facts, "objective": limit},
         notes=(*evidence.notes, NO_SCALE),

@@ -214,7 +214,7 @@ class ElasticNetCV(LinearRegressor):
         grids = np.stack([self._grid(whole, ratio) for ratio in ratios])
         scored = self._cross_validate(_Folds(design, y, weights, folds, self.fit_intercept), ratios, grids)
         mean = mean_over_folds(scored.errors, weights, folds)
-        best, at = np.unravel_index(int(np.nanargmin(mean)), mean.shape)
+        best, at = np.unravel_index(int(np.where(np.isnan(mean), np.inf, mean).argmin()), mean.shape)
         self.alpha_, self.l1_ratio_ = float(grids[best, at]), float(ratios[best])
         if scored.last is not None:  # there is no time left to begin from nothing
             whole.state = scored.last

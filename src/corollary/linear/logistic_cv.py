@@ -140,7 +140,7 @@ class LogisticRegressionCV(LogisticRegression):
             if last is not None:
                 break
         mean = mean_over_folds(np.moveaxis(self.scores_, 0, -1), weights, folds)
-        mix, at = np.unravel_index(int(np.nanargmax(mean)), mean.shape)
+        mix, at = np.unravel_index(int(np.where(np.isnan(mean), -np.inf, mean).argmax()), mean.shape)
         self.C_, self.l1_ratio_ = float(self.Cs_[at]), float(self.l1_ratios_[mix])
         evidence = self._fit_at(X, labels, self.C_, self.l1_ratio_, observe, last)
         facts = {**evidence.facts, "cross-validated fits": float(np.isfinite(self.scores_).sum())}

@@ -1,4 +1,4 @@
-"""Least squares and ridge in closed form: the route is chosen by shape and conditioning, the answer comes with proof.
+"""Least squares and ridge in closed form, with a certificate: the route is chosen by shape and conditioning.
 
 | data | factor | passes over X |
 |---|---|---|

@@ -24,7 +24,7 @@ class _Iterate:
     energy: Array
 
 
-class _Descent(Algorithm[_Iterate]):
+class _ConjugateGradients(Algorithm[_Iterate]):
     """Conjugate gradients on the normal equations; X is centred implicitly and stays sparse."""
 
     name = "conjugate gradients"
@@ -80,7 +80,7 @@ def conjugate_gradient(task: Task, tol: float, max_iter: int | None) -> tuple[An
     Cost: two passes over X an iteration, memory for a few vectors.
     """
     limit = max_iter if max_iter is not None else max(1000, 2 * min(task.design.shape))
-    found = run(_Descent(task), Rules(limit, tol, task.observe))
+    found = run(_ConjugateGradients(task), Rules(limit, tol, task.observe))
     state, unknown = found.state, np.full(len(task.alpha), np.nan)
     answer = Answer(
         coef=state.coef,
