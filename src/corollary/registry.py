@@ -70,7 +70,7 @@ def _table() -> Iterator[Entry]:
     reg, cla, clu = ("regression",), ("classification",), ("clustering",)
     yield Entry("LinearRegression", "linear.linear_regression", "L1", reg, "fast")
     yield Entry("Ridge", "linear.ridge", "L2", reg)
-    yield Entry("RidgeCV", "linear.ridge", "L2", reg, "fast")
+    yield Entry("RidgeCV", "linear.ridge_cv", "L2", reg, "fast")
     yield Entry("Lasso", "linear.lasso", "L3", reg)
     yield Entry("ElasticNet", "linear.lasso", "L3", reg)
     yield Entry("LassoCV", "linear.lasso_cv", "L3", reg, "fast")
@@ -131,8 +131,8 @@ PARTS: dict[str, tuple[str, str]] = {
 }
 
 FUNCTIONS: dict[str, str] = {
-    "lasso_path": "linear.lasso",
-    "enet_path": "linear.lasso",
+    "lasso_path": "linear.squared_path",
+    "enet_path": "linear.squared_path",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",

@@ -97,10 +97,12 @@ class Blocks:
     Examples
     --------
     >>> import numpy as np
-    >>> from corollary import PCA, Blocks
+    >>> from corollary import Blocks, LinearRegression
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> whole, parts = PCA().fit(X), PCA().fit(Blocks([X[:40], X[40:]]))
-    >>> bool(np.allclose(whole.explained_variance_, parts.explained_variance_))
+    >>> y = X @ [1.0, 2.0, 3.0]
+    >>> whole = LinearRegression().fit(X, y)
+    >>> parts = LinearRegression().fit(Blocks([(X[:40], y[:40]), (X[40:], y[40:])]))
+    >>> bool(np.allclose(whole.coef_, parts.coef_))
     True
     """
 
@@ -116,6 +118,7 @@ class Blocks:
             if len(parts) > 3:
                 raise ValueError(f"A block is X, (X, y) or (X, y, sample_weight), but one has {len(parts)} parts.")
             yield parts + (None,) * (3 - len(parts))
+            del block, parts  # before the next one is made
 
 
 def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
@@ -128,8 +131,18 @@ def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
     return blocks
 
 
-def as_blocks(X: Any) -> Blocks | None:
-    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables."""
+def as_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks | None:
+    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables.
+
+    Blocks bring their y and weights along, so these must then not be given beside them.
+    """
+    blocks = _as_blocks(X)
+    if blocks is not None and not (y is None and sample_weight is None):
+        raise ValueError("X comes in blocks, so y and sample_weight must come in them: each is (X, y, sample_weight).")
+    return blocks
+
+
+def _as_blocks(X: Any) -> Blocks | None:
     if isinstance(X, Blocks):
         return X
     if isinstance(X, (str, bytes, dict)) or any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__")):

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting
+from corollary.base import fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status, worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
@@ -162,10 +162,10 @@ class LinearModel(LinearPredictor):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearModel:
-        """Fit the coefficients."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearModel:
+        """Fit to X (n × d, dense or sparse) and y, or to :class:`~corollary.Blocks` of (X, y)."""
         classifier = _is_classifier(self)
-        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=not classifier)
+        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=not classifier, blocks=True)
         design, loss, penalty = as_design(X), as_loss(self.loss, vars(self)), self._penalty(X.shape[1])
         observe = self._observer(X, y, self.max_iter, self._attributes)
         options = {"tol": self.tol, "max_iter": self.max_iter, "observe": observe}
@@ -189,7 +189,7 @@ class LinearModel(LinearPredictor):
         self.n_iter_ = max(part.evidence.n_iter for part in found)
         self._keep_coefficients(coef, intercept, X.dtype)
         evidence = worst_of([part.evidence for part in found])
-        if any(part.evidence.status is Status.SEPARABLE for part in found):
+        if any(part.evidence.status is Status.SEPARABLE for part in found) and not evidence.status.cut_short:
             evidence = replace(evidence, status=Status.SEPARABLE)
         self._keep_evidence(evidence)
         return self
@@ -225,10 +225,15 @@ class LinearModel(LinearPredictor):
         else:
             positives = [1] if k == 2 else range(k)
             problems = [Problem(design, signs(codes, c), weights, loss, penalty, self.fit_intercept) for c in positives]
-        found = [solve(choose_solver(problem), problem, **options) for problem in problems]
-        return [
-            replace(part, evidence=honest_status(problem, part)) for problem, part in zip(problems, found, strict=True)
-        ]
+        found: list[Solution] = []
+        for problem in problems:
+            part = solve(choose_solver(problem), problem, **options)
+            found.append(replace(part, evidence=honest_status(problem, part)))
+            if part.evidence.status.cut_short:  # the other classes have no coefficients yet
+                nothing = replace(part, coef=np.zeros_like(part.coef), intercept=0.0 * part.intercept)
+                found += [nothing] * (len(problems) - len(found))
+                break
+        return found
 
     def _penalty(self, n_columns: int) -> Penalty:
         if self.alpha == 0 and not isinstance(self.penalty, Penalty):
@@ -248,17 +253,20 @@ class LinearModel(LinearPredictor):
         return {"coef_": coef, "intercept_": np.atleast_1d(state.intercept) if classifier else state.intercept, **extra}
 
     @available_if(_is_classifier)
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
         raw = self._raw_prediction(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     @available_if(_has_probabilities)
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities; one-vs-rest scores are normalised to sum to one."""
         raw = self.decision_function(X)
         return agreeing(as_loss(self.loss).link.probabilities(raw), raw)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with the highest score, or what the raw prediction stands for (for "poisson" its exponential)."""
         if not _is_classifier(self):
@@ -266,6 +274,7 @@ class LinearModel(LinearPredictor):
         index = winners(self.decision_function(X))
         return self.classes_[index]
 
+    @predicting
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy for classifiers, R² for regressors."""
         judge = accuracy_score if _is_classifier(self) else r2_score

@@ -140,7 +140,8 @@ class ProxNewton(Solver):
     def _by_rows(self, problem: Problem) -> bool:
         """Sparse data whose curvature changes: products of columns would be formed anew each time, slopes are cheap."""
         plain = problem.penalty.separable and not problem.loss.multiclass
-        return problem.design.is_sparse and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+        columns = problem.design.is_sparse and problem.design.resident
+        return columns and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
 
     def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
         """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
@@ -222,6 +223,8 @@ class ProxNewton(Solver):
         gap, alive = state.objective - dual, memory["alive"]
         close = gap <= SCREEN_GAP * abs(state.objective)
         if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
+            return
+        if not problem.design.resident:  # a copy of the columns that are left may not fit
             return
         if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
             return
