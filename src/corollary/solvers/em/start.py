@@ -1,4 +1,4 @@
-"""Where a Gaussian mixture starts: one survey of the rows, then k-means, seeds or random shares on a sample of them.
+"""Where EM starts: one survey of the rows; for Gaussians, then k-means, seeds or random shares on a sample of them.
 
 The sample depends on the rows and the seed alone, not on how rows come in blocks.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -29,7 +30,7 @@ class Survey:
     low: Array
     high: Array
     labels: Array  # those that occur, without −1
-    sample: Block
+    sample: Any  # a block
 
     @property
     def typical(self) -> Array:
@@ -38,32 +39,34 @@ class Survey:
         return np.median(rows[:: max(1, len(rows) // TYPICAL)], axis=0).astype(np.float64)
 
 
-def survey(blocks: Iterable[Block], size: int, rng: np.random.RandomState) -> Survey:
-    """Range, labels and a random sample of ``size`` rows, in one pass."""
+def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Survey:
+    """Range, labels and a random sample of ``size`` rows, in one pass over blocks (X, weights) or (X, weights, y)."""
     n, keys, kept, edges, labels = 0, np.empty(0), [], [], np.empty(0, dtype=np.int64)
-    for X, weights, y in blocks:
-        if not len(X):
-            continue
+    for block in blocks:
+        X = block[0]
         n += len(X)
         edges += [X.min(axis=0), X.max(axis=0)]
-        labels = np.union1d(labels, y[y != -1])
+        if len(block) > 2:
+            labels = np.union1d(labels, block[2][block[2] != -1])
         keys = np.concatenate([keys, rng.uniform(size=len(X))])
-        kept.append((X, weights, y))
+        kept.append(block)
         if len(keys) > size:
             chosen = np.sort(np.argpartition(keys, size)[:size])
-            X, weights, y = _joined(kept)
-            keys, kept = keys[chosen], [(X[chosen], weights[chosen], y[chosen])]
+            keys, kept = keys[chosen], [tuple(part[chosen] for part in _joined(kept))]
     if not kept:
         raise ValueError("There are no rows to learn from: every block is empty, or has no weight.")
     low, high = np.min(edges, axis=0), np.max(edges, axis=0)
     return Survey(n, low.astype(np.float64), high.astype(np.float64), labels, _joined(kept))
 
 
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    X, weights, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return X, weights, y
+def present(block: Any) -> Any:
+    """The rows of a block (X, weights, …) that have a weight: the others are not there."""
+    kept = block[1] > 0
+    return block if kept.all() else tuple(part[kept] for part in block)
+
+
+def _joined(blocks: list[Any]) -> Any:
+    return blocks[0] if len(blocks) == 1 else tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
 
 
 @dataclass(frozen=True)
