@@ -168,7 +168,9 @@ class PCA(ComponentModel):
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
         steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)
-        observe = self._observer(getattr(rows, "X", None), None, steps or 200, lambda pairs: self._snapshot(rows, pairs))
+        observe = self._observer(
+            getattr(rows, "X", None), None, steps or 200, lambda pairs: self._snapshot(rows, pairs)
+        )
         random = check_random_state(self.random_state)
         found = find_spectrum(rows, wanted, self.svd_solver, self.tol, random, int(self.n_oversamples), steps, observe)
         self.__dict__.pop("_scatter", None)

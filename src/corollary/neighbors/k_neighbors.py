@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from corollary.base import fitting
+from corollary.base import fitting, predicting
 from corollary.core.limits import Limit
 from corollary.core.types import Array
 from corollary.labels import encode_labels
@@ -109,11 +109,13 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
                 own /= own.sum(axis=1, keepdims=True)
         return [table.astype(X.dtype, copy=False) for table in tables]
 
+    @predicting
     def predict_proba(self, X: Any) -> Any:
         """Share of the votes for each class, in the order of ``classes_``; a list for several targets."""
         tables = self._probabilities(X)
         return tables if self.outputs_2d_ else tables[0]
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with most votes, of equal ones the first."""
         winners = [table.argmax(axis=1) for table in self._probabilities(X)]
@@ -170,6 +172,7 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
         self._keep_votes(X, np.asarray(y, dtype=np.float64), weights)
         return self
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
         X = self._queries(X)

@@ -178,7 +178,8 @@ def _evidence(found: Run[_Place[Params, S]]) -> Evidence:
     if fall > FALL:
         name = "largest fall of the log-likelihood in any iteration"
         found = replace(found, certificate=Certificate(Kind.CHECKED, name, fall, FALL))
-    facts, notes = {"last gain": found.state.gain, "largest fall": fall}, ()
+    facts = {"last gain": found.state.gain, "largest fall": fall}
+    notes: tuple[str, ...] = ()
     if len(found.ends) > 1:
         best, worst = min(found.ends), max(found.ends)
         close = sum(end <= best + 1e-6 * (1 + abs(best)) for end in found.ends)

@@ -15,9 +15,11 @@ import numpy as np
 
 from corollary._compiled.neighbors.nearest import screen_block
 from corollary.core.parallel import block_rows, each_block
+from corollary.core.scaling import unit_scale
 from corollary.core.types import Array
-from corollary.solvers.neighbors.metric import unit_scale
+from corollary.solvers.neighbors.metric import magnitude
 
+SPARSE_WIDTH = 4096  # a block of transposed sparse rows keeps a pointer for every column, so it should not be small
 _FAR = 1e6  # queries farther out than this many times the rows' extent are left to float64
 
 
@@ -143,3 +145,29 @@ class DenseScreen(Screen):
 
     def multiply(self, Q: Any, first: int, out: Array) -> None:
         np.matmul(Q, self.points[first : first + out.shape[1]].T, out=out)
+
+
+class SparseScreen(Screen):
+    """Rows in float64, scaled but not shifted: ``points`` are transposed blocks of ``SPARSE_WIDTH`` rows."""
+
+    @staticmethod
+    def of(X: Any) -> SparseScreen:
+        """Prepare the rows of the CSR matrix X."""
+        scale = unit_scale(magnitude(X))
+        blocks = [(X[a : a + SPARSE_WIDTH] * scale).T.tocsr() for a in range(0, X.shape[0], SPARSE_WIDTH)]
+        return SparseScreen(blocks, scale, *halves(_squares(X * scale), X.shape[1], np.float64))
+
+    def shift(self, Q: Any) -> tuple[Any, Array]:
+        Q = Q * self.scale
+        return Q, _squares(Q)
+
+    def multiply(self, Q: Any, first: int, out: Array) -> None:
+        at = 0
+        while at < out.shape[1]:  # a search for very many neighbours takes several blocks at once
+            part = self.points[(first + at) // SPARSE_WIDTH]
+            out[:, at : at + part.shape[1]] = (Q @ part).toarray()
+            at += part.shape[1]
+
+
+def _squares(X: Any) -> Array:
+    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()

@@ -41,7 +41,7 @@ class Survey:
 
 
 class CentredBlocks(CentredRows):
-    """Blocks (X, y, weights) of dense or sparse rows; y is ignored. They are counted, in one pass, when this is made."""
+    """Blocks (X, y, weights) of dense or sparse rows, without regard to y; counted, in one pass, when this is made."""
 
     def __init__(self, source: BlockSource) -> None:
         self.source = source
