@@ -44,7 +44,7 @@ class SoftKMeans(CentreModel):
         Converged when the squared movement of all centres is at most tol times the mean variance of the columns.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads; the answer does not depend on it.
+        Threads, in fit and in predictions; the answer does not depend on it.
 
     Attributes
     ----------

@@ -64,7 +64,7 @@ class PCA(ComponentModel):
     random_state : int, RandomState or None
         Seeds the start of an iteration.
     n_jobs : int or None
-        Threads; None means all usable cores. The answer does not depend on it.
+        Threads, in fit, transform and score; None means all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -83,7 +83,8 @@ class PCA(ComponentModel):
     Notes
     -----
     *Cost.* Covariance: n d² + 9 d³ operations, one pass, memory of a d × d matrix for each thread. Factor: 2 n d² or a
-    little more. Iteration: 4 n d (k + 10) for each pass, usually 5 to 10 passes. Sparse X is not densified.
+    little more. Iteration: 4 n d (k + 10) for each pass, usually 5 to 10 passes. Sparse X is not densified. Blocks are
+    read once to count their rows, and once more for each pass; no more than one is in memory.
 
     *Evidence.* The largest ‖C v − λ v‖ / λ₁, measured again after the solver is done (for iteration by another pass
     over X). By Weyl's theorem an eigenvalue of C is within that distance, relative to λ₁, of each λ. Direct solvers

@@ -48,7 +48,7 @@ class GaussianMixture(MixtureDensity):
     warm_start : bool, default False
         Start from what the last fit found.
     n_jobs : int or None
-        Threads; None means all usable cores. The answer does not depend on it.
+        Threads, in fit and in predictions; None means all usable cores. The answer does not depend on it.
 
     Attributes
     ----------

@@ -17,7 +17,7 @@ from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.mixture.labels import Labels
 from corollary.solvers.em import Estimate, em
-from corollary.solvers.em.gaussian import Block, GaussianModel, block_size
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, block_size
 from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
 from corollary.solvers.loop import Observer
 
@@ -56,7 +56,7 @@ class MixtureRun:
         self.model = GaussianModel(self.units, parameters.reg_covar / self.units.scale / self.units.scale)
         self.data = source.map(self._coded, block_size(self.kind, self.k, self.d))
 
-    def _coded(self, block: Any) -> Block:
+    def _coded(self, block: Any) -> LabelledRows:
         """The block with components in the place of labels."""
         X, weights, y = block
         return X, weights, self.labels.codes(y)

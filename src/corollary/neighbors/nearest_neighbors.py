@@ -37,7 +37,7 @@ class NearestNeighbors(NeighborsModel):
     metric_params : dict or None
         Further arguments of the metric.
     n_jobs : int or None
-        Threads; None is all cores.
+        Threads, in fit and in every question; None is all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class NearestNeighbors(NeighborsModel):
     takes one product of n d terms a query, in float32 where that suffices. Memory: one and a half copies of the rows
     for a tree, half of one for products of float64 rows, and a few megabytes a thread.
 
-    *Evidence*: distance excess of a checked sample: for a few training rows, by how much the distances found exceed
-    those of a plain comparison with all rows.
+    *Evidence*: checked: for a few training rows, by how much the distances found exceed those of a plain comparison
+    with all rows. Nothing is claimed of rows that were not looked up both ways.
 
     References
     ----------

@@ -14,7 +14,7 @@ import numpy as np
 from corollary.core.evidence import Status
 from corollary.core.gaussian import DENSE, Gaussians
 from corollary.core.types import Array
-from corollary.solvers.em.gaussian import Block, GaussianModel
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
 from corollary.solvers.kmeans.lloyd import lloyd
 from corollary.solvers.kmeans.seeding import plus_plus
 
@@ -34,7 +34,7 @@ class Survey:
 
     @property
     def typical(self) -> Array:
-        """A point amid the rows: their median."""
+        """A point in the middle of the rows: their median."""
         rows = self.sample[0]
         return np.median(rows[:: max(1, len(rows) // TYPICAL)], axis=0).astype(np.float64)
 
@@ -86,7 +86,7 @@ class Start:
         """Whether nothing is left to find."""
         return self.weights is not None and self.means is not None and self.roots is not None
 
-    def draw(self, sample: Block, labels: Array, rng: np.random.RandomState) -> Gaussians:
+    def draw(self, sample: LabelledRows, labels: Array, rng: np.random.RandomState) -> Gaussians:
         """Parameters at which to start, from rows in the units of the model and the components of labelled ones."""
         if self.weights is not None and self.means is not None and self.roots is not None:
             return Gaussians.at(self.kind, self.weights, self.means, self.roots).starting(self.model.regular)

@@ -50,11 +50,11 @@ class Screen(ABC):
     def multiply(self, Q: Any, first: int, out: Array) -> None:
         """out[i, c] = q_i · x_{first + c}."""
 
-    def block(self, Q: Any, width: int) -> Block:
-        return Block(self, Q, width)
+    def block(self, Q: Any, width: int) -> QueryBlock:
+        return QueryBlock(self, Q, width)
 
 
-class Block:
+class QueryBlock:
     """A block of queries on its way through all rows."""
 
     def __init__(self, screen: Screen, Q: Any, width: int) -> None:

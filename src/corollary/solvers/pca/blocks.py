@@ -17,7 +17,7 @@ from corollary.solvers.pca.rows import CentredRows
 
 
 @dataclass(frozen=True)
-class Survey:
+class FirstMoments:
     """Rows, rows of positive weight, their weight, their mean and the sum of squares about it; and their type."""
 
     n: int
@@ -27,10 +27,10 @@ class Survey:
     squares: float
     dtype: Any
 
-    def __add__(self, other: Survey) -> Survey:
+    def __add__(self, other: FirstMoments) -> FirstMoments:
         weight = self.weight + other.weight
         share, step = other.weight / weight, other.mean - self.mean
-        return Survey(
+        return FirstMoments(
             self.n + other.n,
             self.count + other.count,
             weight,
@@ -49,7 +49,7 @@ class CentredBlocks(CentredRows):
         self.shape, self.dtype = (found.n, len(found.mean)), found.dtype
         self.total, self.count = found.weight, found.count
         self.centre = np.where(np.isfinite(found.mean), found.mean, 0.0)
-        self._known: Survey | None = found
+        self._known: FirstMoments | None = found
 
     def _own(self, block: Block) -> StoredRows:
         """A block about a point of its own."""
@@ -67,14 +67,14 @@ class CentredBlocks(CentredRows):
         self.passes += 1
         return map(self._part, self.source)
 
-    def _survey(self) -> Survey:
-        def survey(block: Block) -> Survey:
+    def _survey(self) -> FirstMoments:
+        def summarize(block: Block) -> FirstMoments:
             part = self._own(block)
-            return Survey(part.shape[0], part.count, part.total, *part.first_moments(), part.dtype)
+            return FirstMoments(part.shape[0], part.count, part.total, *part.first_moments(), part.dtype)
 
         self.passes += 1
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.source.total(survey)
+            return self.source.total(summarize)
 
     def forth(self, V: Array) -> Array:
         return np.concatenate([part.forth(V) for part in self._parts()])

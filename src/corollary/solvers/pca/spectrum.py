@@ -73,7 +73,7 @@ def by_covariance(G: Array, k: int | Choose, tol: float) -> Spectrum:
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         kept = k(values, d) if callable(k) else min(k, d)
         floor = 16 * d * EPS * float(values[0])
-        return _direct(_Basis(values, vectors, kept, floor), lambda V: G @ V, "covariance", tol)
+        return _direct(_Components(values, vectors, kept, floor), lambda V: G @ V, "covariance", tol)
 
 
 def by_factor(rows: CentredRows, k: int | Choose, tol: float, way: str) -> Spectrum:
@@ -86,7 +86,7 @@ def by_factor(rows: CentredRows, k: int | Choose, tol: float, way: str) -> Spect
     values[: len(singular)] = singular**2
     kept = k(values, d) if callable(k) else min(k, d)
     floor = (max(n, d) * EPS * float(singular[0])) ** 2
-    return _direct(_Basis(values, Vt.T, kept, floor), lambda V: A.T @ (A @ V), way, tol)
+    return _direct(_Components(values, Vt.T, kept, floor), lambda V: A.T @ (A @ V), way, tol)
 
 
 def by_iteration(
@@ -109,22 +109,22 @@ def by_iteration(
     if not tall:
         vectors = np.linalg.qr(rows.back(vectors))[0]  # the right singular vectors, in the same order
     floor = 16 * max(n, d) * EPS * float(pairs.values[0])
-    basis = _Basis(np.maximum(pairs.values, 0.0), vectors, k, floor)
-    products = rows.normal(basis.V)
-    residual, missed = basis.residual(products), missed_share(basis.V, products, rows.squares)
+    parts = _Components(np.maximum(pairs.values, 0.0), vectors, k, floor)
+    products = rows.normal(parts.V)
+    residual, missed = parts.residual(products), missed_share(parts.V, products, rows.squares)
     status = found.status
     if residual <= tol and not found.stopped:
         status = Status.CONVERGED
     elif status is Status.CONVERGED:
         status = Status.STALLED
     note = f"No other directions explain a share of the variance that is larger by more than {missed:.1g}."
-    facts = {"rank": float(basis.rank), "share of the variance that other directions could add": missed}
+    facts = {"rank": float(parts.rank), "share of the variance that other directions could add": missed}
     evidence = replace(
         found.evidence(facts=facts, notes=(note,) if missed <= tol else ()),
         status=status,
         certificate=Certificate(Kind.STATIONARY, RESIDUAL, residual, tol),
     )
-    return Spectrum(basis.values, basis.vectors, basis.rank, evidence)
+    return Spectrum(parts.values, parts.vectors, parts.rank, evidence)
 
 
 def _start(rows: CentredRows, width: int, random: np.random.RandomState) -> Array:
@@ -150,7 +150,7 @@ def missed_share(V: Array, products: Array, total: float) -> float:
     return min(rest, across + max(rest - float(np.linalg.eigvalsh((G + G.T) / 2)[0]), 0.0)) / total
 
 
-class _Basis:
+class _Components:
     """Eigenpairs cut at k, completed where there is no variance, with signs fixed."""
 
     def __init__(self, values: Array, vectors: Array, k: int, floor: float) -> None:
@@ -173,11 +173,11 @@ class _Basis:
         return float(np.linalg.norm(products - self.V * self.known, axis=0).max() / self.values[0])
 
 
-def _direct(basis: _Basis, apply: Callable[[Array], Array], way: str, tol: float) -> Spectrum:
+def _direct(parts: _Components, apply: Callable[[Array], Array], way: str, tol: float) -> Spectrum:
     """What a whole decomposition found, with its residuals measured."""
-    certificate = Certificate(Kind.EXACT, RESIDUAL, basis.residual(apply(basis.V)), tol or EXACT_TOL)
-    evidence = Evidence(Status.EXACT, certificate, NAMES[way], facts={"rank": float(basis.rank)})
-    return Spectrum(basis.values, basis.vectors, basis.rank, evidence)
+    certificate = Certificate(Kind.EXACT, RESIDUAL, parts.residual(apply(parts.V)), tol or EXACT_TOL)
+    evidence = Evidence(Status.EXACT, certificate, NAMES[way], facts={"rank": float(parts.rank)})
+    return Spectrum(parts.values, parts.vectors, parts.rank, evidence)
 
 
 def complete(V: Array, k: int) -> Array:
