@@ -134,7 +134,8 @@ class SoftKMeans(CentreModel):
         found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
         self.cluster_centers_ = (found.params / model.scale).astype(rows.dtype)
         self.free_energy_, self.n_iter_ = model.free_energy(found.summary), found.evidence.n_iter
-        tables = [X] if blocks is None else (self._validate_predict(block[0], sparse=False) for block in blocks)
+        given = (block[0] for block in blocks or () if len(block[0]))
+        tables = [X] if blocks is None else (self._validate_predict(table, sparse=False) for table in given)
         self.labels_ = np.concatenate([self._belonging(table)[0].argmax(axis=1) for table in tables]).astype(np.int32)
         self._keep_evidence(found.evidence)
         return self
