@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-import scipy.sparse
 
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
@@ -58,11 +55,3 @@ def checked(block: Array, name: str = "the metric") -> Array:
     if block.min() < 0:
         raise ValueError(f"Distances must not be negative, but {name} has {block.min():g}.")
     raise ValueError("The sum of the distances overflows float64. Rescale the distances to magnitudes below 1e100.")
-
-
-def short_indices(X: Any) -> Any:
-    """Sparse rows with the 32-bit column numbers that some of scikit-learn's metrics ask for; others as they are."""
-    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
-        return X
-    index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-    return scipy.sparse.csr_array((X.data, *index), shape=X.shape)

@@ -15,7 +15,7 @@ import numpy as np
 
 from corollary._compiled.neighbors.nearest import screen_block
 from corollary.core.parallel import block_rows, each_block
-from corollary.core.scaling import unit_scale
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.neighbors.metric import magnitude
 
@@ -124,7 +124,7 @@ class DenseScreen(Screen):
         n, d = X.shape
         centre = X.mean(axis=0, dtype=np.float64)
         extent = float(max((X.max(axis=0) - centre).max(), (centre - X.min(axis=0)).max()))
-        scale = unit_scale(extent)
+        scale = power_of_two(extent)
         points, squares = np.empty((n, d), dtype=dtype), np.empty(n)
 
         def shift(start: int, stop: int) -> None:
@@ -153,7 +153,7 @@ class SparseScreen(Screen):
     @staticmethod
     def of(X: Any) -> SparseScreen:
         """Prepare the rows of the CSR matrix X."""
-        scale = unit_scale(magnitude(X))
+        scale = power_of_two(magnitude(X))
         blocks = [(X[a : a + SPARSE_WIDTH] * scale).T.tocsr() for a in range(0, X.shape[0], SPARSE_WIDTH)]
         return SparseScreen(blocks, scale, *halves(_squares(X * scale), X.shape[1], np.float64))
 

@@ -12,7 +12,6 @@ import scipy.sparse
 
 from corollary._compiled.neighbors import nearest as compiled
 from corollary.core.types import Array
-from corollary.solvers.distances import short_indices
 from corollary.solvers.neighbors.brute import plain_index
 from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
 from corollary.solvers.neighbors.metric import Metric, magnitude, points, scale_for
@@ -144,14 +143,21 @@ class PairwiseSearch(BlockSearch):
         rows = self.X[first:stop]
         if isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             Q, rows = Q != 0, rows != 0
-        Q, rows = short_indices(Q), short_indices(rows)
-        block = pairwise_distances(Q, rows, metric=self.metric, n_jobs=1, **self.parameters)
+        block = pairwise_distances(_narrow(Q), _narrow(rows), metric=self.metric, n_jobs=1, **self.parameters)
         if not (block >= 0).all():
             raise ValueError(
                 f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
                 "a distance must be a number ≥ 0."
             )
         return np.ascontiguousarray(block, dtype=np.float64)
+
+
+def _narrow(X: Any) -> Any:
+    """Sparse rows with 32-bit column numbers, which is all that some metrics take."""
+    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    starts = X.indptr.astype(np.int32)
+    return scipy.sparse.csr_array((X.data, X.indices.astype(np.int32), starts), shape=X.shape)
 
 
 @dataclass(frozen=True, eq=False)

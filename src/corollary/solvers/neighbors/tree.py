@@ -11,7 +11,7 @@ import numpy as np
 from corollary._compiled.neighbors import kdtree
 from corollary._compiled.neighbors.nearest import EUCLIDEAN
 from corollary.core.parallel import each_block, map_blocks
-from corollary.core.scaling import unit_scale
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of, sort_all
 from corollary.solvers.neighbors.metric import Metric
@@ -64,7 +64,7 @@ class Tree(Index):
         if single:
             low, high = boxes[0]
             centre = low + 0.5 * (high - low)
-            scale = unit_scale(float((high - low).max()))
+            scale = power_of_two(float((high - low).max()))
         points = X[index]
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.scaling import unit_scale
+from corollary.core.scaling import power_of_two
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 
@@ -97,5 +97,5 @@ class CentredRows(ABC):
         reach = self.reach()
         if reach == 0.0:
             return False
-        self.unit = unit_scale(reach)
+        self.unit = power_of_two(min(reach, float(np.finfo(np.float64).max)))
         return True

@@ -123,6 +123,7 @@ def by_iteration(
         found.evidence(facts=facts, notes=(note,) if missed <= tol else ()),
         status=status,
         certificate=Certificate(Kind.STATIONARY, RESIDUAL, residual, tol),
+        history={**found.history, "certificate": [*found.history["certificate"][:-1], residual]},
     )
     return Spectrum(parts.values, parts.vectors, parts.rank, evidence)
 
