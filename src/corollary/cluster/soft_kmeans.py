@@ -9,12 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from corollary.base import check_weights, fitting
-from corollary.cluster.kmeans import INIT, ROUNDING
+from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.types import Array
+from corollary.solvers.kmeans.lloyd import ROUNDING
 from corollary.solvers.kmeans.soft import SoftClustering, responsibilities, soft_kmeans
 
 

@@ -26,16 +26,16 @@ def by_kmeans(
     try:
         for restart in range(n_init):
             found = lloyd(vectors, weights, plus_plus(vectors, weights, k, random), max_iter=300, tol=1e-4)
-            costs.append(float(found.inertia))
-            if best is None or found.inertia < best.inertia:
+            costs.append(float(found.measure.objective))
+            if best is None or found.measure.objective < best.measure.objective:
                 best = found
-            if watch is not None and watch(restart + 1, float(best.inertia), np.asarray(best.labels)):
-                return np.asarray(best.labels), costs, Status.BUDGET
+            if watch is not None and watch(restart + 1, float(best.measure.objective), np.asarray(best.state.labels)):
+                return np.asarray(best.state.labels), costs, Status.BUDGET
     except KeyboardInterrupt:
         if best is None:
             raise
-        return np.asarray(best.labels), costs, Status.INTERRUPTED
-    return np.asarray(best.labels), costs, Status.CONVERGED
+        return np.asarray(best.state.labels), costs, Status.INTERRUPTED
+    return np.asarray(best.state.labels), costs, Status.CONVERGED
 
 
 def by_rotation(vectors: Array, random: Any, max_iter: int = 100, restarts: int = 10) -> tuple[Array, float]:
