@@ -1,14 +1,121 @@
-"""A table of distances that somebody else made: refused, naming an entry, if it cannot be one."""
+"""Tables of distances: given, computed once, or computed in blocks of rows where the whole would not fit."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
 from corollary._compiled.medoids.swaps import square_faults
-from corollary.core.parallel import map_blocks
+from corollary.core.memory import check_memory
+from corollary.core.parallel import block_rows, each_block, map_blocks
 from corollary.core.types import Array
+from corollary.solvers.metrics import between, distances_to
 
 _SQUARE = 64  # rows that are looked at together
+
+
+class Distances(ABC):
+    """Rows of an n × n table of distances."""
+
+    n: int
+    stored: bool
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Array:
+        """The distances of points ``start`` to ``stop`` to all points."""
+
+    @abstractmethod
+    def pick(self, points: Any) -> Array:
+        """The distances of the chosen points to all points."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[int, int, Array]]:
+        """All rows in order, as (start, stop, rows)."""
+
+    @abstractmethod
+    def among(self, points: Array) -> Array:
+        """The distances among the chosen points."""
+
+    def table(self, points: Any) -> Array:
+        """The distances of all points to the chosen ones, as float64 (n × chosen)."""
+        return np.ascontiguousarray(self.pick(points).T, dtype=np.float64)
+
+
+class StoredDistances(Distances):
+    """A distance matrix in memory."""
+
+    stored = True
+
+    def __init__(self, matrix: Array) -> None:
+        self.matrix, self.n = matrix, len(matrix)
+
+    def rows(self, start: int, stop: int) -> Array:
+        return self.matrix[start:stop]
+
+    def pick(self, points: Any) -> Array:
+        return self.matrix[points]
+
+    def among(self, points: Array) -> Array:
+        return self.matrix[np.ix_(points, points)]
+
+    def blocks(self) -> Iterator[tuple[int, int, Array]]:
+        yield 0, self.n, self.matrix
+
+
+class ComputedDistances(Distances):
+    """Distances between the rows of X, computed each time that they are asked for."""
+
+    stored = False
+
+    def __init__(self, X: Any, metric: Any, options: Mapping[str, Any]) -> None:
+        self.X, self.metric, self.options, self.n = X, metric, options, X.shape[0]
+        self.measure = distances_to(X, metric, options)
+
+    def rows(self, start: int, stop: int) -> Array:
+        found = np.empty((stop - start, self.n))
+
+        def fill(low: int, high: int) -> None:
+            found[low:high] = checked(self.measure(self.X[start + low : start + high]))
+
+        each_block(fill, stop - start, max(1, (stop - start) // 8))
+        return found
+
+    def pick(self, points: Any) -> Array:
+        return checked(self.measure(self.X[points]))
+
+    def among(self, points: Array) -> Array:
+        check_memory(8 * len(points) ** 2, "The distances within a cluster", "use method='clara'")
+        return checked(between(self.X[points], self.X[points], self.metric, self.options))
+
+    def blocks(self) -> Iterator[tuple[int, int, Array]]:
+        size = block_rows(self.n, 8 * self.n)
+        for start in range(0, self.n, size):
+            stop = min(start + size, self.n)
+            yield start, stop, self.rows(start, stop)
+
+
+def read_matrix(matrix: Array) -> StoredDistances:
+    """A table that the user calls distances: refused unless square, finite, not negative and symmetric."""
+    return StoredDistances(distance_table(matrix))
+
+
+def stored_distances(X: Any, metric: Any, options: Mapping[str, Any]) -> StoredDistances:
+    """The matrix of all distances, computed on threads; MemoryError before anything is allocated if it does not fit."""
+    n = X.shape[0]
+    dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+    check_memory(2 * n * n * dtype.itemsize, f"The {n:,} × {n:,} distances with room to work", "use method='clara'")
+    matrix, measure = np.empty((n, n), dtype=dtype), distances_to(X, metric, options)
+
+    def fill(start: int, stop: int) -> None:
+        matrix[start:stop] = checked(measure(X[start:stop]))
+
+    each_block(fill, n, block_rows(n, 8 * n))
+    if callable(metric):
+        check_square(matrix, "the metric")
+    return StoredDistances(matrix)
 
 
 def distance_table(matrix: Array) -> Array:

@@ -34,12 +34,11 @@ class _Numbered:
     def __iter__(self) -> Iterator[Block]:
         start = 0
         for X, _, weights in self.source:
-            if start + X.shape[0] > self.n:
-                break
-            yield start, X, weights
+            if start + X.shape[0] <= self.n:
+                yield start, X, weights
             start += X.shape[0]
         if start != self.n:
-            raise ValueError(f"blocks had {self.n} rows when they were first read, and another number later.")
+            raise ValueError(f"blocks had {self.n} rows when they were first read, and {start} later.")
 
 
 class StreamedRows(KMeansRows):

@@ -9,7 +9,8 @@ import numpy as np
 from corollary._compiled.medoids.swaps import cost_saved
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.solvers.medoids.distances import Distances
+from corollary.solvers.distances import Distances
+from corollary.solvers.draws import places
 
 
 def build(distances: Distances, weights: Array, k: int) -> Array:
@@ -90,11 +91,7 @@ def at_random(weights: Array, k: int, random: np.random.RandomState) -> Array:
 
 def _draw(chances: Array, count: int, random: np.random.RandomState) -> Array:
     """Positions on the running total of the chances: a row of weight 2 is drawn as two equal rows would be."""
-    ends = np.cumsum(chances)
-    found = np.searchsorted(ends, random.uniform(size=count) * ends[-1], side="right")
-    last = int(np.flatnonzero(chances)[-1])  # rounding may end beyond the last row that has a chance
-    result: Array = np.minimum(found, last)
-    return result
+    return places(np.cumsum(chances), random.uniform(size=count))
 
 
 def first_medoids(distances: Distances, weights: Array, k: int, init: Any, random: np.random.RandomState) -> Array:
