@@ -17,8 +17,8 @@ from corollary.cluster import kmedoids
 from corollary.core import parallel
 from corollary.solvers import metrics
 from corollary.solvers.distances import ComputedDistances, StoredDistances
-from corollary.solvers.medoids.start import build
 from corollary.solvers.loop import Rules, run
+from corollary.solvers.medoids.start import build
 from corollary.solvers.medoids.swaps import EagerSwaps
 
 BLOBS, TRUTH = make_blobs(240, centers=5, cluster_std=1.5, random_state=3)
@@ -101,9 +101,7 @@ def test_many_columns_and_nearly_coinciding_rows() -> None:
     exact = cdist(X, X)
     np.testing.assert_allclose(metrics.between(X, X, "euclidean", {}), exact, rtol=1e-7, atol=1e-15)
     S = sparse.csr_array(np.where(rng.random((80, 60)) < 0.1, X, 0.0))
-    np.testing.assert_allclose(
-        metrics.between(S, S, "euclidean", {}), cdist(S.toarray(), S.toarray()), rtol=1e-7
-    )
+    np.testing.assert_allclose(metrics.between(S, S, "euclidean", {}), cdist(S.toarray(), S.toarray()), rtol=1e-7)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])

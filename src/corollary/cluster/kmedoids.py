@@ -239,9 +239,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             return best_of((Alternate(distances, weights, start) for start in starts), rules)
         return best_of((EagerSwaps(distances, weights, start, self.tol) for start in starts), rules)
 
-    def _sampled(
-        self, X: Any, weights: Array, random: np.random.RandomState, observe: Observer | None
-    ) -> Run[Any]:
+    def _sampled(self, X: Any, weights: Array, random: np.random.RandomState, observe: Observer | None) -> Run[Any]:
         search = Sampled(
             X, weights, self.n_clusters, metric=self.metric, options=self.metric_params_, init=self.init,
             rules=Rules(self.max_iter, self.tol), random=random,

@@ -14,7 +14,7 @@ from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.kmeans.dense import DenseRows, Extent, extents, place_of
-from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, writable
+from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange
 from corollary.solvers.kmeans.sparse import SparseRows
 
 
@@ -48,25 +48,26 @@ class StreamedRows(KMeansRows):
     """
 
     def __init__(self, source: BlockSource, sample: Reservoir, angular: bool = False) -> None:
-        weights, dtypes, parts, largest, thin, n, d = [], set(), list[Extent](), 0.0, False, 0, 0
-        for X, _, block_weights in source:
-            sample.add(X, block_weights)
-            weights.append(writable(block_weights))
+        weights, parts, dtypes = list[Array](), list[Extent](), set()
+        thin, largest, d = False, 0.0, 0
+        for X, _, own in source:
+            sample.add(X, own)
+            weights.append(own.copy())
             dtypes.add(X.dtype)
-            n, d = n + X.shape[0], X.shape[1]
+            d = X.shape[1]
             thin |= bool(sparse.issparse(X))
             largest = max(largest, float(abs(X).max()))
             if not (thin or angular):
                 parts += extents(X, weights[-1])
-        if n == 0:
+        if not weights:
             raise ValueError("blocks is empty: there are no rows to learn from.")
-        super().__init__((n, d), np.result_type(*dtypes), np.concatenate(weights), angular)
+        super().__init__((sample.seen, d), np.result_type(*dtypes), np.concatenate(weights), angular)
         if angular or thin:  # sparse rows are not moved: that would fill them
             place = np.zeros(d), 1.0 if angular else power_of_two(largest)
         else:
             place = place_of(parts, self.mass)
         self.place: Place = place
-        self.source = BlockSource(_Numbered(source, n))
+        self.source = BlockSource(_Numbered(source, self.n))
         self.source.executor = source.executor
         *moment, total = self.source.total(self._moment)
         self._settle(place, float(total), np.array(moment))
@@ -98,9 +99,10 @@ class StreamedRows(KMeansRows):
 
     def take(self, rows: Array) -> Array:
         found = np.empty((len(rows), self.d))
-        for start, X, weights in self.source:
+        for start, X, _ in self.source:
             inside = np.flatnonzero((rows >= start) & (rows < start + X.shape[0]))
             if len(inside):
-                picked = rows[inside] - start
-                found[inside] = as_rows(X[picked], weights[picked], self.angular, self.place).take(np.arange(len(picked)))
+                picked = (X.tocsr() if sparse.issparse(X) else X)[rows[inside] - start]
+                held = as_rows(picked, np.ones(len(inside)), self.angular, self.place)
+                found[inside] = held.take(np.arange(len(inside)))
         return found
