@@ -76,7 +76,7 @@ def test_empty_clusters_and_moves():
 
 
 def test_bad_blocks():
-    with pytest.raises(ValueError, match="sample_weight of blocks"):
+    with pytest.raises(ValueError, match="sample_weight must come in them"):
         KMeans(3).fit(blocks(), sample_weight=WEIGHTS)
     with pytest.raises(ValueError, match="n_samples=4 should be >= n_clusters=5"):
         KMeans(5).fit(Blocks([X[:2], X[2:4]]))

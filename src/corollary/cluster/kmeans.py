@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 
 from corollary.base import fitting
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.blocks import as_blocks
+from corollary.core.blocks import Blocks, as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -132,11 +132,17 @@ class KMeans(CentreModel):
 
         X is n × d, dense or sparse, or :class:`corollary.Blocks` of such rows, with their weights in the blocks.
         """
-        rng = check_random_state(self.random_state)
+        blocks, rng = as_blocks(X, None, sample_weight), check_random_state(self.random_state)
+        notes: tuple[str, ...] = ()
         with one_blas_thread():
-            rows, sample, notes = self._read(X, sample_weight, rng)
+            if blocks is None:
+                X, weights = self._validate_rows(X, sample_weight)
+                rows, sample = as_rows(X, weights, self._angular), (X, weights)
+            else:
+                rows, sample, notes = self._read(blocks, rng)
             self._check_count(rows.weights)
-            observe = self._observer(X, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
+            whole = X if blocks is None else None
+            observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
             bounded = self.algorithm != "lloyd"
             moves = Moves(rows, rng, bounded)
             starts = (Lloyd(rows, self._start(*sample, rng), bounded) for _ in range(self._starts(10)))
@@ -150,13 +156,9 @@ class KMeans(CentreModel):
         return self
 
     def _read(
-        self, X: Any, sample_weight: Any, rng: np.random.RandomState
+        self, blocks: Blocks, rng: np.random.RandomState
     ) -> tuple[KMeansRows, tuple[Any, Array], tuple[str, ...]]:
         """The rows, those of them from which starts are drawn, with their weights, and what to say about it."""
-        blocks = as_blocks(X)
-        if blocks is None:
-            X, weights = self._validate_rows(X, sample_weight)
-            return as_rows(X, weights, self._angular), (X, weights), ()
-        source, kept = self._streamed(blocks, sample_weight, SAMPLE, rng)
+        source, kept = self._streamed(blocks, SAMPLE, rng)
         rows = StreamedRows(source, kept, self._angular)
         return rows, kept.rows(), self._note_sample(kept)

@@ -99,12 +99,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         names = getattr(self, "feature_names_in_", None)
         return scatter(self._validate_predict(X, sparse=False), labels, self.cluster_centers_, ax=ax, names=names)
 
-    def _streamed(
-        self, blocks: Blocks, sample_weight: Any, size: int, rng: np.random.RandomState
-    ) -> tuple[BlockSource, Reservoir]:
+    def _streamed(self, blocks: Blocks, size: int, rng: np.random.RandomState) -> tuple[BlockSource, Reservoir]:
         """Blocks, checked whenever they are read, and an empty sample of their rows."""
-        if sample_weight is not None:
-            raise ValueError("sample_weight of blocks belongs into the blocks: give tuples (X, y, sample_weight).")
         return self._validate_blocks(blocks, target=False), Reservoir(max(size, 3 * self.n_clusters), rng)
 
     @staticmethod

@@ -142,7 +142,8 @@ class MiniBatchKMeans(CentreModel):
         rng = check_random_state(self.random_state)
         batches, notes = self._batches(X, sample_weight, rng)
         self._check_present(batches.present)
-        observe = self._observer(X, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
+        whole = batches.X if isinstance(batches, DrawnBatches) else None
+        observe = self._observer(whole, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
         search = MiniBatch(
             batches, self._best_start(*batches.sample(self._start_size), rng), rng, still=self.tol,
             waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
@@ -158,11 +159,11 @@ class MiniBatchKMeans(CentreModel):
         return self
 
     def _batches(self, X: Any, sample_weight: Any, rng: np.random.RandomState) -> tuple[Batches, tuple[str, ...]]:
-        blocks = as_blocks(X)
+        blocks = as_blocks(X, None, sample_weight)
         if blocks is None:
             X, weights = self._validate_rows(X, sample_weight)
             return DrawnBatches(X.tocsr() if hasattr(X, "tocsr") else X, weights, self.batch_size, rng), ()
-        source, kept = self._streamed(blocks, sample_weight, self._start_size, rng)
+        source, kept = self._streamed(blocks, self._start_size, rng)
         return StreamedBatches(source, self.batch_size, kept), self._note_sample(kept)
 
     @fitting

@@ -128,8 +128,18 @@ def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
     return blocks
 
 
-def as_blocks(X: Any) -> Blocks | None:
-    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables."""
+def as_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks | None:
+    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables.
+
+    Blocks bring their y and weights along, so these must then not be given beside them.
+    """
+    blocks = _as_blocks(X)
+    if blocks is not None and not (y is None and sample_weight is None):
+        raise ValueError("X comes in blocks, so y and sample_weight must come in them: each is (X, y, sample_weight).")
+    return blocks
+
+
+def _as_blocks(X: Any) -> Blocks | None:
     if isinstance(X, Blocks):
         return X
     if isinstance(X, (str, bytes, dict)) or any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__")):

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import unit_scale
 from corollary.core.types import Array
 
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
@@ -38,7 +38,7 @@ def distances_to(B: Any, metric: Any, options: Mapping[str, Any]) -> Callable[[A
 def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     """Distances between the rows of A and those of B."""
     if sp.issparse(A) or sp.issparse(B):
-        A, B = _short_indices(A), _short_indices(B)
+        A, B = short_indices(A), short_indices(B)
     if metric in ("euclidean", "l2") and not options:
         return _sparse_euclidean(A, B) if sp.issparse(A) else _Euclidean(B, _scale(A, B))(A)
     try:
@@ -50,7 +50,7 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     return found
 
 
-def _short_indices(rows: Any) -> Any:
+def short_indices(rows: Any) -> Any:
     """Sparse rows with the 32-bit indices that scikit-learn's metrics ask for."""
     short = sp.csr_array(rows)
     if short.indices.dtype != np.int32:
@@ -81,7 +81,7 @@ class _Euclidean:
 
 
 def _scale(*parts: Array) -> float:
-    return power_of_two(max(float(np.abs(part).max(initial=0.0)) for part in parts))
+    return unit_scale(max(float(np.abs(part).max(initial=0.0)) for part in parts))
 
 
 def _sparse_euclidean(A: Any, B: Any) -> Array:

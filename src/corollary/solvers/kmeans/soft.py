@@ -8,9 +8,9 @@ import numpy as np
 
 from corollary.core.evidence import Status
 from corollary.core.parallel import map_blocks, one_blas_thread
-from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.old_log import Log
+from corollary.solvers.kmeans.rows import power_of_two
 from corollary.solvers.loop import Observer, overflow
 
 AT_REST = 1e-28  # squared movement, relative to the variance, that is rounding alone

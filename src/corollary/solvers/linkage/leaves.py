@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
-from corollary.core.scaling import exponent_of, row_lengths
+from corollary.core.scaling import row_lengths, unit_scale
 from corollary.core.types import Array
 from corollary.solvers.distances import ComputedDistances, Distances, check_square, read_matrix
 from corollary.solvers.metrics import complete_options
@@ -75,8 +76,8 @@ def points(X: Array, metric: str, *, centred: bool = False) -> Points:
     if metric == "cosine":
         rows, exponent = X / row_lengths(X)[:, None], 0
     else:
-        exponent = exponent_of(float(np.abs(X).max(initial=0.0)))
-        rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
+        unit = unit_scale(float(np.abs(X).max(initial=0.0)))
+        rows, exponent = np.asarray(X, dtype=np.float64) * unit, 1 - math.frexp(unit)[1]
     if centred:
         # a number is taken away exactly from all that are between half and twice of it
         near = (rows * rows[0] > 0) & (np.abs(rows) <= 2.0 * np.abs(rows[0])) & (2.0 * np.abs(rows) >= np.abs(rows[0]))

@@ -6,7 +6,6 @@ component. Only what comes after them is computed, within each component with it
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +17,7 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, splu
 from corollary.core.evidence import Status
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.eigen import Pairs, leading
+from corollary.solvers.eigen import leading
 from corollary.solvers.spectral.graph import Graph
 
 DENSE, SPARSE = 1000, 300  # vertices up to which a full decomposition is quickest
@@ -87,15 +86,8 @@ def _within(
         return _lanczos(part, known, start, k, tol)
     if not whole:
         graph = Graph(graph.W[np.ix_(members, members)], made_here=True)
-    pairs = _leading(lambda V: _deflated(graph.apply(V), V, known), start, k, 0.2 * tol)
+    pairs = leading(lambda V: _deflated(graph.apply(V), V, known), start, k, 0.2 * tol, MOST_STEPS * (k + 4))
     return 2.0 - pairs.values, pairs.vectors, "block Lanczos iteration"
-
-
-def _leading(apply: Callable[[Array], Array], start: Array, k: int, tol: float) -> Pairs:
-    pairs = leading(apply, start, k, tol, MOST_STEPS * (k + 4))
-    if pairs.status is Status.INTERRUPTED:  # without eigenvectors there is nothing to keep
-        raise KeyboardInterrupt
-    return pairs
 
 
 def _deflated(product: Array, V: Array, known: Array) -> Array:
@@ -134,7 +126,7 @@ def _by_factor(part: Any, known: Array, start: Array, k: int, tol: float) -> tup
         solved = factor.solve(V - np.outer(known, known @ V))
         return np.asarray(solved - np.outer(known, known @ solved))
 
-    pairs = _leading(inverse, start, k, 1e-4 * tol)
+    pairs = leading(inverse, start, k, 1e-4 * tol, MOST_STEPS * (k + 4))
     return SHIFT + 1.0 / pairs.values, pairs.vectors, "block Lanczos iteration on a sparse factor"
 
 
