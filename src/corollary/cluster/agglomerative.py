@@ -91,10 +91,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     takes O(n²d) steps and O(nd) memory. Complete and average linkage keep a triangle of n²/2 distances, which is
     refused before it starts if it does not fit. With a graph of m edges: O(m log m) for bounded degrees.
 
-    *Evidence*: a spread of merges and the last ones are worked out again from their rows, by the definition above; the
-    certificate is the largest relative error. For single linkage this includes the cut property: each of these edges
-    is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far a merge is
-    below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
+    *Evidence*: checked. A spread of merges and the last ones are worked out again from their rows, by the definition
+    above; the certificate is the largest relative error. For single linkage this includes the cut property: each of
+    these edges is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far
+    a merge is below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
 
     References
     ----------

@@ -68,10 +68,14 @@ class KMeans(CentreModel):
     Notes
     -----
     *Cost*: at most n·k·d multiplications in float32 an iteration, most of which bounds save later on. Memory beside X:
-    a float32 copy of it (dense X) and up to 17 floats a row. Sparse X is never made dense.
+    a float32 copy of it (dense X) and up to 17 floats a row. Sparse X is never made dense. Blocks are read once an
+    iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn from a sample of
+    65 536 rows if there are more.
 
-    *Evidence*: the largest rise of the cost between iterations, as a share of the total sum of squares (0 up to
-    rounding). Labels are nearest centres, exactly; how far centres are from the means of their rows is in the facts.
+    *Evidence*: stationary. The certificate is how far all centres moved in the last iteration, squared, relative to the
+    mean variance: at most ``tol``. Labels are nearest centres, exactly. The facts have the largest rise of the cost
+    between iterations (0 up to rounding; else the fit says that its check failed) and how far centres are from the
+    means of their rows.
 
     References
     ----------

@@ -76,7 +76,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         The cost above.
     metric_params_ : dict
         ``metric_params``, completed.
-    n_iter_, n_features_in_, feature_names_in_
+    n_iter_ : int
+        Passes over all candidates, or samples of "clara".
+    n_features_in_, feature_names_in_ : as in scikit-learn
     evidence_ : Evidence
 
     Notes
@@ -84,9 +86,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     *Cost.* All distances once, n² d operations and n² numbers of memory; if they do not fit they are computed anew in
     each pass, in blocks. A pass is O(n²) for all k (n − k) swaps. "clara": samples of 2000 rows and O(n k d).
 
-    *Evidence.* The certificate is the largest gain of any single swap, as a share of the cost: at most ``tol`` when the
-    search ends by itself. For "clara" it is about swaps within the sample, for "alternate" about moves within clusters.
-    History: "objective" after each pass, which never rises.
+    *Evidence.* Stationary: the certificate is the largest gain of any single swap, as a share of the cost, at most
+    ``tol`` when the search ends by itself. For "clara" it is about swaps within the sample, for "alternate" about moves
+    within clusters. A single medoid is exact: every row is tried. History: "objective" after each pass (for "clara",
+    each sample), which never rises.
 
     References
     ----------

@@ -48,6 +48,8 @@ class MiniBatchKMeans(CentreModel):
         Starts that are compared on ``init_size`` rows; "auto" is 1 for k-means++ and given centres, otherwise 3.
     reassignment_ratio : float ≥ 0, default=0.01
         ``fit`` gives centres that have less than this share of the largest cluster's weight a new place now and then.
+    n_jobs : int or None
+        Threads; the answer does not depend on it.
 
     Attributes
     ----------
@@ -67,11 +69,15 @@ class MiniBatchKMeans(CentreModel):
 
     Notes
     -----
-    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X.
+    Batches are drawn from an array with probability ∝ weight. ``Blocks`` are read from front to back, at most
+    ``max_iter`` times, in batches that do not depend on how they are cut; rows should come in no particular order.
 
-    *Evidence*: the share of the cost that moving the centres to the means of their rows would still save, at most 5 %
-    (of the last batch if labels are not computed). After ``partial_fit``: that no row was lost, the weights of all
-    clusters adding up to those of all rows.
+    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X, or beside one block.
+
+    *Evidence*: stationary, to 5 %: the share of the cost that moving the centres to the means of their rows would still
+    save (of the last batch if labels are not computed). In the history, "objective" is the cost of all rows as each
+    batch estimates it, and "movement" the smoothed squared movement of the centres relative to the mean variance. After
+    ``partial_fit`` it is only checked that no row was lost: the weights of all clusters add up to those of all rows.
 
     References
     ----------

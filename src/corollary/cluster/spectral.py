@@ -68,10 +68,13 @@ class SpectralClustering(ClusterMixin, Estimator):
         Neighbours of a row, itself among them.
     radius : float > 0, default=1.0
     eigen_tol : float > 0 or "auto", default="auto"
-        Largest residual ‖L u − λ u‖ at which the eigenvectors count as proved; "auto" is 10⁻⁷.
+        Largest residual ‖L u − λ u‖ that the eigenvectors may have; "auto" is 10⁻⁷.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
         How the eigenvectors become clusters.
-    degree, coef0, kernel_params : of the kernel
+    degree, coef0 : float
+        Of the kernels "poly" and "sigmoid".
+    kernel_params : dict or None
+        Further arguments of a kernel.
     landmarks : int ≥ 1, "auto" or None, default="auto"
         Rows by which an "rbf" affinity is approximated; "auto" is 1000 beyond 50 000 rows, and none below.
     n_jobs : int or None
@@ -100,8 +103,10 @@ class SpectralClustering(ClusterMixin, Estimator):
     pieces as clusters, they are the clusters; if there are more, the largest stay and each other one joins the piece
     with the nearest row. Both are said in ``evidence_``.
 
-    *Evidence.* The largest ‖L u − λ u‖, measured from the graph after the solver is done. Facts: the normalised cut of
-    the labels, and Σλ, which no k clusters can be below.
+    *Evidence.* Checked: the largest ‖L u − λ u‖, measured from the graph after the solver is done, shows that these are
+    eigenvectors; it does not show that no others come before them, nor that no labels are better. Facts: the normalised
+    cut of the labels, and Σλ, which no k clusters can be below. Clusters that are whole components of the graph are
+    optimal, since their cut is zero. The history is that of the search for labels.
 
     References
     ----------
