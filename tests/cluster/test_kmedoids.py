@@ -244,5 +244,5 @@ def test_round_trip_and_output(tmp_path: Any) -> None:
 
 def test_computed_rows_are_those_of_the_matrix() -> None:
     computed = ComputedDistances(BLOBS, "euclidean", {})
-    np.testing.assert_allclose(computed.rows(3, 9), cdist(BLOBS[3:9], BLOBS))
+    np.testing.assert_allclose(computed.rows(slice(3, 9)), cdist(BLOBS[3:9], BLOBS))
     np.testing.assert_allclose(computed.table([1, 5]), cdist(BLOBS, BLOBS[[1, 5]]))

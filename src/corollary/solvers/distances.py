@@ -24,12 +24,8 @@ class Distances(ABC):
     stored: bool
 
     @abstractmethod
-    def rows(self, start: int, stop: int) -> Array:
-        """The distances of points ``start`` to ``stop`` to all points."""
-
-    @abstractmethod
-    def pick(self, points: Any) -> Array:
-        """The distances of the chosen points to all points."""
+    def rows(self, points: Any) -> Array:
+        """The distances of the chosen points (numbers or a slice) to all points."""
 
     @abstractmethod
     def blocks(self) -> Iterator[tuple[int, int, Array]]:
@@ -41,7 +37,19 @@ class Distances(ABC):
 
     def table(self, points: Any) -> Array:
         """The distances of all points to the chosen ones, as float64 (n × chosen)."""
-        return np.ascontiguousarray(self.pick(points).T, dtype=np.float64)
+        return np.ascontiguousarray(self.rows(points).T, dtype=np.float64)
+
+    def row(self, i: int) -> Array:
+        """The distances of point i to all, as float64 without negative zeros."""
+        return np.asarray(self.rows([i])[0], dtype=np.float64) + 0.0
+
+    def pairs(self, u: Array, v: Array) -> Array:
+        """The distances of points u[e] and v[e], a row at a time."""
+        lengths, order = np.empty(len(u)), np.argsort(u, kind="stable")
+        for asked in np.split(order, np.flatnonzero(np.diff(u[order])) + 1):
+            if len(asked):
+                lengths[asked] = self.row(int(u[asked[0]]))[v[asked]]
+        return lengths
 
 
 class StoredDistances(Distances):
@@ -52,10 +60,7 @@ class StoredDistances(Distances):
     def __init__(self, matrix: Array) -> None:
         self.matrix, self.n = matrix, len(matrix)
 
-    def rows(self, start: int, stop: int) -> Array:
-        return self.matrix[start:stop]
-
-    def pick(self, points: Any) -> Array:
+    def rows(self, points: Any) -> Array:
         return self.matrix[points]
 
     def among(self, points: Array) -> Array:
@@ -74,17 +79,15 @@ class ComputedDistances(Distances):
         self.X, self.metric, self.options, self.n = X, metric, options, X.shape[0]
         self.measure = distances_to(X, metric, options)
 
-    def rows(self, start: int, stop: int) -> Array:
-        found = np.empty((stop - start, self.n))
+    def rows(self, points: Any) -> Array:
+        asked = self.X[points]
+        found = np.empty((asked.shape[0], self.n))
 
-        def fill(low: int, high: int) -> None:
-            found[low:high] = checked(self.measure(self.X[start + low : start + high]))
+        def fill(start: int, stop: int) -> None:
+            found[start:stop] = checked(self.measure(asked[start:stop]))
 
-        each_block(fill, stop - start, max(1, (stop - start) // 8))
+        each_block(fill, len(found), max(1, len(found) // 8))
         return found
-
-    def pick(self, points: Any) -> Array:
-        return checked(self.measure(self.X[points]))
 
     def among(self, points: Array) -> Array:
         check_memory(8 * len(points) ** 2, "The distances within a cluster", "use method='clara'")
@@ -94,7 +97,7 @@ class ComputedDistances(Distances):
         size = block_rows(self.n, 8 * self.n)
         for start in range(0, self.n, size):
             stop = min(start + size, self.n)
-            yield start, stop, self.rows(start, stop)
+            yield start, stop, self.rows(slice(start, stop))
 
 
 def read_matrix(matrix: Array) -> StoredDistances:

@@ -66,6 +66,13 @@ def places(ends: Array, levels: Array) -> Array:
     return found
 
 
+def joined(parts: list[tuple[Any, Array]]) -> tuple[Any, Array]:
+    """Tables of rows, dense or sparse, below one another, with their weights: a copy."""
+    tables, weights = zip(*parts, strict=True)
+    thin = any(map(scipy.sparse.issparse, tables))
+    return scipy.sparse.vstack(tables, format="csr") if thin else np.concatenate(tables), np.concatenate(weights)
+
+
 class Reservoir:
     """At most ``size`` rows of blocks that come one after the other: all of them, or a sample drawn evenly.
 
@@ -96,9 +103,7 @@ class Reservoir:
 
     def rows(self) -> tuple[Any, Array]:
         """The sample and its weights, in the order in which the rows came."""
-        tables, weights = [part[0] for part in self._parts], np.concatenate([part[1] for part in self._parts])
-        thin = any(map(scipy.sparse.issparse, tables))
-        X = scipy.sparse.vstack(tables, format="csr") if thin else np.concatenate(tables)
+        X, weights = joined(self._parts)
         if len(self._keys) > self.size:
             chosen = np.sort(np.argpartition(self._keys, self.size - 1)[: self.size])
             X, weights, self._keys = X[chosen], weights[chosen], self._keys[chosen]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 from corollary.core.blocks import BlockSource
 from corollary.core.types import Array
-from corollary.solvers.draws import Reservoir
+from corollary.solvers.draws import Reservoir, joined
 from corollary.solvers.kmeans.nearest import ClusterSums, judge
 from corollary.solvers.kmeans.seeding import Lottery
 from corollary.solvers.kmeans.sources import as_rows
@@ -120,9 +120,9 @@ class StreamedBatches(Batches):
                     waiting.append((rows[start:stop], weights[start:stop]))
                     held, start = held + stop - start, stop
                     if held == self.size:
-                        yield waiting[0] if len(waiting) == 1 else _joined(waiting)
+                        yield waiting[0] if len(waiting) == 1 else joined(waiting)
                         waiting, held = [], 0
-                waiting = [_joined(waiting)] if waiting else []  # a copy: whoever reads may use the block again
+                waiting = [joined(waiting)] if waiting else []  # a copy: whoever reads may use the block again
             if waiting:
                 yield waiting[0]
 
@@ -137,9 +137,3 @@ class StreamedBatches(Batches):
             sums.append(part)
             costs += float(weights @ distances)
         return np.concatenate(labels), costs, reduce(add, sums)
-
-
-def _joined(parts: list[Batch]) -> Batch:
-    tables, weights = zip(*parts, strict=True)
-    thin = any(map(sparse.issparse, tables))
-    return sparse.vstack(tables, format="csr") if thin else np.concatenate(tables), np.concatenate(weights)

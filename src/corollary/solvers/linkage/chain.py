@@ -13,7 +13,8 @@ from corollary._compiled.linkage import triangle as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.linkage.leaves import Merges, Points, Table
+from corollary.solvers.distances import Distances
+from corollary.solvers.linkage.leaves import Merges, Points
 
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}
 STALLED = 25  # a pass that merges less than one in so many costs more than chains do
@@ -22,7 +23,7 @@ WRITTEN = 1 << 18
 BAND = 1 << 21  # entries of the triangle that are worked out before they overwrite the old ones
 
 
-def merge_triangle(rows: Points | Table, weights: Array, linkage: str) -> Merges:
+def merge_triangle(rows: Points | Distances, weights: Array, linkage: str) -> Merges:
     """The n − 1 merges, parts before unions."""
     n = rows.n
     check_memory(
@@ -67,11 +68,11 @@ def _fill_points(rows: Points, triangle: Array) -> tuple[Array, Array]:
     return known.best, known.near
 
 
-def _fill_table(rows: Table, triangle: Array) -> tuple[Array, Array]:
+def _fill_table(rows: Distances, triangle: Array) -> tuple[Array, Array]:
     n, bits = rows.n, triangle.view(np.int64)
     size = max(1, BAND // n)
     for start in range(0, n, size):
-        block = rows.block(start, min(n, start + size))
+        block = rows.rows(slice(start, min(n, start + size))) + 0.0  # no negative zeros: their bits would come last
         for i in range(start, start + len(block)):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = block[i - start, :i]
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.types import Array
+from corollary.solvers.distances import Distances
 from corollary.solvers.linkage.connected import Edges
-from corollary.solvers.linkage.leaves import Points, Table
+from corollary.solvers.linkage.leaves import Points
 from corollary.solvers.linkage.tree import Hierarchy
 
 MERGES = 64  # how many are tried
@@ -24,7 +25,9 @@ class Checked:
     merges: int
 
 
-def check(tree: Hierarchy, rows: Points | Table, weights: Array, linkage: str, edges: Edges | None = None) -> Checked:
+def check(
+    tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Edges | None = None
+) -> Checked:
     """Compare a spread of merges, and the last ones, with the definition."""
     order, first = tree.ordered()
     counts = np.concatenate([np.ones(tree.n, dtype=np.int64), tree.counts])
@@ -59,7 +62,7 @@ def _central(rows: Points, A: Array, B: Array, weights: Array, linkage: str) -> 
     return float(rows.finished(square))
 
 
-def _off_pairs(rows: Points | Table, A: Array, B: Array, weights: Array, linkage: str, height: float) -> float:
+def _off_pairs(rows: Points | Distances, A: Array, B: Array, weights: Array, linkage: str, height: float) -> float:
     """How far a height is from the distances between the members.
 
     For single linkage also how far it is above the shortest way out of A: by the cut property the edge of a minimum
@@ -81,7 +84,7 @@ def _off_pairs(rows: Points | Table, A: Array, B: Array, weights: Array, linkage
     return abs(total / float(weights[A].sum() * weights[B].sum()) - height)
 
 
-def _off_edges(rows: Points | Table, edges: Edges, A: Array, B: Array, linkage: str, height: float) -> float:
+def _off_edges(rows: Points | Distances, edges: Edges, A: Array, B: Array, linkage: str, height: float) -> float:
     """How far a height is from the lengths of the edges between the members; infinite if there is none.
 
     Average linkage takes means of means along the edges, which can only be held between the shortest and the longest.

@@ -10,8 +10,9 @@ from scipy import sparse
 
 from corollary._compiled.linkage import connected as kernels
 from corollary.core.types import Array
+from corollary.solvers.distances import Distances
 from corollary.solvers.linkage.chain import CODES
-from corollary.solvers.linkage.leaves import Merges, Points, Table
+from corollary.solvers.linkage.leaves import Merges, Points
 
 CENTRAL = {"ward": kernels.WARD, "centroid": kernels.CENTROID}
 
@@ -25,7 +26,7 @@ class Edges:
     sizes: Array
 
 
-def read_edges(connectivity: Any, rows: Points | Table, kept: Array) -> Edges:
+def read_edges(connectivity: Any, rows: Points | Distances, kept: Array) -> Edges:
     """Read an n × n connectivity, dense or sparse, in which either direction makes an edge, for the rows ``kept``."""
     links = sparse.coo_array(connectivity)
     if links.ndim != 2 or links.shape != (len(kept), len(kept)):
@@ -47,7 +48,7 @@ def read_edges(connectivity: Any, rows: Points | Table, kept: Array) -> Edges:
     return Edges(ends[0], ends[1], np.bincount(component))
 
 
-def bridges(rows: Points | Table, component: Array, count: int) -> Array:
+def bridges(rows: Points | Distances, component: Array, count: int) -> Array:
     """The count − 1 shortest edges that join all components, found by growing the first one; O(n) memory."""
     n = rows.n
     best, parent, inside = np.full(n, np.inf), np.zeros(n, dtype=np.int64), np.zeros(n, dtype=bool)
@@ -63,7 +64,7 @@ def bridges(rows: Points | Table, component: Array, count: int) -> Array:
     return np.sort(found, axis=0)
 
 
-def merge_along(rows: Points | Table, edges: Edges, weights: Array, linkage: str, most: int) -> Merges:
+def merge_along(rows: Points | Distances, edges: Edges, weights: Array, linkage: str, most: int) -> Merges:
     """Up to ``most`` merges, in the order in which they are made."""
     n, m = rows.n, min(most, rows.n - 1)
     left, right, heights = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m)

@@ -10,10 +10,11 @@ import numpy as np
 from corollary._compiled.linkage import spanning_tree as kernels
 from corollary._compiled.linkage.triangle import NOTHING
 from corollary.core.types import Array
+from corollary.solvers.distances import Distances
 from corollary.solvers.linkage.centres import SLICE, merge_centroids, merge_ward
 from corollary.solvers.linkage.chain import merge_triangle
 from corollary.solvers.linkage.connected import CENTRAL, Edges, merge_along, read_edges
-from corollary.solvers.linkage.leaves import Leaves, Merges, Points, Table
+from corollary.solvers.linkage.leaves import Leaves, Merges, Points
 from corollary.solvers.linkage.tree import Hierarchy, hierarchy
 
 SOLVERS = {
@@ -30,7 +31,7 @@ class Merged:
     """The tree of the rows that carry weight, with what it was made from."""
 
     tree: Hierarchy
-    rows: Points | Table
+    rows: Points | Distances
     weights: Array
     edges: Edges | None
     solver: str
@@ -74,7 +75,7 @@ def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: i
     return Merged(tree, measure, w, edges, merged.solver, tuple(notes))
 
 
-def _unconstrained(measure: Points | Table, weights: Array, linkage: str) -> Merges:
+def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> Merges:
     if linkage == "single":
         return spanning_tree(measure)
     if isinstance(measure, Points) and linkage == "ward":
@@ -84,7 +85,7 @@ def _unconstrained(measure: Points | Table, weights: Array, linkage: str) -> Mer
     return merge_triangle(measure, weights, linkage)
 
 
-def spanning_tree(rows: Points | Table) -> Merges:
+def spanning_tree(rows: Points | Distances) -> Merges:
     """Single linkage: the n − 1 edges of the minimum spanning tree, shortest first; one more copy of the rows."""
     left, right, lengths = _from_points(rows) if isinstance(rows, Points) else _from_table(rows)
     order = np.argsort(lengths, kind="stable")
@@ -102,7 +103,7 @@ def _from_points(rows: Points) -> Merges:
     return left, right, rows.finished(bits.view(np.float64))
 
 
-def _from_table(rows: Table) -> Merges:
+def _from_table(rows: Distances) -> Merges:
     """Row after row of the table, each looked at once."""
     n, newest = rows.n, 0
     best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)

@@ -85,48 +85,21 @@ def points(X: Array, metric: str, *, centred: bool = False) -> Points:
     return Points(np.ascontiguousarray(rows.T), code, shape, exponent)
 
 
-@dataclass(frozen=True)
-class Table:
-    """Distances by any metric, or as the user gave them."""
-
-    distances: Distances
-
-    @property
-    def n(self) -> int:
-        return self.distances.n
-
-    def block(self, start: int, stop: int) -> Array:
-        """Distances of these rows to all."""
-        return np.asarray(self.distances.rows(start, stop), dtype=np.float64) + 0.0  # no negative zeros
-
-    def row(self, i: int) -> Array:
-        """Distances of row i to all."""
-        return np.ascontiguousarray(self.block(i, i + 1)[0])
-
-    def pairs(self, u: Array, v: Array) -> Array:
-        """Distances of rows u[e] and v[e], a row of the table at a time."""
-        lengths, order = np.empty(len(u)), np.argsort(u, kind="stable")
-        for asked in np.split(order, np.flatnonzero(np.diff(u[order])) + 1):
-            if len(asked):
-                lengths[asked] = self.row(int(u[asked[0]]))[v[asked]]
-        return lengths
-
-
-def measured(X: Array, metric: Any) -> Table:
+def measured(X: Array, metric: Any) -> Distances:
     """Distances by a metric of scikit-learn's or the user's own."""
     if callable(metric):
         some = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
         there = np.array([[metric(a, b) for b in some] for a in some], dtype=np.float64)
         check_square(there, "the metric")
-    return Table(ComputedDistances(X, metric, complete_options(metric, {}, X, np.ones(len(X)))))
+    return ComputedDistances(X, metric, complete_options(metric, {}, X, np.ones(len(X))))
 
 
 @dataclass(frozen=True)
 class Leaves:
     """The rows of positive weight, with their distances, and all rows where some have none."""
 
-    measure: Points | Table
-    everything: Points | Table
+    measure: Points | Distances
+    everything: Points | Distances
 
     @property
     def n(self) -> int:
@@ -142,13 +115,13 @@ class Leaves:
 def read_leaves(X: Array, metric: Any, kept: Array, *, centred: bool) -> Leaves:
     """The rows of X, or the table of distances that X is, by any metric."""
 
-    def read(X: Array) -> Points | Table:
+    def read(X: Array) -> Points | Distances:
         if isinstance(metric, str) and metric in COMPILED:
             return points(X, metric, centred=centred)
         return measured(X, metric)
 
     if isinstance(metric, str) and metric == "precomputed":
-        everything = Table(read_matrix(X))
-        return Leaves(everything if kept.all() else Table(read_matrix(X[np.ix_(kept, kept)])), everything)
+        everything = read_matrix(X)
+        return Leaves(everything if kept.all() else read_matrix(X[np.ix_(kept, kept)]), everything)
     measure = read(X[kept])
     return Leaves(measure, measure if kept.all() else read(X))

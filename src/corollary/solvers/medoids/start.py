@@ -54,7 +54,7 @@ def _largest(distances: Distances, weights: Array, first: Array, bounds: Array, 
         if best >= 0 and not (~fresh & (bounds >= bounds[best])).any():
             return best
         if len(stale):
-            bounds[stale] = _saved(np.ascontiguousarray(distances.pick(stale)), first, weights)
+            bounds[stale] = _saved(np.ascontiguousarray(distances.rows(stale)), first, weights)
             fresh[stale] = True
         batch = min(2 * batch, len(bounds))
 
@@ -73,7 +73,7 @@ def plus_plus(distances: Distances, weights: Array, k: int, random: np.random.Ra
             chances = (weights > 0).astype(np.float64)
             chances[medoids] = 0.0
         drawn = np.unique(_draw(chances, trials, random))
-        rows = np.ascontiguousarray(distances.pick(drawn))
+        rows = np.ascontiguousarray(distances.rows(drawn))
         best = int(np.argmax(_saved(rows, first, weights)))
         medoids.append(int(drawn[best]))
         np.minimum(first, rows[best], out=first)
