@@ -13,19 +13,13 @@ from corollary.base import Estimator, check_weights, fitting, predicting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.distances import (
-    ComputedDistances,
-    Distances,
-    check_square,
-    read_matrix,
-    stored_distances,
-)
+from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix, stored_distances
+from corollary.solvers.distances import between, check_square, complete_options
 from corollary.solvers.loop import Observer, Rules, Run, best_of, run
 from corollary.solvers.medoids.alternate import Alternate
 from corollary.solvers.medoids.sampled import Sampled
 from corollary.solvers.medoids.start import first_medoids
 from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
-from corollary.solvers.metrics import between, complete_options
 
 _ALL_DISTANCES = 15_000  # rows up to which method="auto" works with all distances
 _SAMPLES = 5

@@ -13,7 +13,7 @@ from corollary._compiled.linkage import triangle as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.leaves import Merges, Points
 
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.connected import Edges
 from corollary.solvers.linkage.leaves import Points
 from corollary.solvers.linkage.tree import Hierarchy

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from corollary._compiled.linkage import connected as kernels
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.chain import CODES
 from corollary.solvers.linkage.leaves import Merges, Points
 

@@ -10,7 +10,7 @@ import numpy as np
 from corollary._compiled.linkage import spanning_tree as kernels
 from corollary._compiled.linkage.triangle import NOTHING
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.centres import SLICE, merge_centroids, merge_ward
 from corollary.solvers.linkage.chain import merge_triangle
 from corollary.solvers.linkage.connected import CENTRAL, Edges, merge_along, read_edges

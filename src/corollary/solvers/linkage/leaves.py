@@ -11,8 +11,8 @@ import numpy as np
 from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
 from corollary.core.scaling import row_lengths, unit_scale
 from corollary.core.types import Array
-from corollary.solvers.distances import ComputedDistances, Distances, check_square, read_matrix
-from corollary.solvers.metrics import complete_options
+from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
+from corollary.solvers.distances import check_square, complete_options
 
 Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, and the height of each merge
 # name -> what is taken of the differences, what becomes of their sum

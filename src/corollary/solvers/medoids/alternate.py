@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.loop import Algorithm, Measure
 from corollary.solvers.medoids.swaps import Medoids
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.distances import checked, stored_distances
+from corollary.solvers.distance_tables import stored_distances
+from corollary.solvers.distances import between, checked
 from corollary.solvers.loop import Algorithm, Measure, Rules, Run, run
 from corollary.solvers.medoids.start import first_medoids
 from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
-from corollary.solvers.metrics import between
 
 SAMPLE_ROWS = 2000
 

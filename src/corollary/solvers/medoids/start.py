@@ -9,7 +9,7 @@ import numpy as np
 from corollary._compiled.medoids.swaps import cost_saved
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.draws import places
 
 

@@ -17,7 +17,7 @@ from corollary._compiled.medoids.swaps import assign, exchange, first_improvemen
 from corollary.core.evidence import Certificate, Kind, Status
 from corollary.core.parallel import n_threads, together
 from corollary.core.types import Array
-from corollary.solvers.distances import Distances
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.loop import Algorithm, Measure, Run
 
 _QUIET = 64  # candidates without a swap after which the next ones are tried on several threads
