@@ -56,6 +56,52 @@ def row_keys(X: Any, y: Array) -> Array:
     return keys
 
 
+@dataclass(frozen=True)
+class Urn:
+    """Rows laid end to end in the order of their keys, each as long as its weight."""
+
+    order: Array  # int (n,)
+    starts: Array  # int, where in that order each set of equal rows begins
+    ends: Array  # float64 (n,), where each row of that order ends on the line
+
+    @staticmethod
+    def of(X: Any, y: Array, weights: Array) -> Urn:
+        """Lay out the rows of X."""
+        keys = row_keys(X, y)
+        order = np.argsort(keys, kind="stable")
+        return Urn(order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]])), np.cumsum(weights[order]))
+
+    @property
+    def total(self) -> float:
+        return float(self.ends[-1])
+
+    def draw(self, size: int, random: np.random.RandomState) -> Array:
+        """How often each row is drawn (n,), in ``size`` draws with replacement."""
+        found = places(self.ends, np.sort(random.random_sample(size)))
+        counts = np.empty(len(self.order), dtype=np.int64)
+        counts[self.order] = np.bincount(found, minlength=len(self.order))
+        return counts
+
+    def subset(self, size: int, random: np.random.RandomState) -> Array:
+        """How much of each row is in ``size`` different unit pieces of the line: whole rows if weights are whole."""
+        pieces = int(np.ceil(self.total - 1e-9))
+        chosen = np.zeros(pieces + 1)
+        chosen[1 + random.choice(pieces, min(size, pieces), replace=False)] = 1.0
+        covered = np.interp(self.ends, np.arange(pieces + 1), np.cumsum(chosen))
+        parts = np.empty(len(self.order))
+        parts[self.order] = np.diff(covered, prepend=0.0)
+        return parts
+
+    def merged(self, amounts: Array) -> tuple[Array, Array]:
+        """(row numbers, amounts), with one row for each set of equal rows and none without an amount."""
+        sums = np.add.reduceat(amounts[self.order], self.starts)
+        return self.order[self.starts][sums > 0], sums[sums > 0]
+
+    def listed(self, counts: Array) -> Array:
+        """Row numbers, each as often as its count, in the order of keys."""
+        return np.repeat(self.order, counts[self.order].astype(np.int64))
+
+
 def places(ends: Array, levels: Array) -> Array:
     """Which pieces of a line, one ending at each of ``ends``, are at these levels (in [0, 1)) of its length.
 
@@ -109,49 +155,3 @@ class Reservoir:
             X, weights, self._keys = X[chosen], weights[chosen], self._keys[chosen]
         self._parts = [(X, weights)]
         return X, weights
-
-
-@dataclass(frozen=True)
-class Urn:
-    """Rows laid end to end in the order of their keys, each as long as its weight."""
-
-    order: Array  # int (n,)
-    starts: Array  # int, where in that order each set of equal rows begins
-    ends: Array  # float64 (n,), where each row of that order ends on the line
-
-    @staticmethod
-    def of(X: Any, y: Array, weights: Array) -> Urn:
-        """Lay out the rows of X."""
-        keys = row_keys(X, y)
-        order = np.argsort(keys, kind="stable")
-        return Urn(order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]])), np.cumsum(weights[order]))
-
-    @property
-    def total(self) -> float:
-        return float(self.ends[-1])
-
-    def draw(self, size: int, random: np.random.RandomState) -> Array:
-        """How often each row is drawn (n,), in ``size`` draws with replacement."""
-        found = places(self.ends, np.sort(random.random_sample(size)))
-        counts = np.empty(len(self.order), dtype=np.int64)
-        counts[self.order] = np.bincount(found, minlength=len(self.order))
-        return counts
-
-    def subset(self, size: int, random: np.random.RandomState) -> Array:
-        """How much of each row is in ``size`` different unit pieces of the line: whole rows if weights are whole."""
-        pieces = int(np.ceil(self.total - 1e-9))
-        chosen = np.zeros(pieces + 1)
-        chosen[1 + random.choice(pieces, min(size, pieces), replace=False)] = 1.0
-        covered = np.interp(self.ends, np.arange(pieces + 1), np.cumsum(chosen))
-        parts = np.empty(len(self.order))
-        parts[self.order] = np.diff(covered, prepend=0.0)
-        return parts
-
-    def merged(self, amounts: Array) -> tuple[Array, Array]:
-        """(row numbers, amounts), with one row for each set of equal rows and none without an amount."""
-        sums = np.add.reduceat(amounts[self.order], self.starts)
-        return self.order[self.starts][sums > 0], sums[sums > 0]
-
-    def listed(self, counts: Array) -> Array:
-        """Row numbers, each as often as its count, in the order of keys."""
-        return np.repeat(self.order, counts[self.order].astype(np.int64))
