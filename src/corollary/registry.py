@@ -86,8 +86,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("RandomForestRegressor", "ensemble.forest.random_forest", "T2", reg, "fast")
     yield Entry("ExtraTreesClassifier", "ensemble.forest.extra_trees", "T2", cla, "full")
     yield Entry("ExtraTreesRegressor", "ensemble.forest.extra_trees", "T2", reg, "full")
-    yield Entry("BaggingClassifier", "ensemble.combine.bagging", "T3", cla)
-    yield Entry("BaggingRegressor", "ensemble.combine.bagging", "T3", reg)
+    yield Entry("BaggingClassifier", "ensemble.combine.bagging.bagging", "T3", cla)
+    yield Entry("BaggingRegressor", "ensemble.combine.bagging.bagging", "T3", reg)
     yield Entry("AdaBoostClassifier", "ensemble.adaboost.adaboost", "T4", cla, "full", {"n_estimators": 200})
     yield Entry("GradientBoostingClassifier", "ensemble.boosting.gradient_boosting", "T5", cla, "fast")
     yield Entry("GradientBoostingRegressor", "ensemble.boosting.gradient_boosting", "T5", reg, "fast")
@@ -149,6 +149,9 @@ FUNCTIONS: dict[str, str] = {
     "Certificate": "core.evidence",
     "Kind": "core.evidence",
     "Status": "core.evidence",
+    "threads": "core.thread_count",
+    "set_threads": "core.thread_count",
+    "n_threads": "core.thread_count",
 }
 
 

@@ -32,7 +32,7 @@ def test_evidence_is_a_sentence_and_holds(case: Case) -> None:
     assert evidence.holds
     assert evidence.certificate.value >= 0
     assert evidence.status in (Status.EXACT, Status.CONVERGED)
-    assert str(evidence).startswith(f"Proved: {evidence.certificate}")
+    assert str(evidence).startswith(f"{evidence.certificate.kind.word}: {evidence.certificate}")
     assert str(evidence).endswith(".")
     assert evidence._repr_html_().startswith("<span")
     assert pickle.loads(pickle.dumps(evidence)) == evidence
@@ -125,7 +125,7 @@ class Claims:
 
     def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
         if fitted_estimator is not None:
-            self.claims.append((fitted_estimator, context.record["gap"]))
+            self.claims.append((fitted_estimator, context.record["certificate"]))
 
     def teardown(self, estimator: Any, context: Any) -> None: ...
 

@@ -53,7 +53,7 @@ def test_evidence_is_a_sentence_and_holds(case: Case) -> None:
     assert evidence.holds, str(evidence)
     assert evidence.certificate.value >= 0
     assert evidence.status in (Status.EXACT, Status.CONVERGED)
-    assert str(evidence).startswith(f"Proved: {evidence.certificate}")
+    assert str(evidence).startswith(f"{evidence.certificate.kind.word}: {evidence.certificate}")
     assert str(evidence).endswith(".")
     assert pickle.loads(pickle.dumps(evidence)) == evidence
     for values in evidence.history.values():
@@ -301,7 +301,7 @@ def test_callbacks(case: Case) -> None:
         stopped.fit(X)
     assert stopped.evidence_.status is Status.BUDGET
     interrupted = case.make().set_callbacks(Recorder(0, KeyboardInterrupt()))
-    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted from the keyboard"):
         interrupted.fit(X)
     assert interrupted.evidence_.status is Status.INTERRUPTED
     for model in (stopped, interrupted):

@@ -1,4 +1,4 @@
-"""The loop that runs every solver: how it ends, what it keeps, what it refuses."""
+"""Linear solvers in the loop: how a run ends, what it keeps, what it refuses, which solver is chosen."""
 
 from __future__ import annotations
 
