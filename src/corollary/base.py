@@ -117,7 +117,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _validate_blocks(self, blocks: Blocks, *, target: bool, sparse: bool = True, **options: Any) -> BlockSource:
         """Blocks (X, y, float64 weights) as a source whose blocks are checked whenever they are read.
 
-        Without ``target`` y is None. Names and number of the columns are those of the first block.
+        Without ``target`` y is passed on as it came. Blocks without any weight are left out. Names and number of the
+        columns are those of the first block.
         """
         return BlockSource(_Checked(self, blocks, target, sparse, options), executor=blocks.executor)
 
@@ -199,13 +200,14 @@ class _Checked:
             if self.target and y is None:
                 raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
             options = {"reset": not self.seen, "ensure_min_samples": 0, **self.options}
+            absent = sample_weight is not None and not np.any(sample_weight)  # one block may be so, but not all
+            sample_weight = None if absent else sample_weight
             if self.target:
                 X, y, weights = self.owner._validate_fit(X, y, sample_weight, sparse=self.sparse, **options)
             else:
                 X, weights = self.owner._validate_rows(X, sample_weight, sparse=self.sparse, **options)
-                y = None
             self.seen = True
-            if X.shape[0]:
+            if X.shape[0] and not absent:
                 yield X, y, weights
 
 

@@ -1,21 +1,28 @@
-"""Powers of two by which numbers are multiplied so that their squares neither overflow nor vanish: no digit is lost."""
+"""Scaling that loses no digit: powers of two that keep squares within float64, and the lengths of rows."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
 
+MOST = 1000  # exponents beyond this would leave no room for the scale itself
 
-def unit_scale(size: float) -> float:
-    """The power of two that brings ``size`` to between a half and one; 1 for zero."""
-    if size == 0:
-        return 1.0
-    exponent = math.frexp(size)[1] if math.isfinite(size) else 1025
-    return math.ldexp(1.0, max(-1000, min(1000, -exponent)))
+
+def exponent_of(reach: float) -> int:
+    """The exponent e for which numbers up to ``reach``, divided by 2**e, are below 1; 0 if all are zero."""
+    if not np.isfinite(reach):
+        raise ValueError(
+            "The range of the numbers overflows float64. Rescale the columns of X to magnitudes below 1e100 "
+            "(StandardScaler does)."
+        )
+    return int(np.clip(np.frexp(reach)[1], -MOST, MOST)) if reach > 0 else 0
+
+
+def power_of_two(reach: float) -> float:
+    """The factor that brings numbers up to ``reach`` below 1."""
+    return float(np.ldexp(1.0, -exponent_of(reach)))
 
 
 def row_lengths(X: Array) -> Array:

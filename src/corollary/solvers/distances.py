@@ -12,7 +12,7 @@ from sklearn.metrics import pairwise_distances
 
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
-from corollary.core.scaling import unit_scale
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 
 _SQUARE = 64  # rows that are looked at together
@@ -75,7 +75,7 @@ class _Euclidean:
 
 
 def _scale(*parts: Array) -> float:
-    return unit_scale(max(float(np.abs(part).max(initial=0.0)) for part in parts))
+    return power_of_two(max(float(np.abs(part).max(initial=0.0)) for part in parts))
 
 
 def _sparse_euclidean(A: Any, B: Any) -> Array:

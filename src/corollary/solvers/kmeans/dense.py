@@ -10,10 +10,10 @@ import numpy as np
 from corollary._compiled.kmeans import dense as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks, sum_blocks
-from corollary.core.scaling import row_lengths
+from corollary.core.scaling import power_of_two, row_lengths
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import GROUP, Bounds, Sieve
-from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows, power_of_two, writable
+from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows, writable
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.kmeans import dense as kernels
-from corollary.core.scaling import unit_scale
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.loop import overflow
@@ -36,13 +35,6 @@ def block_rows(n: int, k: int) -> int:
     """Rows per block, from shapes alone: enough of them for threads, few enough that merging sums is cheap."""
     blocks = max(1, min(64, max(n // 16384, min(8, n // 2048)), n // (2 * k)))
     return -(-n // blocks)
-
-
-def power_of_two(reach: float) -> float:
-    """The power of two that brings numbers up to ``reach`` to 1 or below."""
-    if not np.isfinite(reach):
-        raise overflow()
-    return unit_scale(reach)
 
 
 def writable(array: Array) -> Array:

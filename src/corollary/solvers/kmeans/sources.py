@@ -9,11 +9,12 @@ import numpy as np
 from scipy import sparse
 
 from corollary.core.blocks import Block, BlockSource
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.kmeans.dense import DenseRows, Extent, extents, place_of
-from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, power_of_two
+from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange
 from corollary.solvers.kmeans.sparse import SparseRows
 
 

@@ -9,10 +9,10 @@ from scipy import sparse
 
 from corollary._compiled.kmeans import sparse as kernels
 from corollary.core.parallel import sum_blocks
-from corollary.core.scaling import check_lengths
+from corollary.core.scaling import check_lengths, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
-from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows, power_of_two
+from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows
 
 
 class SparseRows(KMeansRows):

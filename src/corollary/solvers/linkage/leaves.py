@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
-from corollary.core.scaling import row_lengths, unit_scale
+from corollary.core.scaling import exponent_of, row_lengths
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
 from corollary.solvers.distances import check_square, complete_options
@@ -76,8 +75,8 @@ def points(X: Array, metric: str, *, centred: bool = False) -> Points:
     if metric == "cosine":
         rows, exponent = X / row_lengths(X)[:, None], 0
     else:
-        unit = unit_scale(float(np.abs(X).max(initial=0.0)))
-        rows, exponent = np.asarray(X, dtype=np.float64) * unit, 1 - math.frexp(unit)[1]
+        exponent = exponent_of(float(np.abs(X).max(initial=0.0)))
+        rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
     if centred:
         # a number is taken away exactly from all that are between half and twice of it
         near = (rows * rows[0] > 0) & (np.abs(rows) <= 2.0 * np.abs(rows[0])) & (2.0 * np.abs(rows) >= np.abs(rows[0]))
