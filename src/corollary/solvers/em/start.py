@@ -126,7 +126,7 @@ class Start:
         found = lloyd(scaled, weights, centres, max_iter=rounds, tol=1e-4)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        return found.labels, found.centres * unit
+        return found.state.labels, found.state.centres * unit
 
     def _with_given(self, found: Gaussians) -> Gaussians:
         if self.weights is None and self.means is None and self.roots is None:
