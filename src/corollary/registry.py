@@ -141,6 +141,7 @@ FUNCTIONS: dict[str, str] = {
     "load": "io",
     "inspect": "io",
     "compare": "evaluate.compare",
+    "write_report": "report",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",

@@ -19,7 +19,7 @@ from sklearn.svm import LinearSVC
 
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 
 ROWS = 150
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -88,7 +88,7 @@ def test_the_registry_is_used_by_default(frame: pd.DataFrame) -> None:
     assert evidence is not None
     assert evidence is result.best_[-1].evidence_
     assert evidence.holds
-    assert result.best_row.verdict == "✓ proved"
+    assert result.best_row.verdict == "✓ optimal"
 
 
 def test_your_own_candidates_beside_ours(frame: pd.DataFrame) -> None:
@@ -97,7 +97,7 @@ def test_your_own_candidates_beside_ours(frame: pd.DataFrame) -> None:
     rows = {row.model: row for row in result.rows}
     ours, theirs = (rows[name].scores["log-loss"].folds for name in models)
     np.testing.assert_allclose(ours, theirs, rtol=1e-3)
-    assert (rows["ours"].verdict, rows["theirs"].verdict) == ("✓ proved", "–")
+    assert (rows["ours"].verdict, rows["theirs"].verdict) == ("✓ optimal", "–")
 
 
 class Warning_(DummyClassifier):
@@ -130,7 +130,7 @@ def test_what_goes_wrong_with_a_model_is_kept_with_it(frame: pd.DataFrame) -> No
     rows = {row.model: row for row in result.rows}
     assert result.best == "good"
     assert rows["warns"].notes == ("mind the gap",)
-    assert rows["doubts"].verdict == "✗ not proved"
+    assert rows["doubts"].verdict == "✗ not shown"
     assert rows["breaks"].error == "cannot do this"
     assert rows["breaks"].rank is None
     assert rows["not a number"].error == "its predictions are not finite"
@@ -229,7 +229,7 @@ def test_real_tables(name: str, target: str, drop: list[str], best_at_most: floa
     assert not [row.error for row in result.rows if row.error]
     assert result.beats_baseline
     assert result.best_row.scores[result.metric.name].mean <= best_at_most
-    assert all(row.verdict == "✓ proved" for row in result.rows if not row.baseline)
+    assert all(row.evidence is not None and row.evidence.holds for row in result.rows if not row.baseline)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not part of the repository")

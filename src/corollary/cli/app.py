@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-_WELCOME = """Compare models on a table, keep the best one, know whether its fit is proved.
+_WELCOME = """Compare models on a table, keep the best one, and know what is certain about its fit.
 
 \b
   corollary demo                                   a tour, without network
@@ -114,8 +114,7 @@ def compare(
         "seed": seed, "time_budget": time_budget, "n_jobs": n_jobs, "drop_missing_target": drop_missing_target,
         "header": not no_header, "encoding": encoding,
     }  # fmt: skip
-    run_compare(file, target, options, report, save)
-    return 0
+    return run_compare(file, target, options, report, save)
 
 
 @app.command()
@@ -236,5 +235,4 @@ def demo(
     """Compare models on a data set that comes along; no network needed."""
     from corollary.cli.comparing import run_demo
 
-    run_demo(out)
-    return 0
+    return run_demo(out)

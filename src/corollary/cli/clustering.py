@@ -14,7 +14,7 @@ from rich.text import Text
 
 from corollary.cli.comparing import progress_bar, say_where
 from corollary.cli.show import safe, say
-from corollary.tabular.errors import count
+from corollary.tabular.messages import count
 
 if TYPE_CHECKING:
     from corollary.evaluate.clustering import Clustering
@@ -33,6 +33,7 @@ def run_cluster(
     """Find clusters, print them, and write what was asked for; where it goes is checked before the work starts."""
     from corollary.evaluate.clustering import cluster
     from corollary.io import save as save_model
+    from corollary.report import write_report
     from corollary.tabular.writing import check_output, write_text
 
     for path, option in ((report, "--report"), (save, "--save"), (labels, "--labels")):
@@ -46,7 +47,7 @@ def run_cluster(
         save_model(found.model_, save)
         say_where(console, "Model", save)
     if report is not None:
-        found.report(report)
+        write_report(found, report)
         say_where(console, "Report", report)
     if labels is not None:
         lines = "".join(f"{row + 1},{each}\n" for row, each in enumerate(found.labels))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import metrics as measure
 
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 
 
 @dataclass(frozen=True)
@@ -61,9 +61,7 @@ def _area(y: NDArray[Any], p: Prediction, classes: Any) -> float:
 
 
 def _brier(y: NDArray[Any], p: Prediction, classes: Any) -> float:
-    assert p.probabilities is not None
-    truth = y[:, None] == np.asarray(classes)[None, :]
-    return float(np.mean(np.sum((truth - p.probabilities) ** 2, axis=1)) / 2)
+    return float(measure.brier_score_loss(y, p.probabilities, labels=classes, scale_by_half=True))
 
 
 METRICS: dict[str, Metric] = {

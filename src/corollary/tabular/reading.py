@@ -18,7 +18,7 @@ from typing import Any
 
 import pandas as pd
 
-from corollary.tabular.errors import InputError, listed, shown
+from corollary.tabular.messages import InputError, listed, shown
 
 _SEPARATORS = {"csv": ",", "txt": ",", "tsv": "\t", "tab": "\t"}
 _PARQUET = ("parquet", "pq")

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from corollary.tabular.errors import shown
+from corollary.tabular.messages import shown
 
 MISSING_TEXT = frozenset(("", "?"))
 _DATE_LIKE = re.compile(r"^\s*(\d{4}-\d{2}|\d{1,4}[-/. ]\w{1,9}[-/., ]+\d{1,4}|[A-Za-z]{3,9}\.? \d{1,2}, ?\d{4})")

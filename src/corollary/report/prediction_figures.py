@@ -11,6 +11,7 @@ from sklearn import metrics as measure
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
 from corollary.report.charts import Chart, Scale, density, escaped, shortened, thinned
+from corollary.report.document import figure
 
 _MOST_CLASSES = 10
 _MOST_POINTS = 800
@@ -32,13 +33,6 @@ def prediction_figures(comparison: Comparison) -> list[str]:
         precision_figure(truth, said.probabilities, classes),
         calibration_figure(truth, said.probabilities, classes),
     ]
-
-
-def figure(drawing: str, heading: str, caption: str, key: str = "", whole: bool = False) -> str:
-    """A drawing with its heading above and an explanation below; a ``whole`` one takes the width of the page."""
-    opening = '<figure class="whole">' if whole else "<figure>"
-    body = f"<h3>{escaped(heading)}</h3>{drawing}{key}<figcaption>{escaped(caption)}</figcaption>"
-    return f"{opening}{body}</figure>"
 
 
 def legend(names: list[str]) -> str:

@@ -1,8 +1,13 @@
-"""The one error a person can cause with a file, a column or an option."""
+"""What people are told: the one error that a file, a column or an option can cause, and how its parts are written."""
 
 from __future__ import annotations
 
 import shlex
+import warnings
+from typing import Any
+
+from corollary.base import EvidenceWarning
+from corollary.core.evidence import Evidence
 
 
 class InputError(ValueError):
@@ -32,3 +37,15 @@ def listed(names: list[str], limit: int = 5) -> str:
 def as_option(name: str, value: str) -> str:
     """An option as it is typed: ``--drop 'home dest'``."""
     return f"{name} {shlex.quote(value)}"
+
+
+def one_line(error: Any) -> str:
+    """The message of an exception or a warning on one line."""
+    return " ".join(str(error).split())[:400] or type(error).__name__
+
+
+def sentences(caught: list[warnings.WarningMessage], evidence: Evidence | None = None) -> tuple[str, ...]:
+    """Distinct warnings, one line each, without those for programmers and those that ``evidence`` says anyway."""
+    quiet = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
+    known = quiet if evidence is None else (*quiet, EvidenceWarning)
+    return tuple(dict.fromkeys(one_line(each.message) for each in caught if not issubclass(each.category, known)))
