@@ -107,6 +107,11 @@ def test_regression(run: Run, people: pd.DataFrame, tmp_path: Path) -> None:
     assert "R² ↑" in outcome.out
 
 
+def test_what_is_proposed_next_keeps_the_options(run: Run, people_csv: Path) -> None:
+    outcome = run("compare", people_csv, "-t", "rich", "--drop", "since", "--folds", "3", "--metric", "auc")
+    assert f"{people_csv} --target rich --folds 3 --metric auc --drop since --save model.corollary" in outcome.out
+
+
 def test_a_model_that_fails_does_not_stop_the_rest(
     run: Run, people_csv: Path, with_model: Callable[[str], None], tmp_path: Path
 ) -> None:

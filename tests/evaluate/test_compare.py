@@ -15,10 +15,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.evaluate.compare import Interrupted
 from corollary.tabular.messages import InputError
 
 ROWS = 150
@@ -123,6 +125,26 @@ class Endless(DummyClassifier):
         return np.full((len(X), 2), np.nan)
 
 
+class Unconverged(corollary.LogisticRegression):
+    """Warns as our estimators do, and beside that as others do."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        warnings.warn("something else", UserWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+def test_what_the_evidence_says_is_not_repeated_as_a_note(frame: pd.DataFrame) -> None:
+    models = {"short": Unconverged(max_iter=1)}
+    row = corollary.compare(frame, "label", drop=["size"], models=models).best_row
+    assert row.verdict == "✗ not shown"
+    assert row.notes == ("something else",)
+    inside = {"search": make_pipeline(corollary.LogisticRegression(max_iter=1))}  # keeps no evidence of its own
+    row = corollary.compare(frame, "label", drop=["size"], models=inside).best_row
+    assert row.evidence is None
+    assert all("Not shown to be optimal" in note for note in row.notes)
+    assert row.notes
+
+
 def test_what_goes_wrong_with_a_model_is_kept_with_it(frame: pd.DataFrame) -> None:
     models = {"good": LogisticRegression(), "warns": Warning_(), "doubts": Doubtful(), "breaks": Broken(),
               "no probabilities": LinearSVC(), "not a number": Endless()}  # fmt: skip
@@ -203,6 +225,40 @@ def test_progress_is_told(frame: pd.DataFrame) -> None:
     )
     assert seen == [(0, 6, "m"), (1, 6, "m"), (2, 6, "m"), (3, 6, "Baseline"), (4, 6, "Baseline"), (5, 6, "Baseline"),
                     (6, 6, "")]  # fmt: skip
+
+
+class Interrupting(DummyClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_after_ctrl_c_the_finished_models_are_in_the_exception(frame: pd.DataFrame, tmp_path: Path) -> None:
+    models = {"good": LogisticRegression(), "stops": Interrupting(), "never": LogisticRegression()}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        corollary.compare(frame, "label", drop=["size"], models=models)
+    assert isinstance(caught.value, Interrupted)
+    assert str(caught.value) == "1 of 3 models were finished"
+    found = caught.value.comparison
+    assert (found.best, found.best_) == ("good", None)
+    assert [(row.model, row.verdict) for row in found.rows] == [
+        ("good", "–"), ("stops", "not run"), ("never", "not run"), ("Baseline", "not run"),
+    ]  # fmt: skip
+    assert "stops: interrupted" in str(found)
+    corollary.write_report(found, tmp_path / "part.html")
+    assert "interrupted before the last fit" in (tmp_path / "part.html").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_before_anything_is_finished_is_just_that(frame: pd.DataFrame) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        corollary.compare(frame, "label", drop=["size"], models={"stops": Interrupting()})
+    assert not isinstance(caught.value, Interrupted)
+
+
+def test_your_models_stay_as_they_were(frame: pd.DataFrame) -> None:
+    model = LogisticRegression()
+    corollary.compare(frame, "label", drop=["size"], models={"m": model}, folds=2)
+    assert model.random_state is None
+    assert not hasattr(model, "coef_")
 
 
 def test_rows_without_a_target(frame: pd.DataFrame) -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from corollary.cli.comparing import progress_bar, say_where
+from corollary.cli.comparing import progress_bar, repeated, say_where
 from corollary.cli.show import safe, say
 from corollary.tabular.messages import count
 
@@ -54,12 +54,13 @@ def run_cluster(
         write_text(labels, f"row,cluster\n{lines}")
         say_where(console, "Labels", labels)
     if save is not None and hasattr(found.model_, "predict"):
-        again = ["corollary", "predict", str(save), str(file), "--out", "clusters.csv"]
+        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "clusters.csv"])
     else:
-        wanted = (("--report", report, "report.html"), ("--labels", labels, "labels.csv"))
-        again = ["corollary", "cluster", str(file), "--k", str(found.k)]
-        again += [word for option, given, name in wanted if given is None for word in (option, name)]
-    say(console, "Next", shlex.join(again), "bold", wrap=False)
+        names = {"report": "report.html", "labels": "labels.csv", "save": "model.corollary"}
+        outputs = [option for option, given in zip(names, (report, labels, save), strict=True) if given is None][:2]
+        again = {**options, "k": found.k, **{option: names[option] for option in outputs}}
+        following = repeated("cluster", file, again)
+    say(console, "Next", following, "bold", wrap=False)
 
 
 def _show(console: Console, found: Clustering) -> None:
@@ -87,6 +88,9 @@ def _show(console: Console, found: Clustering) -> None:
     say(console, "Result", _result(found), "bold")
     if found.evidence is not None:
         say(console, "Evidence", f"{found.method}, fitted to every row. {found.evidence}", "bold")
+        if found.evidence.holds:
+            kind = found.evidence.certificate.kind
+            say(console, kind.name.lower(), kind.value, "dim", "dim")
     console.print()
 
 

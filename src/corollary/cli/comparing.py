@@ -51,7 +51,12 @@ def run_compare(
     if save is not None:
         save_model(comparison.best_, save)
         say_where(console, "Model", save)
-    say(console, "Next", _next(file, target, report, save), "bold", wrap=False)
+    if save is not None:
+        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "predictions.csv"])
+    else:
+        outputs = {"save": "model.corollary"} | ({"report": "report.html"} if report is None else {})
+        following = repeated("compare", file, {"target": target, **options, **outputs})
+    say(console, "Next", following, "bold", wrap=False)
     return 0
 
 
@@ -62,13 +67,12 @@ def say_where(console: Console, label: str, path: Path) -> None:
     say(console, label, f"{path} ({size_text(path.stat().st_size)})", "bold")
 
 
-def _next(file: Path, target: str, report: Path | None, save: Path | None) -> str:
-    if save is not None:
-        return shlex.join(["corollary", "predict", str(save), str(file), "--out", "predictions.csv"])
-    words = ["corollary", "compare", str(file), "--target", target, "--save", "model.corollary"]
-    if report is None:
-        words += ["--report", "report.html"]
-    return shlex.join(words)
+def repeated(command: str, file: Path, options: Mapping[str, Any]) -> str:
+    """The command as it would be typed to run it again with these options."""
+    from corollary.report.document import command_line
+
+    usual = {"preset": "fast", "seed": 0, "n_jobs": 1}
+    return command_line(command, str(file), {name: each for name, each in options.items() if usual.get(name) != each})
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -12,9 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
+    from corollary.core.evidence import Certificate
     from corollary.evaluate.comparison import Comparison, Row
 
 _INDENT = 11
+_ROOM_FOR_NUMBERS = 40  # the column of evidence shows verdicts only if it would be narrower
 _COLOURS = {"good": "green", "plain": "", "bad": "red"}
 
 
@@ -26,7 +29,8 @@ def safe(text: object) -> str:
 def say(console: Console, label: str, text: object, style: str = "dim", body: str = "", *, wrap: bool = True) -> None:
     """A labelled line; what does not fit continues under its beginning (a command to copy stays on one line)."""
     width = max(20, console.width - _INDENT - 1) if wrap else 10_000
-    lines = textwrap.wrap(safe(text), width, break_long_words=False, break_on_hyphens=False) or [""]
+    together = safe(text).replace(" s)", "\u00a0s)")  # a number of seconds stays with its unit
+    lines = textwrap.wrap(together, width, break_long_words=False, break_on_hyphens=False) or [""]
     console.print(Text.assemble((label.ljust(_INDENT), style), (lines[0], body)), soft_wrap=True)
     for line in lines[1:]:
         console.print(Text(" " * _INDENT + line, style=body), soft_wrap=True)
@@ -62,7 +66,7 @@ def show_data(console: Console, comparison: Comparison) -> None:
 
 
 def leaderboard(comparison: Comparison, width: int) -> Table:
-    """The table of models; without room for it, fewer scores; where there is room, the certificate behind a verdict."""
+    """The table of models; without room for it, fewer scores; with room for them, the certificates."""
     head, *body = comparison.table()
     for line, row in zip(body, comparison.rows, strict=True):
         line[1] = safe(line[1]) + (" ≈" if row.tied else "")
@@ -71,23 +75,40 @@ def leaderboard(comparison: Comparison, width: int) -> Table:
     for index, name in enumerate(head):
         left = index in (1, len(head) - 1)
         table.add_column(name, justify="left" if left else "right", no_wrap=True)
-    room = width - _width([line[:-1] for line in (head, *body)])
-    for line, row in zip(body, comparison.rows, strict=True):
-        verdict = line.pop()
-        if row.certificate and not row.error and len(f"{verdict}: {row.certificate}") < room:
-            verdict += f": {row.certificate}"
+    verdicts = _verdicts(comparison.rows, width - _width([line[:-1] for line in (head, *body)]) - 1)
+    for line, row, verdict in zip(body, comparison.rows, verdicts, strict=True):
+        line.pop()
         style = "bold" if row.model == comparison.best else "dim" if row.baseline or row.error else ""
         table.add_row(*map(Text, line), Text(verdict, style=_COLOURS[row.tone]), style=style)
     return table
 
 
 def _fitting(lines: list[list[str]], width: int) -> list[list[str]]:
-    """The table without its last scores, as many as it takes to fit the terminal; the first score always stays."""
-    while True:
-        scores = range(3, len(lines[0]) - 2)
-        if _width(lines) <= width or not scores:
-            return lines
-        lines = [[cell for index, cell in enumerate(line) if index != scores[-1]] for line in lines]
+    """The table without what takes too much room: its last scores, then the seconds; the first score always stays."""
+    while _width(lines) > width and len(lines[0]) > 4:
+        gone = max(3, len(lines[0]) - 3)
+        lines = [[cell for index, cell in enumerate(line) if index != gone] for line in lines]
+    return lines
+
+
+def _verdicts(rows: Sequence[Row], room: int) -> list[str]:
+    """What is claimed of each fit, with its certificate; where these are too long, with its name and value only."""
+    found = [(row.verdict, None if row.error or row.evidence is None else row.evidence.certificate) for row in rows]
+    whole = [f"{verdict}: {certificate}" if certificate else verdict for verdict, certificate in found]
+    if max(map(len, whole)) <= room:
+        return whole
+    if room < _ROOM_FOR_NUMBERS:
+        return [verdict for verdict, _ in found]
+    return [f"{verdict}: {_brief(certificate, room - len(verdict) - 2)}" if certificate else verdict
+            for verdict, certificate in found]  # fmt: skip
+
+
+def _brief(certificate: Certificate, room: int) -> str:
+    """``"relative duality g… 3e-10"``."""
+    number = str(certificate).removeprefix(certificate.name).split()[0]
+    room -= len(number) + 1
+    name = certificate.name if len(certificate.name) <= room else certificate.name[: room - 1] + "…"
+    return f"{name} {number}"
 
 
 def _width(lines: list[list[str]]) -> int:

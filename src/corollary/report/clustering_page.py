@@ -11,7 +11,7 @@ from corollary.report.charts import escaped, shortened
 from corollary.report.clustering_figures import choice_figures, map_figure, profile_table, silhouette_figure, size_table
 from corollary.report.document import again, columns_table, document, header, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure
-from corollary.report.words import claim
+from corollary.report.words import kinds_explained
 from corollary.tabular.messages import count
 
 _SECTIONS = {
@@ -97,6 +97,7 @@ def _evidence(clustering: Clustering) -> str:
     evidence = clustering.evidence
     if evidence is None:
         return _section("evidence", "<p>This model keeps no evidence.</p>")
-    words = f'<p><span class="{evidence.tone}">{evidence.verdict[0]}</span> {escaped(claim(evidence))}</p>'
+    words = f'<p><span class="{evidence.tone}">{evidence.verdict[0]}</span> {escaped(evidence)}</p>'
+    meaning = kinds_explained([evidence.certificate.kind])
     drawn = convergence_figure(clustering.method, evidence)
-    return _section("evidence", words + (pair([drawn]) if drawn else ""), str(evidence))
+    return _section("evidence", words + meaning + (pair([drawn]) if drawn else ""))

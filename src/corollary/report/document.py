@@ -115,7 +115,7 @@ def again(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]
     }
     listing = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in pairs.items())
     chosen = {name: value for name, value in settings.items() if name not in ("versions", "from_file")}
-    line = _command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
+    line = command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
     return f'<pre><code>{escaped(line)}</code></pre><dl class="facts">{listing}</dl>'
 
 
@@ -126,7 +126,8 @@ def _call(function: str, settings: Mapping[str, Any]) -> str:
     return f"{function}(data, {', '.join(options)})"
 
 
-def _command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
+def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
+    """A command with these options; those that have their usual value None, "auto" or "utf-8" are left out."""
     words = ["corollary", command, source]
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"

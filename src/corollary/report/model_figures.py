@@ -108,7 +108,7 @@ def _certificate_figure(
     )  # fmt: skip
     if tolerance > 0:
         chart.line([chart.x.low, chart.x.high], [tolerance, tolerance], "soft", dashed=True)
-        chart.text(chart.x.high, tolerance, "tolerance", "end", (-2, -5))
+        chart.text(chart.x.low, tolerance, "tolerance", "start", (4, -5))
     chart.line(iterations, values)
     if len(values) <= 60:
         chart.points(iterations, values)
