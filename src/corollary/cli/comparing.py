@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import signal
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,17 +79,36 @@ def repeated(command: str, file: Path, options: Mapping[str, Any]) -> str:
 
 @contextmanager
 def progress_bar() -> Iterator[OnProgress]:
-    """A progress bar on stderr, when that is a terminal."""
+    """A progress bar on stderr, when that is a terminal, and a Ctrl-C that cannot get lost.
+
+    Python drops an exception that is raised while an object is being finalised, so the key press is also remembered.
+    """
     console = Console(stderr=True)
     columns = (BarColumn(bar_width=28), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        line = bar.add_task("reading the table", total=None)
+    pressed = False
 
-        def on_progress(done: int, total: int, name: str) -> None:
-            what = f"fit {done + 1} of {total}: {safe(name)}" if done < total else "fitting the best to every row"
-            bar.update(line, completed=done, total=total, description=what)
+    def on_signal(number: int, frame: Any) -> None:
+        nonlocal pressed
+        pressed = True
+        raise KeyboardInterrupt
 
-        yield on_progress
+    def on_progress(done: int, total: int, name: str) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        what = f"fit {done + 1} of {total}: {safe(name)}" if done < total else "fitting the best to every row"
+        bar.update(line, completed=done, total=total, description=what)
+
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, on_signal) if in_main_thread else None
+    try:
+        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+            line = bar.add_task("reading the table", total=None)
+            yield on_progress
+        if pressed:
+            raise KeyboardInterrupt
+    finally:
+        if in_main_thread:
+            signal.signal(signal.SIGINT, before)
 
 
 def run_demo(folder: Path) -> int:

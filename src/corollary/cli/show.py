@@ -121,9 +121,12 @@ def show_result(console: Console, comparison: Comparison) -> None:
     console.print(leaderboard(comparison, console.width))
     _legend(console, comparison)
     console.print()
+    without_scores: dict[tuple[str, str], list[str]] = {}
     for row in comparison.rows:
         if row.error:
-            say(console, row.verdict.capitalize(), f"{row.model}: {row.error}", "red")
+            without_scores.setdefault((row.verdict, row.error), []).append(row.model)
+    for (verdict, reason), names in without_scores.items():
+        say(console, verdict.capitalize(), f"{', '.join(names)}: {reason}", "red" if verdict == "failed" else "dim")
     say(console, "Result", comparison.summary(), "bold")
     best = comparison.best_row
     if best.evidence is not None:
