@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from corollary.cli.comparing import progress_bar, repeated, say_where
-from corollary.cli.show import safe, say
-from corollary.tabular.messages import count
+from corollary.cli.show import plain_table, safe, say, show_left_out
+from corollary.tabular.messages import count, shortened
 
 if TYPE_CHECKING:
     from corollary.evaluate.clustering import Clustering
@@ -64,15 +63,12 @@ def run_cluster(
 
 
 def _show(console: Console, found: Clustering) -> None:
-    from corollary.tabular.roles import Role, tally
+    from corollary.tabular.roles import tally
 
     facts = found.facts
     console.print()
     say(console, "Data", f"{facts.source}: {facts.rows:,} rows; {tally(facts.columns)}")
-    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
-    if unused:
-        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
-        say(console, "Left out", "; ".join(unused[:6]) + more)
+    show_left_out(console, facts)
     for note in found.notes:
         say(console, "Note", note)
     if found.choice is not None:
@@ -101,27 +97,20 @@ def _result(found: Clustering) -> str:
     return f"{found.reason}{score}"
 
 
-def _table(titles: list[str], left: tuple[int, ...] = (0,)) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for index, title in enumerate(titles):
-        table.add_column(Text(safe(title)), justify="left" if index in left else "right", no_wrap=True)
-    return table
-
-
 def _choice_table(found: Clustering, width: int) -> Table:
     """The criteria for each k; asterisks mark what each speaks for."""
     assert found.choice is not None
     lines = found.choice.table()
     while sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > width:
         lines = [line[:-1] for line in lines]
-    table = _table(lines[0], ())
+    table = plain_table(lines[0], ())
     for line in lines[1:]:
         table.add_row(*(Text(_mark_first(cell)) for cell in line), style="bold" if line[0] == str(found.k) else "")
     return table
 
 
 def _size_table(found: Clustering) -> Table:
-    table = _table(["cluster", "rows", "share", "silhouette", "typical row"])
+    table = plain_table(["cluster", "rows", "share", "silhouette", "typical row"])
     for each, size in enumerate(found.sizes):
         score, typical = found.silhouette_of(each), found.typical[each]
         table.add_row(
@@ -146,7 +135,7 @@ def _profile(found: Clustering, width: int) -> tuple[Table, str]:
         if room < 0 and order:
             break
         order.append(cells)
-    table = _table(["", *(cells[0] for cells in order)])
+    table = plain_table(["", *(cells[0] for cells in order)])
     for row, name in enumerate(names):
         table.add_row(Text(name), *(Text(cells[row + 1]) for cells in order))
     gone = [
@@ -167,5 +156,4 @@ def _mark_first(cell: str) -> str:
 
 
 def _short(text: str) -> str:
-    plain = safe(text).replace("\n", " ")
-    return plain if len(plain) <= _CELL else plain[: _CELL - 1] + "…"
+    return shortened(safe(text).replace("\n", " "), _CELL)

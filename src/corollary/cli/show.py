@@ -15,6 +15,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     from corollary.core.evidence import Certificate
     from corollary.evaluate.comparison import Comparison, Row
+    from corollary.tabular.roles import DataFacts
 
 _INDENT = 11
 _ROOM_FOR_NUMBERS = 40  # the column of evidence shows verdicts only if it would be narrower
@@ -36,6 +37,24 @@ def say(console: Console, label: str, text: object, style: str = "dim", body: st
         console.print(Text(" " * _INDENT + line, style=body), soft_wrap=True)
 
 
+def show_left_out(console: Console, facts: DataFacts) -> None:
+    """The columns that are not used, and why."""
+    from corollary.tabular.roles import Role
+
+    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
+    if unused:
+        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
+        say(console, "Left out", "; ".join(unused[:6]) + more)
+
+
+def plain_table(titles: Sequence[str], left: Sequence[int] = (0,)) -> Table:
+    """A table with a line under its titles; the columns in ``left`` begin on the left, the others end on the right."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    for index, title in enumerate(titles):
+        table.add_column(Text(safe(title)), justify="left" if index in left else "right", no_wrap=True)
+    return table
+
+
 def show_data(console: Console, comparison: Comparison) -> None:
     """What was read, what is to be predicted, what was left out."""
     from corollary.tabular.messages import count
@@ -50,10 +69,7 @@ def show_data(console: Console, comparison: Comparison) -> None:
     say(
         console, "Target", f"{target.name}: {target.task}, {target.reason}" + (f" ({classes}{more})" if classes else "")
     )
-    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
-    if unused:
-        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
-        say(console, "Left out", "; ".join(unused[:6]) + more)
+    show_left_out(console, facts)
     notes = [*comparison.notes]
     if facts.rows_without_target:
         verb = "was" if facts.rows_without_target == 1 else "were"
@@ -71,10 +87,7 @@ def leaderboard(comparison: Comparison, width: int) -> Table:
     for line, row in zip(body, comparison.rows, strict=True):
         line[1] = safe(line[1]) + (" ≈" if row.tied else "")
     head, *body = _fitting([head, *body], width)
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for index, name in enumerate(head):
-        left = index in (1, len(head) - 1)
-        table.add_column(name, justify="left" if left else "right", no_wrap=True)
+    table = plain_table(head, (1, len(head) - 1))
     verdicts = _verdicts(comparison.rows, width - _width([line[:-1] for line in (head, *body)]) - 1)
     for line, row, verdict in zip(body, comparison.rows, verdicts, strict=True):
         line.pop()
@@ -105,10 +118,10 @@ def _verdicts(rows: Sequence[Row], room: int) -> list[str]:
 
 def _brief(certificate: Certificate, room: int) -> str:
     """``"relative duality g… 3e-10"``."""
+    from corollary.tabular.messages import shortened
+
     number = str(certificate).removeprefix(certificate.name).split()[0]
-    room -= len(number) + 1
-    name = certificate.name if len(certificate.name) <= room else certificate.name[: room - 1] + "…"
-    return f"{name} {number}"
+    return f"{shortened(certificate.name, room - len(number) - 1)} {number}"
 
 
 def _width(lines: list[list[str]]) -> int:

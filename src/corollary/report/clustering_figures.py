@@ -9,8 +9,9 @@ import numpy as np
 from corollary.cluster.choose_k import KChoice
 from corollary.cluster.k_criteria import CRITERIA
 from corollary.evaluate.clustering import Clustering
-from corollary.report.charts import Chart, Scale, drawing, escaped, shortened
+from corollary.report.charts import Chart, Scale, drawing, escaped
 from corollary.report.document import figure, heat_cell, heat_table, table
+from corollary.tabular.messages import shortened
 
 _POINTS = 1200
 _SLICES = 240

@@ -7,12 +7,12 @@ from pathlib import PurePath
 import numpy as np
 
 from corollary.evaluate.clustering import Clustering
-from corollary.report.charts import escaped, shortened
+from corollary.report.charts import escaped
 from corollary.report.clustering_figures import choice_figures, map_figure, profile_table, silhouette_figure, size_table
 from corollary.report.document import again, columns_table, document, header, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure
 from corollary.report.words import kinds_explained
-from corollary.tabular.messages import count
+from corollary.tabular.messages import count, shortened
 
 _SECTIONS = {
     "clusters": "Clusters",

@@ -8,12 +8,13 @@ import numpy as np
 
 from corollary.evaluate.comparison import Comparison, Row, decimals_for, shown_score, shown_seconds
 from corollary.evaluate.metrics import Score
-from corollary.report.charts import Scale, drawing, escaped, shortened
+from corollary.report.charts import Scale, drawing, escaped
 from corollary.report.confusion import confusion_figure
 from corollary.report.document import again, columns_table, document, header, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure, influence_figure
 from corollary.report.prediction_figures import prediction_figures
 from corollary.report.words import evidence_words, kinds_explained, plain_summary
+from corollary.tabular.messages import shortened
 
 _SECTIONS = {
     "leaderboard": "Leaderboard",

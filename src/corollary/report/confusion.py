@@ -6,8 +6,9 @@ import numpy as np
 from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import escaped, shortened
+from corollary.report.charts import escaped
 from corollary.report.document import figure, heat_cell, heat_table, table
+from corollary.tabular.messages import shortened
 
 _MOST = 12
 

@@ -8,8 +8,9 @@ from datetime import date
 from pathlib import PurePath
 from typing import Any
 
-from corollary.report.charts import escaped, shortened
+from corollary.report.charts import escaped
 from corollary.report.style import STYLE
+from corollary.tabular.messages import shortened
 from corollary.tabular.roles import DataFacts, Role, tally
 
 Sections = Mapping[str, str]  # the id of each section and its heading

@@ -8,9 +8,10 @@ from sklearn.inspection import permutation_importance
 
 from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import Chart, Scale, compact, shortened, sideways_bars
+from corollary.report.charts import Chart, Scale, compact, sideways_bars
 from corollary.report.document import figure, heat_cell, heat_table
 from corollary.tabular.columns import readable_names
+from corollary.tabular.messages import shortened
 
 _TOP = 20
 

@@ -10,8 +10,9 @@ from sklearn import metrics as measure
 
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
-from corollary.report.charts import Chart, Scale, density, escaped, shortened, thinned
+from corollary.report.charts import Chart, Scale, density, escaped, thinned
 from corollary.report.document import figure
+from corollary.tabular.messages import shortened
 
 _MOST_CLASSES = 10
 _MOST_POINTS = 800

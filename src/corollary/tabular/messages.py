@@ -17,10 +17,15 @@ class InputError(ValueError):
         super().__init__(" ".join(message.split()))
 
 
+def shortened(text: object, limit: int) -> str:
+    """At most ``limit`` characters, with an ellipsis in place of the rest."""
+    whole = str(text)
+    return whole if len(whole) <= limit else whole[: limit - 1] + "…"
+
+
 def shown(value: object, limit: int = 40) -> str:
     """A value of the user's data, quoted and shortened so that it cannot break the line it stands in."""
-    text = str(value)
-    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+    return repr(shortened(value, limit))
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
