@@ -14,11 +14,12 @@ INK, SOFT = "#1d2129", "#666b75"  # of text, and of what should stay in the back
 
 
 def axes(ax: Any = None, size: tuple[float, float] = (6.5, 4.0)) -> Any:
-    """The axes to draw on: those that are given or new ones, open at the top and on the right."""
+    """The axes to draw on, open at the top and on the right: those that are given, or new ones in our colours."""
     if ax is None:
         import matplotlib.pyplot as plt
 
         _, ax = plt.subplots(figsize=size, layout="constrained")
+        ax.set_prop_cycle(color=PALETTE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
 
