@@ -29,21 +29,9 @@ app = typer.Typer(
 )
 
 
-class Task(StrEnum):
-    """What to predict."""
-
-    auto = "auto"
-    regression = "regression"
-    classification = "classification"
-
-
-class Preset(StrEnum):
-    """How many models to try."""
-
-    fast = "fast"
-    full = "full"
-
-
+Task = StrEnum("Task", ["auto", "regression", "classification"])
+Preset = StrEnum("Preset", ["fast", "full"])
+Method = StrEnum("Method", ["auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"])
 Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
@@ -140,17 +128,6 @@ def predict(
 
     run_predict(model, file, out, proba=proba, header=not no_header, encoding=encoding)
     return 0
-
-
-class Method(StrEnum):
-    """How to find clusters."""
-
-    auto = "auto"
-    kmeans = "kmeans"
-    gmm = "gmm"
-    medoids = "medoids"
-    hierarchical = "hierarchical"
-    spectral = "spectral"
 
 
 @app.command()

@@ -55,10 +55,8 @@ def run_cluster(
     if save is not None and hasattr(found.model_, "predict"):
         following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "clusters.csv"])
     else:
-        names = {"report": "report.html", "labels": "labels.csv", "save": "model.corollary"}
-        outputs = [option for option, given in zip(names, (report, labels, save), strict=True) if given is None][:2]
-        again = {**options, "k": found.k, **{option: names[option] for option in outputs}}
-        following = repeated("cluster", file, again)
+        outputs = {"report": report or "report.html", "labels": labels or "labels.csv"}
+        following = repeated("cluster", file, {**options, "k": found.k, **outputs})
     say(console, "Next", following, "bold", wrap=False)
 
 

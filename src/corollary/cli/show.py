@@ -13,7 +13,6 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from corollary.core.evidence import Certificate
     from corollary.evaluate.comparison import Comparison, Row
     from corollary.tabular.roles import DataFacts
 
@@ -105,23 +104,18 @@ def _fitting(lines: list[list[str]], width: int) -> list[list[str]]:
 
 
 def _verdicts(rows: Sequence[Row], room: int) -> list[str]:
-    """What is claimed of each fit, with its certificate; where these are too long, with its name and value only."""
-    found = [(row.verdict, None if row.error or row.evidence is None else row.evidence.certificate) for row in rows]
-    whole = [f"{verdict}: {certificate}" if certificate else verdict for verdict, certificate in found]
-    if max(map(len, whole)) <= room:
-        return whole
-    if room < _ROOM_FOR_NUMBERS:
-        return [verdict for verdict, _ in found]
-    return [f"{verdict}: {_brief(certificate, room - len(verdict) - 2)}" if certificate else verdict
-            for verdict, certificate in found]  # fmt: skip
-
-
-def _brief(certificate: Certificate, room: int) -> str:
-    """``"relative duality g… 3e-10"``."""
+    """What is claimed of each fit, and with room for it the number that shows it."""
     from corollary.tabular.messages import shortened
 
-    number = str(certificate).removeprefix(certificate.name).split()[0]
-    return f"{shortened(certificate.name, room - len(number) - 1)} {number}"
+    found = []
+    for row in rows:
+        text = row.verdict
+        if row.evidence is not None and not row.error and room >= _ROOM_FOR_NUMBERS:
+            name = row.evidence.certificate.name
+            number = row.certificate.removeprefix(name).split()[0]
+            text += f": {shortened(name, room - len(f'{text}:  {number}'))} {number}"
+        found.append(text)
+    return found
 
 
 def _width(lines: list[list[str]]) -> int:

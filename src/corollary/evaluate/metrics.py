@@ -32,7 +32,6 @@ class Metric:
     greater_is_better: bool
     function: Callable[[NDArray[Any], Prediction, Any], float]
     needs_probabilities: bool = False
-    in_units_of_target: bool = False
 
     @property
     def title(self) -> str:
@@ -75,10 +74,8 @@ METRICS: dict[str, Metric] = {
         Metric("f1", "F1 (macro)", "classification", True,
                lambda y, p, _: measure.f1_score(y, p.values, average="macro", zero_division=0.0)),
         Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True),
-        Metric("rmse", "RMSE", "regression", False,
-               lambda y, p, _: measure.root_mean_squared_error(y, p.values), in_units_of_target=True),
-        Metric("mae", "MAE", "regression", False,
-               lambda y, p, _: measure.mean_absolute_error(y, p.values), in_units_of_target=True),
+        Metric("rmse", "RMSE", "regression", False, lambda y, p, _: measure.root_mean_squared_error(y, p.values)),
+        Metric("mae", "MAE", "regression", False, lambda y, p, _: measure.mean_absolute_error(y, p.values)),
         Metric("r2", "R²", "regression", True, lambda y, p, _: measure.r2_score(y, p.values)),
     )
 }  # fmt: skip

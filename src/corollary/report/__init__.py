@@ -8,6 +8,8 @@ from typing import Any
 
 from corollary.evaluate.clustering import Clustering
 from corollary.evaluate.comparison import Comparison
+from corollary.report.clustering_page import clustering_page
+from corollary.report.comparison_page import comparison_page
 from corollary.tabular.writing import check_output, write_text
 
 
@@ -33,15 +35,5 @@ def render(result: Any) -> str:
     raise TypeError(f"a report is about a Comparison or a Clustering, not about {type(result).__name__}.")
 
 
-@render.register
-def _(result: Comparison) -> str:
-    from corollary.report.comparison_page import comparison_page
-
-    return comparison_page(result)
-
-
-@render.register
-def _(result: Clustering) -> str:
-    from corollary.report.clustering_page import clustering_page
-
-    return clustering_page(result)
+render.register(Comparison, comparison_page)
+render.register(Clustering, clustering_page)

@@ -13,7 +13,7 @@ import pandas as pd
 
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
-from corollary.tabular.values import date_format, is_plain_number, labels, numbers, strangers
+from corollary.tabular.values import all_numbers, date_format, is_plain_number, labels, numbers, strangers
 
 MINIMUM_ROWS = 5
 _BOOLEAN_WORDS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"on", "off"})
@@ -151,7 +151,7 @@ def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
 
 def _text(present: Any, distinct: Any, column: Any) -> Column:
     result: Column
-    if not pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").isna().any():
+    if all_numbers(distinct):
         result = column(Role.NUMBER)
     elif form := date_format(distinct):
         note = "read as month/day/year" if form.startswith("%m/%d") and _day_first(distinct) else ""

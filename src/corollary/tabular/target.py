@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
 from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
-from corollary.tabular.values import is_plain_number, labels, numbers, row_number, strangers
+from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
@@ -72,17 +72,9 @@ def _refuse_unknown_target(frame: Any, target: str, source: str) -> None:
     folded = {name.casefold(): name for name in reversed(names)}
     close = [folded[key] for key in difflib.get_close_matches(target.casefold(), folded, n=1, cutoff=0.6)]
     hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {listed(names, 8)}"
-    if names and all(_is_number(name) for name in names):
+    if names and all_numbers(names):
         hint = "its first line looks like data, not names; add --no-header, then columns are column_1, column_2, ..."
     raise InputError(f"{source}: there is no column {shown(target)} to be the target; {hint}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_target(series: Any, task: str, source: str) -> Target:
@@ -123,8 +115,7 @@ def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.fl
         return None
     if is_plain_number(series) or pd.api.types.is_timedelta64_dtype(series):
         return numbers(series)
-    parsed = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce")
-    return None if parsed.isna().any() else numbers(series)
+    return numbers(series) if all_numbers(distinct) else None
 
 
 def _find_task(series: Any, numeric: NDArray[np.float64] | None, distinct: int) -> tuple[Task, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ def is_plain_number(series: Any) -> bool:
     """Whether the column's type is numeric (booleans, dates and categories are not)."""
     kind = pd.api.types
     return bool(kind.is_numeric_dtype(series) and not kind.is_bool_dtype(series) and not kind.is_complex_dtype(series))
+
+
+def all_numbers(texts: Sequence[Any] | NDArray[np.object_]) -> bool:
+    """Whether every one of these texts is a number."""
+    return not pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").isna().any()
 
 
 def row_number(series: Any, position: int) -> str:
