@@ -80,6 +80,10 @@ def predicting(method: F) -> F:
     return cast(F, predict)
 
 
+class EvidenceWarning(ConvergenceWarning):
+    """The evidence of a fit does not hold; the message is that evidence."""
+
+
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
@@ -197,7 +201,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
-            warnings.warn(f"{type(self).__name__}: {self.evidence_}", ConvergenceWarning, stacklevel=caller_level())
+            warnings.warn(f"{type(self).__name__}: {self.evidence_}", EvidenceWarning, stacklevel=caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""

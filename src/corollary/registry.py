@@ -152,6 +152,7 @@ FUNCTIONS: dict[str, str] = {
     "inspect": "io",
     "register_part": "io",
     "compare": "evaluate.compare",
+    "write_report": "report",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",

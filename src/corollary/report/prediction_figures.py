@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ from sklearn import metrics as measure
 
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
-from corollary.report.charts import Chart, Scale, density, escaped, shortened, thinned
+from corollary.report.charts import Chart, Scale, density, escaped, thinned
+from corollary.report.document import figure
+from corollary.tabular.messages import shortened
 
 _MOST_CLASSES = 10
 _MOST_POINTS = 800
@@ -34,18 +37,14 @@ def prediction_figures(comparison: Comparison) -> list[str]:
     ]
 
 
-def figure(drawing: str, heading: str, caption: str, key: str = "", whole: bool = False) -> str:
-    """A drawing with its heading above and an explanation below; a ``whole`` one takes the width of the page."""
-    opening = '<figure class="whole">' if whole else "<figure>"
-    body = f"<h3>{escaped(heading)}</h3>{drawing}{key}<figcaption>{escaped(caption)}</figcaption>"
-    return f"{opening}{body}</figure>"
-
-
-def legend(names: list[str]) -> str:
-    """Names beside the colours of the series."""
-    if len(names) < 2:
+def legend(areas: Mapping[str, str]) -> str:
+    """The names of several curves and their areas, beside the colours of the series."""
+    if len(areas) < 2:
         return ""
-    items = "".join(f'<li><i class="s{i % 10}"></i>{escaped(shortened(name, 28))}</li>' for i, name in enumerate(names))
+    items = "".join(
+        f'<li><i class="s{index % 10}"></i>{escaped(shortened(f"{name} ({area})", 28))}</li>'
+        for index, (name, area) in enumerate(areas.items())
+    )
     return f'<ul class="legend">{items}</ul>'
 
 
@@ -67,34 +66,31 @@ def roc_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes:
     chart = Chart(_UNIT, _UNIT, title="ROC curve", description="True positive rate against false positive rate.",
                   x_label="false positive rate", y_label="true positive rate")  # fmt: skip
     chart.line([0, 1], [0, 1], "soft", dashed=True)
-    names = []
+    areas = {}
     for index, (name, positive, score) in enumerate(_targets(truth, probabilities, classes)):
         fpr, tpr, _ = measure.roc_curve(positive, score)
-        area = measure.auc(fpr, tpr)
-        names.append(f"{name} (AUC {area:.3f})")
+        areas[name] = f"AUC {measure.auc(fpr, tpr):.3f}"
         chart.line(*thinned(fpr, tpr), f"s{index % 10}")
-    if len(names) == 1:
-        chart.text(1, 0, f"AUC {area:.3f}", "end", (-8, -12))
+    if len(areas) == 1:
+        chart.text(1, 0, areas[name], "end", (-8, -12))
     caption = "The dashed line is guessing. Held-out predictions only."
-    return figure(chart.svg(), _heading("ROC curve", classes), caption, legend(names))
+    return figure(chart.svg(), _heading("ROC curve", classes), caption, legend(areas))
 
 
 def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
     """Precision against recall, for every threshold."""
     chart = Chart(_UNIT, _UNIT, title="Precision and recall", description="Precision against recall.",
                   x_label="recall", y_label="precision")  # fmt: skip
-    names = []
+    areas = {}
     for index, (name, positive, score) in enumerate(_targets(truth, probabilities, classes)):
         precision, recall, _ = measure.precision_recall_curve(positive, score)
-        area = measure.average_precision_score(positive, score)
-        names.append(f"{name} (AP {area:.3f})")
+        areas[name] = f"AP {measure.average_precision_score(positive, score):.3f}"
         chart.line(*thinned(recall[::-1], precision[::-1]), f"s{index % 10}")
-    if len(names) == 1:
-        share = float(positive.mean())
-        chart.line([0, 1], [share, share], "soft", dashed=True)
-        chart.text(0, 0, f"average precision {area:.3f}", "start", (8, -12))
+    if len(areas) == 1:
+        chart.line([0, 1], [positive.mean()] * 2, "soft", dashed=True)
+        chart.text(0, 0, areas[name].replace("AP", "average precision"), "start", (8, -12))
     caption = "Of those called positive, how many are; of those positive, how many are called."
-    return figure(chart.svg(), _heading("Precision and recall", classes), caption, legend(names))
+    return figure(chart.svg(), _heading("Precision and recall", classes), caption, legend(areas))
 
 
 def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
@@ -150,12 +146,8 @@ def residuals(truth: NDArray[np.float64], said: Prediction) -> str:
     chart.line([across.low, across.high], [0, 0], "soft", dashed=True)
     chart.line(*_running_median(said.values, left_over), "s1")
     caption = "A flat line at zero is what you want; a curve or a fan means the model misses something."
-    return figure(chart.svg(), "Residuals", caption, legend_line("running median"))
-
-
-def legend_line(name: str) -> str:
-    """A legend of the one line drawn over a cloud."""
-    return f'<ul class="legend"><li><i class="s1"></i>{escaped(name)}</li></ul>'
+    key = '<ul class="legend"><li><i class="s1"></i>running median</li></ul>'
+    return figure(chart.svg(), "Residuals", caption, key)
 
 
 def _reach(truth: NDArray[np.float64]) -> tuple[float, float]:

@@ -1,35 +1,36 @@
-"""The page: sections in the order a reader asks for them, as one self-contained HTML text."""
+"""The report of a comparison: sections in the order a reader asks for them, as one self-contained HTML text."""
 
 from __future__ import annotations
 
 import math
-from pathlib import PurePath
 
 import numpy as np
 
 from corollary.evaluate.comparison import Comparison, Row, decimals_for, shown_score, shown_seconds
 from corollary.evaluate.metrics import Score
-from corollary.report.charts import Scale, drawing, escaped, shortened
+from corollary.report.charts import Scale, drawing, escaped
 from corollary.report.confusion import confusion_figure
-from corollary.report.document import document, section
+from corollary.report.document import again, columns_table, document, header, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure, influence_figure
-from corollary.report.predictions import prediction_figures
-from corollary.report.words import command_line, evidence_words, plain_summary
-from corollary.tabular.roles import Role, tally
+from corollary.report.prediction_figures import prediction_figures
+from corollary.report.words import evidence_words, kinds_explained, plain_summary
+from corollary.tabular.messages import shortened
 
-_SECTIONS = (
-    ("leaderboard", "Leaderboard"),
-    ("predictions", "Predictions"),
-    ("influence", "What it relies on"),
-    ("evidence", "Evidence"),
-    ("checks", "Checks"),
-    ("data", "Data"),
-    ("again", "Do it again"),
-)
+_SECTIONS = {
+    "leaderboard": "Leaderboard",
+    "predictions": "Predictions",
+    "influence": "What it relies on",
+    "evidence": "Evidence",
+    "checks": "Checks",
+    "data": "Data",
+    "again": "Do it again",
+}
 
 
-def render(comparison: Comparison) -> str:
+def comparison_page(comparison: Comparison) -> str:
     """The whole report as HTML that needs nothing else: no network, no script, no fonts."""
+    facts, target, settings = comparison.facts, comparison.target, comparison.settings
+    about = f"Target {shortened(target.name, 60)}: {target.task}, {target.reason}."
     parts = [
         _header(comparison),
         _leaderboard(comparison),
@@ -37,59 +38,46 @@ def render(comparison: Comparison) -> str:
         _influence(comparison),
         _evidence(comparison),
         _checks(comparison),
-        _data(comparison),
-        _again(comparison),
+        _section("data", columns_table(facts, comparison.notes), about),
+        _section("again", again("compare", "corollary.compare", facts, settings)),
     ]
-    title = f"{comparison.target.name} · model comparison"
-    return document(title, parts, comparison.settings["versions"])
+    return document(f"{target.name} · model comparison", parts, settings["versions"])
 
 
 def _section(key: str, body: str, lead: str = "") -> str:
-    return section(key, dict(_SECTIONS)[key], body, lead)
+    return section(key, _SECTIONS[key], body, lead)
 
 
 def _header(comparison: Comparison) -> str:
-    facts = comparison.facts
-    meta = f"{PurePath(facts.source).name} · {facts.rows:,} rows · {tally(facts.columns)}"
-    links = "".join(f'<a href="#{key}">{heading}</a>' for key, heading in _SECTIONS)
     warnings = "".join(
         f'<p class="note"><b>{escaped(check.title)}.</b> {escaped(check.detail)}</p>'
         for check in comparison.checks
         if not check.fine and check.title in ("Leakage", "Class balance")
     )
-    return (
-        f'<header><p class="eyebrow">Model comparison</p>'
-        f"<h1>Predicting {escaped(shortened(comparison.target.name, 80))}</h1>"
-        f'<p class="meta">{escaped(meta)}</p><nav aria-label="Sections">{links}</nav>'
-        f'<p class="summary">{escaped(plain_summary(comparison))}</p>{warnings}{_tiles(comparison)}</header>'
-    )
+    title = f"Predicting {shortened(comparison.target.name, 80)}"
+    rest = warnings + _tiles(comparison)
+    return header("Model comparison", title, comparison.facts, _SECTIONS, plain_summary(comparison), rest)
 
 
 def _tiles(comparison: Comparison) -> str:
     row = comparison.best_row
     others = sum(not each.baseline for each in comparison.rows)
-    tried = f"of {others} tried" if others > 1 else "the only one tried"
-    tiles = [("Best model", escaped(row.model), tried)]
+    found = [("Best model", row.model, f"of {others} tried" if others > 1 else "the only one tried")]
     for metric in comparison.metrics[:3]:
         score = row.scores[metric.name]
         decimals = decimals_for(score)
         base = comparison.baseline.scores.get(metric.name) if comparison.baseline else None
         beside = f"baseline {shown_score(base, decimals)}" if base is not None else ""
-        tiles.append((escaped(metric.title), escaped(shown_score(score, decimals, interval=True)), escaped(beside)))
-    cells = "".join(f"<div><dt>{name}</dt><dd>{value}<small>{small}</small></dd></div>" for name, value, small in tiles)
-    return f'<dl class="tiles">{cells}</dl>'
+        found.append((metric.title, shown_score(score, decimals, interval=True), beside))
+    return tiles(found)
 
 
 def _leaderboard(comparison: Comparison) -> str:
-    metric, others = comparison.metric, comparison.metrics[1:]
+    metric = comparison.metric
+    others = [f">{escaped(each.title)}" for each in comparison.metrics[1:]]
+    titles = [">#", "model", f">{escaped(metric.title)}", "95% interval", *others, ">fit s",
+              '<a href="#evidence">evidence</a>']  # fmt: skip
     scale = _interval_scale(comparison)
-    columns = "".join(f'<th scope="col" class="n">{escaped(each.title)}</th>' for each in others)
-    head = (
-        '<tr><th scope="col" class="n">#</th><th scope="col">model</th>'
-        f'<th scope="col" class="n">{escaped(metric.title)}</th><th scope="col" class="interval">95% interval</th>'
-        f'{columns}<th scope="col" class="n">fit s</th><th scope="col">evidence</th></tr>'
-    )
-    body = "".join(_leaderboard_row(comparison, row, scale) for row in comparison.rows)
     failed = "".join(
         f'<p class="why"><b>{escaped(row.model)}</b>: {escaped(row.error)}</p>' for row in comparison.rows if row.error
     )
@@ -97,11 +85,8 @@ def _leaderboard(comparison: Comparison) -> str:
     lead = f"Means over {folds} folds, ranked by {metric.label}; seconds are those of one fit."
     if any(row.tied for row in comparison.rows):
         lead += " Models marked ≈ cannot be told apart from the best."
-    return _section(
-        "leaderboard",
-        f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>{failed}',
-        lead,
-    )
+    rows = (_leaderboard_row(comparison, row, scale) for row in comparison.rows)
+    return _section("leaderboard", table(titles, rows) + failed, lead)
 
 
 def _leaderboard_row(comparison: Comparison, row: Row, scale: Scale) -> str:
@@ -119,9 +104,8 @@ def _leaderboard_row(comparison: Comparison, row: Row, scale: Scale) -> str:
     for each in comparison.metrics[1:]:
         best = comparison.best_row.scores[each.name]
         cells.append(f'<td class="n">{escaped(shown_score(row.scores.get(each.name), decimals_for(best)))}</td>')
-    colour = {"✓": "good", "✗": "bad"}.get(row.verdict[0], "")
     seconds = shown_seconds(row.fit_seconds, comparison.slowest)
-    cells.append(f'<td class="n">{seconds}</td><td class="keep {colour}">{row.verdict}</td>')
+    cells.append(f'<td class="n">{seconds}</td><td class="keep {row.tone}">{row.verdict}</td>')
     return f'<tr class="{kind}">{"".join(cells)}</tr>'
 
 
@@ -156,30 +140,33 @@ def _predictions(comparison: Comparison) -> str:
     if comparison.target.classes is not None:
         figures.insert(0, confusion_figure(comparison))
     lead = f"What {comparison.best} said about every row while that row was held out of the fit."
-    return _section("predictions", f'<div class="pair">{"".join(figures)}</div>', lead)
+    return _section("predictions", pair(figures), lead)
 
 
 def _influence(comparison: Comparison) -> str:
+    if comparison.best_ is None:
+        return _section("influence", "", "Not known: the comparison was interrupted before the last fit.")
     return _section("influence", influence_figure(comparison), f"{comparison.best}, fitted to every row.")
 
 
 def _evidence(comparison: Comparison) -> str:
-    rows = [row for row in comparison.rows if not row.error]
-    body = "".join(
+    rows = [row for row in comparison.rows if not row.error and not row.baseline]
+    body = (
         f'<tr><th scope="row" class="keep">{escaped(shortened(row.model, 40))}</th>'
-        f'<td class="keep">{escaped(row.certificate or "–")}</td>'
+        f'<td class="keep {row.tone}">{row.verdict}</td><td>{escaped(row.certificate or "–")}</td>'
         f"<td>{escaped(evidence_words(row))}</td></tr>"
         for row in rows
-        if not row.baseline
     )
-    head = '<tr><th scope="col">model</th><th scope="col">certificate</th><th scope="col">what it says</th></tr>'
     drawn = [convergence_figure(row.model, row.evidence) for row in rows if row.evidence is not None]
-    figures = "".join([each for each in drawn if each][:6])
-    lead = "Is the fit what it claims to be? The best model's fit to every row; for the others, their worst fold."
-    pair = f'<div class="pair">{figures}</div>' if figures else ""
-    return _section(
-        "evidence", f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>{pair}', lead
+    figures = [each for each in drawn if each][:6]
+    whose = "In the weakest fold of each model."
+    if comparison.best_ is not None:
+        whose = "Of the best model it is the fit to every row, of the others the weakest fold."
+    lead = (
+        f"What is known about the fits as answers to their training problems; the scores say how they predict. {whose}"
     )
+    whole = table(("model", "claim", "certificate", "how it was fitted"), body) + kinds_explained(comparison.kinds)
+    return _section("evidence", whole + (pair(figures) if figures else ""), lead)
 
 
 def _checks(comparison: Comparison) -> str:
@@ -189,37 +176,3 @@ def _checks(comparison: Comparison) -> str:
         for check in comparison.checks
     )
     return _section("checks", f'<ul class="checks">{items}</ul>')
-
-
-def _data(comparison: Comparison) -> str:
-    facts, target = comparison.facts, comparison.target
-    body = "".join(
-        f"<tr{' class=dim' if column.role is Role.UNUSED else ''}>"
-        f'<th scope="row">{escaped(shortened(column.name, 60))}</th>'
-        f'<td>{column.role.value}</td><td class="n">{column.missing:,}</td><td class="n">{column.distinct:,}</td>'
-        f'<td class="why">{escaped(column.note)}</td></tr>'
-        for column in facts.columns
-    )
-    head = (
-        '<tr><th scope="col">column</th><th scope="col">role</th><th scope="col" class="n">missing</th>'
-        '<th scope="col" class="n">distinct</th><th scope="col">note</th></tr>'
-    )
-    table = f'<div class="wide"><table><thead>{head}</thead><tbody>{body}</tbody></table></div>'
-    if len(facts.columns) > 40:
-        table = f"<details><summary>All {len(facts.columns):,} columns</summary>{table}</details>"
-    lead = f"Target {shortened(target.name, 60)}: {target.task}, {target.reason}."
-    notes = "".join(f'<p class="why">{escaped(note)}</p>' for note in comparison.notes)
-    return _section("data", notes + table, lead)
-
-
-def _again(comparison: Comparison) -> str:
-    facts, settings = comparison.facts, comparison.settings
-    pairs = [
-        ("Data SHA-256", facts.sha256),
-        ("Seed", str(settings["seed"])),
-        ("Versions", ", ".join(f"{name} {number}" for name, number in settings["versions"].items())),
-    ]
-    listing = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in pairs)
-    return _section(
-        "again", f'<pre><code>{escaped(command_line(comparison))}</code></pre><dl class="facts">{listing}</dl>'
-    )

@@ -9,8 +9,9 @@ import numpy as np
 from corollary.cluster.choose_k import KChoice
 from corollary.cluster.k_criteria import CRITERIA
 from corollary.evaluate.clustering import Clustering
-from corollary.report.charts import Chart, Scale, escaped, shortened
-from corollary.report.predictions import figure
+from corollary.report.charts import Chart, Scale, drawing, escaped
+from corollary.report.document import figure, heat_cell, heat_table, table
+from corollary.tabular.messages import shortened
 
 _POINTS = 1200
 _SLICES = 240
@@ -115,46 +116,28 @@ def choice_figures(choice: KChoice) -> list[str]:
 
 def profile_table(clustering: Clustering) -> str:
     """A heat map: columns of the table against clusters, coloured where a cluster is unusual."""
-    head = "".join(f'<th scope="col">{each}</th>' for each in range(clustering.k))
-    body = []
+    rows = []
     for trait in clustering.traits[:_TRAITS]:
-        cells = "".join(
-            f'<td class="{"minus" if strength < 0 else "plus"}{" strong" if abs(strength) > 0.75 * _STRONG else ""}" '
-            f'style="--v:{min(abs(strength) / _STRONG, 1.0):.2f}">{escaped(shortened(value, 26))}</td>'
-            for value, strength in zip(trait.values, trait.strength, strict=True)
-        )
-        whole = f'<td class="all">{escaped(shortened(trait.overall, 26))}</td>'
-        body.append(f'<tr><th scope="row">{escaped(shortened(trait.name, 30))}</th>{cells}{whole}</tr>')
+        pairs = zip(trait.values, trait.strength, strict=True)
+        cells = "".join(heat_cell(escaped(shortened(value, 26)), strength / _STRONG) for value, strength in pairs)
+        rows.append((trait.name, f'{cells}<td class="all">{escaped(shortened(trait.overall, 26))}</td>'))
     more = len(clustering.traits) - _TRAITS
     rest = f'<p class="why">{more:,} more columns tell the clusters apart less.</p>' if more > 0 else ""
-    corner = "<td>column ╲ cluster</td>"
-    return (
-        f'<div class="wide"><table class="heat"><thead><tr>{corner}{head}<th scope="col">all rows</th></tr></thead>'
-        f"<tbody>{''.join(body)}</tbody></table></div>{rest}"
-    )
+    return heat_table("column ╲ cluster", [*map(str, range(clustering.k)), "all rows"], rows) + rest
 
 
 def size_table(clustering: Clustering) -> str:
     """Rows, share, silhouette and a typical row of each cluster, with a bar for its size."""
     largest = max(int(clustering.sizes.max()), 1)
-    body = []
+    rows = []
     for each, size in enumerate(clustering.sizes):
-        bar = (
-            f'<svg class="chart" role="img" viewBox="0 0 190 14" width="190" height="14"><title>Cluster {each}</title>'
-            f'<desc>{size} rows</desc><rect class="fill {colour(each)}" x="0" y="2" '
-            f'width="{max(190 * size / largest, 0.5):.1f}" height="10"/></svg>'
-        )
-        score = clustering.silhouette_of(each)
-        typical = clustering.typical[each]
-        body.append(
+        shape = f'x="0" y="2" width="{max(190 * size / largest, 0.5):.1f}" height="10"'
+        bar = drawing(190, 14, f"Cluster {each}", f"{size} rows", [f'<rect class="fill {colour(each)}" {shape}/>'])
+        score, typical = clustering.silhouette_of(each), clustering.typical[each]
+        rows.append(
             f'<tr><th scope="row" class="keep">cluster {each}</th><td class="n">{size:,}</td>'
             f'<td class="n">{size / clustering.facts.rows:.1%}</td><td class="interval">{bar}</td>'
             f'<td class="n">{"–" if np.isnan(score) else f"{score:.2f}"}</td>'
             f'<td class="n">{f"{typical + 1:,}" if typical >= 0 else "–"}</td></tr>'
         )
-    head = (
-        '<tr><th scope="col">cluster</th><th scope="col" class="n">rows</th><th scope="col" class="n">share</th>'
-        '<th scope="col" class="interval"></th><th scope="col" class="n">silhouette</th>'
-        '<th scope="col" class="n">typical row</th></tr>'
-    )
-    return f'<div class="wide"><table><thead>{head}</thead><tbody>{"".join(body)}</tbody></table></div>'
+    return table(("cluster", ">rows", ">share", "", ">silhouette", ">typical row"), rows)

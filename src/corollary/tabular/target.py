@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,12 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from corollary.tabular.errors import InputError, count, shown
-from corollary.tabular.values import is_plain_number, labels, numbers, row_number, strangers
+from corollary.tabular.messages import InputError, as_option, count, listed, shown
+from corollary.tabular.reading import Table
+from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
+from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
 TASKS = ("auto", "regression", "classification")
-MINIMUM_ROWS = 5
 
 
 @dataclass(frozen=True)
@@ -36,27 +38,43 @@ class Target:
         return {str(value): int((self.values == value).sum()) for value in self.classes}
 
 
-def check_target_name(frame: Any, target: str, source: str) -> None:
+def separate_target(
+    table: Table, target: str, task: str, drop: Sequence[str], drop_missing: bool
+) -> tuple[Any, Target, DataFacts]:
+    """Features, target and the facts about them; the rows without a target are gone."""
+    frame, source = table.frame, table.source
+    _refuse_unknown_target(frame, target, source)
+    refuse_unknown(frame, "--drop", drop, source)
+    if target in drop:
+        raise InputError(f"{as_option('--drop', target)}: this is the target")
+    refuse_few_rows(len(frame), source, "comparing models")
+    gone = _missing(frame[target])
+    if gone.all():
+        raise InputError(f"{source}: target {shown(target)} is missing in every row")
+    if gone.any() and not drop_missing:
+        first = int(np.flatnonzero(gone)[0]) + 1
+        raise InputError(
+            f"{source}: target {shown(target)} is missing in {count(int(gone.sum()), 'row')} (first: row {first:,}); "
+            "fill them in, or leave these rows out with --drop-missing-target"
+        )
+    frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
+    refuse_few_rows(len(frame), source, "comparing models")
+    found = read_target(frame[target], task, source)
+    X = frame.drop(columns=[target, *drop])
+    return X, found, DataFacts(source, table.sha256, len(frame), find_roles(X, source), int(gone.sum()))
+
+
+def _refuse_unknown_target(frame: Any, target: str, source: str) -> None:
     """Refuse a target that is not a column, naming the nearest that is."""
     names = list(frame.columns)
     if target in names:
         return
     folded = {name.casefold(): name for name in reversed(names)}
     close = [folded[key] for key in difflib.get_close_matches(target.casefold(), folded, n=1, cutoff=0.6)]
-    hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {', '.join(map(shown, names[:8]))}"
-    if not close and len(names) > 8:
-        hint += f" and {len(names) - 8:,} more"
-    if names and all(_is_number(name) for name in names):
+    hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {listed(names, 8)}"
+    if names and all_numbers(names):
         hint = "its first line looks like data, not names; add --no-header, then columns are column_1, column_2, ..."
     raise InputError(f"{source}: there is no column {shown(target)} to be the target; {hint}")
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def read_target(series: Any, task: str, source: str) -> Target:
@@ -97,8 +115,7 @@ def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.fl
         return None
     if is_plain_number(series) or pd.api.types.is_timedelta64_dtype(series):
         return numbers(series)
-    parsed = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce")
-    return None if parsed.isna().any() else numbers(series)
+    return numbers(series) if all_numbers(distinct) else None
 
 
 def _find_task(series: Any, numeric: NDArray[np.float64] | None, distinct: int) -> tuple[Task, str]:
@@ -150,7 +167,7 @@ def _refuse_single_rows(classes: NDArray[Any], counts: NDArray[np.int64], where:
     raise InputError(f"{where}: class {shown(classes[single[0]])} has only 1 row{more}; {advice}")
 
 
-def missing_target(series: Any) -> NDArray[np.bool_]:
+def _missing(series: Any) -> NDArray[np.bool_]:
     """Which rows have no target."""
     try:
         gone: NDArray[np.bool_] = labels(series) == None  # noqa: E711 (elementwise)

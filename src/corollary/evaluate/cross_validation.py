@@ -1,61 +1,77 @@
-"""The race: candidates over the same folds, scored, with what each said about rows it had not seen."""
+"""Cross-validation: candidates over the same folds, scored, with what each said about rows it had not seen."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import joblib
 import numpy as np
-from sklearn.dummy import DummyClassifier, DummyRegressor
+from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from corollary.core.evidence import Evidence, worst_of
+from corollary.evaluate.candidates import BASELINE, Candidate
 from corollary.evaluate.comparison import Row
-from corollary.evaluate.folds import FoldFit, PreparedFolds, fit_fold, one_line
+from corollary.evaluate.folds import PreparedFolds
 from corollary.evaluate.metrics import Metric, Prediction, Score
-from corollary.evaluate.task import Target
-from corollary.registry import Entry, all_estimators
+from corollary.tabular.messages import one_line, sentences
+from corollary.tabular.target import Target
 
-PRESETS = ("fast", "full")
-BASELINE = "Baseline"
-Progress = Callable[[int, int, str], None]
+Progress = Callable[[int, int, str], None]  # called with (fits done, fits in all, what is being done)
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """A model to try: its name, its CANON id, and how to make one."""
+class FoldFit:
+    """One model on one fold: predictions for the held-out rows, cost, evidence, and what went wrong."""
 
-    name: str
-    canon: str
-    make: Callable[[], Any]
-
-
-def candidates_for(task: str, preset: str, models: Mapping[str, Any] | None) -> list[Candidate]:
-    """The registry's models for ``task`` and ``preset`` (or ``models`` instead), and the baseline."""
-    if models is not None:
-        found = [Candidate(name, "", _maker(model)) for name, model in models.items()]
-    else:
-        wanted = PRESETS[: PRESETS.index(preset) + 1]
-        entries = (entry for entry in all_estimators(task) if entry.compare in wanted)
-        found = [Candidate(entry.name, entry.canon, _maker(entry)) for entry in entries]
-    baseline = DummyClassifier(strategy="prior") if task == "classification" else DummyRegressor()
-    return [*found, Candidate(BASELINE, "", _maker(baseline))]
+    seconds: float
+    prediction: Prediction | None
+    evidence: Evidence | None
+    warnings: tuple[str, ...] = ()
+    error: str = ""
 
 
-def _maker(source: Any) -> Callable[[], Any]:
-    """Make the model of a registry entry, or hand out a given one; importing waits until then."""
-    return lambda: source.load()(**source.arguments) if isinstance(source, Entry) else source
+def fit_fold(model: Any, train: Any, y: NDArray[Any], test: Any) -> FoldFit:
+    """Fit a clone of ``model`` and predict ``test``; a failure is returned, not raised (Ctrl-C is raised)."""
+    started = time.perf_counter()
+    fitted = clone(model)
+    prediction = evidence = None
+    reason = ""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            fitted.fit(train, y)
+            seconds = time.perf_counter() - started
+            prediction = predict(fitted, test)
+            evidence = evidence_of(fitted)
+        except Exception as error:
+            seconds = time.perf_counter() - started
+            reason = one_line(error)
+    return FoldFit(seconds, prediction, evidence, sentences(caught, evidence), reason)
 
 
-def with_seed(model: Any, seed: int) -> Any:
-    """The model, with its ``random_state`` set if it has one that was left open."""
-    parameters = model.get_params(deep=False)
-    return model.set_params(random_state=seed) if parameters.get("random_state", seed) is None else model
+def predict(fitted: Any, X: Any) -> Prediction:
+    """Labels or numbers, and probabilities if the model has them; refuses numbers that are not finite."""
+    values = np.asarray(fitted.predict(X))
+    probabilities = np.asarray(fitted.predict_proba(X), np.float64) if hasattr(fitted, "predict_proba") else None
+    for numbers in (values, probabilities):
+        if numbers is not None and numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
+            raise ValueError("its predictions are not finite")
+    return Prediction(values, probabilities)
 
 
-class Race:
+def evidence_of(fitted: Any) -> Evidence | None:
+    """The model's evidence, if it keeps any."""
+    evidence = getattr(fitted, "evidence_", None)
+    return evidence if isinstance(evidence, Evidence) else None
+
+
+class CrossValidation:
     """Runs candidates over prepared folds. A model that fails is a row with the reason; the others go on."""
 
     def __init__(
@@ -65,19 +81,29 @@ class Race:
         self.folds, self.target, self.metrics, self.seed, self.n_jobs = folds, target, metrics, seed, n_jobs
         self.deadline, self.progress = deadline, progress
         self.out_of_fold: dict[str, Prediction] = {}
+        self.interrupted = False
 
     def run(self, candidates: list[Candidate]) -> list[Row]:
-        """A row for each candidate, in the same order."""
+        """A row for each candidate, in the same order; after Ctrl-C, the rest are rows that were not run."""
         total = len(candidates) * len(self.folds)
-        rows = [self._row(candidate, index * len(self.folds), total) for index, candidate in enumerate(candidates)]
-        if self.progress is not None:
-            self.progress(total, total, "")
+        rows: list[Row] = []
+        try:
+            for candidate in candidates:
+                rows.append(self._row(candidate, len(rows) * len(self.folds), total))
+            if self.progress is not None:
+                self.progress(total, total, "")
+        except KeyboardInterrupt:
+            self.interrupted = True
+            rows += [
+                Row(each.name, each.canon, baseline=each.name == BASELINE, error="interrupted", skipped=True)
+                for each in candidates[len(rows) :]
+            ]
         return rows
 
     def _row(self, candidate: Candidate, done: int, total: int) -> Row:
         row = Row(candidate.name, candidate.canon, baseline=candidate.name == BASELINE)
         try:
-            model = with_seed(candidate.make(), self.seed)
+            model = candidate.make(self.seed)
             if hasattr(self.folds[0][0], "tocsr") and not get_tags(model).input_tags.sparse:
                 raise TypeError("the prepared table is sparse and this model needs a dense one")
         except (Exception, SystemExit) as error:
@@ -123,9 +149,8 @@ class Race:
         }
         self.out_of_fold[row.model] = _gathered(predictions, rows)
         evidence = [fit.evidence for fit in fits if fit.evidence is not None]
-        worst = max(evidence, key=lambda each: (not each.holds, each.certificate.value), default=None)
         seconds = float(np.mean([fit.seconds for fit in fits]))
-        return replace(row, scores=scores, fit_seconds=seconds, evidence=worst)
+        return replace(row, scores=scores, fit_seconds=seconds, evidence=worst_of(evidence) if evidence else None)
 
 
 def _gathered(parts: list[Prediction], rows: Iterable[Any]) -> Prediction:
@@ -136,26 +161,3 @@ def _gathered(parts: list[Prediction], rows: Iterable[Any]) -> Prediction:
         np.concatenate([part.values for part in parts])[order],
         np.concatenate(probabilities)[order] if len(probabilities) == len(parts) else None,
     )
-
-
-def ranked(rows: list[Row], metric: Metric) -> tuple[Row, ...]:
-    """Best first; then models without this score (no probabilities), then those that failed.
-
-    A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero.
-    """
-    sign = -1.0 if metric.greater_is_better else 1.0
-
-    def key(row: Row) -> tuple[int, float]:
-        mean = row.scores[metric.name].mean if row.scores else np.nan
-        return (2 if row.error else int(not np.isfinite(mean)), sign * float(np.nan_to_num(mean)))
-
-    ordered = sorted(rows, key=key)
-    leader = next((row for row in ordered if not row.baseline and key(row)[0] == 0), None)
-    found = []
-    for rank, row in enumerate(ordered, start=1):
-        scored = key(row)[0] == 0
-        tied = False
-        if scored and leader is not None and row is not leader and not row.baseline:
-            tied = not (row.scores[metric.name] - leader.scores[metric.name]).excludes_zero
-        found.append(replace(row, rank=rank if scored else None, tied=tied))
-    return tuple(found)
