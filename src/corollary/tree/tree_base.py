@@ -17,7 +17,7 @@ from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 
 
 class Fraction(Limit):

@@ -16,7 +16,7 @@ from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import default_learner, tree_model
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 
 
 class BoostedVote(ClassifierMixin, TableReader):

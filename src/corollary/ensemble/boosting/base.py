@@ -21,7 +21,7 @@ from corollary.core.types import Array
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosted, Booster, Plan
 from corollary.solvers.trees.boosting.tree import Rules
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 
 LIMITS: dict[str, Limit] = {
     "learning_rate": Real(low=0, above=True),

@@ -26,7 +26,7 @@ from corollary.solvers.trees.forest.rows import Rows, bin_edges, bin_means, cent
 from corollary.solvers.trees.forest.run import Run
 from corollary.solvers.trees.forest.storage import expand, stored_binner
 from corollary.solvers.trees.forest.walk import Walker
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 
 _SEEDS = 2**62
 
