@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel
+from corollary._compiled.mixing import next_bits
 from corollary._compiled.trees.forest.layout import (
     BEST,
     BINS,
@@ -36,7 +37,7 @@ from corollary._compiled.trees.forest.layout import (
     TOTALS,
 )
 from corollary._compiled.trees.forest.random_splits import random_categories, random_cut
-from corollary._compiled.trees.forest.sums import allowed, gather, next_bits, own_score, side_score
+from corollary._compiled.trees.forest.sums import allowed, gather, own_score, side_score
 
 
 @inner_kernel
