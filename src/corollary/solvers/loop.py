@@ -49,6 +49,7 @@ class Algorithm(ABC, Generic[S]):
     kind: Kind = Kind.STATIONARY
     certificate_name: str = ""
     patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
+    begun: int = 0  # iterations of an earlier fit that this one goes on from
 
     @abstractmethod
     def init(self) -> S:
@@ -139,7 +140,7 @@ class _Loop(Generic[S]):
         self.began = time.perf_counter() if began is None else began
         self.history: dict[str, list[float]] = {}
         self.kept: tuple[S, Measure] | None = None
-        self.iteration, self.progress = 0, _Progress()
+        self.iteration, self.told, self.progress = algorithm.begun, algorithm.begun, _Progress()
 
     @property
     def seconds(self) -> float:
@@ -174,6 +175,8 @@ class _Loop(Generic[S]):
             if measure is not None:
                 record = self._note(algorithm, state, measure)
                 if measure.done or (measure.residual is not None and measure.residual <= rules.tol):
+                    if self.told < self.iteration:  # nothing was known before the first step: tell of the last instead
+                        self._asked_to_stop(record)
                     return Status.CONVERGED
                 if measure.stalled or self.progress.none_for(algorithm.patience):
                     assert self.kept is not None
@@ -207,7 +210,8 @@ class _Loop(Generic[S]):
         return record
 
     def _asked_to_stop(self, record: dict[str, float]) -> bool:
-        """Callbacks are asked after every iteration that is not the last."""
+        """Callbacks are asked as often as there are iterations, and not after the last if the start was told too."""
+        self.told += 1
         if self.rules.observe is not None:
             assert self.kept is not None
             (best, _), algorithm = self.kept, self.hands[-1]
