@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from corollary.base import check_weights, fitting, weights_by_class
+from corollary.base import check_weights, fitting, predicting, weights_by_class
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
-from corollary.ensemble.forest.base import Forest, Target
+from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
-from corollary.solvers.trees.forest.proximity import Proximity
+from corollary.solvers.trees.forest.rows import Target
 
 CLASSIFIER_LIMITS: dict[str, Limit] = {
     "criterion": Choice("gini", "entropy", "log_loss"),
@@ -22,7 +22,7 @@ CLASSIFIER_LIMITS: dict[str, Limit] = {
 } | Forest.limits
 
 
-class ForestClassifier(ClassifierMixin, Proximity, Forest):
+class ForestClassifier(ClassifierMixin, Forest):
     """A forest whose leaves hold class masses, of one target or several."""
 
     classes_: Any  # an array, or a list of arrays for several targets
@@ -125,17 +125,20 @@ class ForestClassifier(ClassifierMixin, Proximity, Forest):
         else:
             self.oob_score_ = float(np.average((truth == found).mean(axis=1), weights=bag.rows.weights[kept]))
 
+    @predicting
     def predict_proba(self, X: Any) -> Any:
         """Mean over the trees of the class shares at each row's leaf, as ``classes_``; a list for several targets."""
         means = self._means(X)
         return means if self.n_outputs_ == 1 else self._tables(means)
 
+    @predicting
     def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             logs = [np.log(table) for table in self._tables(self._means(X))]
         return logs[0] if self.n_outputs_ == 1 else logs
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with the highest probability: (n,), or (n, targets)."""
         labels = self._named(self._means(X))
