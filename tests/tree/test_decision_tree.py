@@ -18,7 +18,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from corollary.core import memory
 from corollary.core.evidence import Status
 from corollary.core.types import Array
-from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
+from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from corollary.tree.stump import DecisionStump
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 

@@ -56,7 +56,8 @@ def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
     """(depth, code of the criterion, bins) of a tree that can be grown on binned columns; None for other learners."""
     if estimator is None:
         return 1, GINI, MAX_BINS
-    from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier
+    from corollary.tree.decision_tree import DecisionTreeClassifier
+    from corollary.tree.stump import DecisionStump
 
     if type(estimator) not in (DecisionStump, DecisionTreeClassifier):
         return None

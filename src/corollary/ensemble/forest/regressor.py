@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
@@ -17,16 +17,61 @@ from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows, Target
 from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
 
-REGRESSOR_LIMITS: dict[str, Limit] = {
-    "criterion": Choice("squared_error", "poisson"),
-    "keep_targets": Boolean(),
-} | Forest.limits
-
 
 class ForestRegressor(RegressorMixin, Forest):
     """A forest whose leaves hold means."""
 
     leaf_targets_: dict[str, Array]  # training targets of each leaf, with ``keep_targets``
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "criterion": Choice("squared_error", "poisson"),
+        "keep_targets": Boolean(),
+    } | Forest.limits
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+        monotonic_cst: Any = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        keep_targets: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.keep_targets = keep_targets
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
