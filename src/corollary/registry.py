@@ -149,6 +149,9 @@ FUNCTIONS: dict[str, str] = {
     "Certificate": "core.evidence",
     "Kind": "core.evidence",
     "Status": "core.evidence",
+    "threads": "core.thread_count",
+    "set_threads": "core.thread_count",
+    "n_threads": "core.thread_count",
 }
 
 

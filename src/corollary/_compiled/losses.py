@@ -19,6 +19,8 @@ from corollary._compiled.codes import (
     HINGE,
     HUBER,
     LOGISTIC,
+    N_LOSSES,
+    POISSON,
     QUANTILE,
     SQUARED,
     SQUARED_HINGE,
@@ -33,6 +35,13 @@ def _sign(x):
 @inner_kernel
 def _xlogx(x):
     return x * math.log(x) if x > 0.0 else 0.0
+
+
+@inner_kernel
+def check_loss(code):
+    """Called once by every kernel that takes a loss from Python, before its loop."""
+    if code < 0 or code >= N_LOSSES:
+        raise ValueError("Unknown loss code: the kernels know those of corollary._compiled.codes.LOSSES.")
 
 
 @inner_kernel
@@ -74,8 +83,10 @@ def _point(code, parameter, y, f):
     if code == EXPONENTIAL:
         e = math.exp(-y * f)
         return e, -y * e, e
-    e = math.exp(f)  # Poisson
-    return e - y * f, e - y, e
+    if code == POISSON:
+        e = math.exp(f)
+        return e - y * f, e - y, e
+    return np.nan, np.nan, np.nan
 
 
 @inner_kernel
@@ -105,13 +116,16 @@ def _conjugate(code, parameter, y, u):
         return v * (0.25 * v - 1.0) if v >= -slack else np.inf
     if code == EXPONENTIAL:
         return _xlogx(max(v, 0.0)) - v if v >= -slack else np.inf
-    v = u + y  # Poisson
-    return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
+    if code == POISSON:
+        v = u + y
+        return _xlogx(max(v, 0.0)) - v if v >= -slack * (1.0 + y) else np.inf
+    return np.nan
 
 
 @lean_kernel
 def loss_block(code, parameter, y, f, weights, slope, curve):
     """Fill slope and curve with the weighted derivatives and return Σ weight · loss over a block of rows."""
+    check_loss(code)
     total = 0.0
     for i in range(f.shape[0]):
         value, first, second = _point(code, parameter, y[i], f[i])
@@ -125,6 +139,7 @@ def loss_block(code, parameter, y, f, weights, slope, curve):
 @lean_kernel
 def conjugate_block(code, parameter, y, dual, weights):
     """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
+    check_loss(code)
     total = 0.0
     for i in range(dual.shape[0]):
         w = weights[i]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
-from corollary._compiled.losses import _point
+from corollary._compiled.losses import _point, check_loss
 
 
 @lean_kernel
@@ -75,6 +75,7 @@ def best_constant(code, parameter, rows, start, stop, y, raw, weights, l1, l2, r
 
     The slope rises with v, so a bracket of its zero is widened from ``reach`` and then halved to rounding.
     """
+    check_loss(code)
     low, high = -reach, reach
     for _ in range(60):
         if _slope(code, parameter, rows, start, stop, y, raw, weights, low, l1, l2) <= 0.0:
