@@ -133,7 +133,7 @@ class DecisionTree(TableReader):
         evidence = Evidence(
             status=Status.EXACT,
             certificate=certificate,
-            solver="exact greedy splits",
+            solver="greedy splits, every threshold tried",
             facts={
                 "depth": float(self.trees_.depth()),
                 "leaves": float(self.trees_.is_leaf.sum()),
