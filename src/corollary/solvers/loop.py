@@ -47,9 +47,9 @@ class Algorithm(ABC, Generic[S]):
 
     name: str
     kind: Kind = Kind.STATIONARY
+    begun: int = 0  # iterations of an earlier fit that this one goes on from
     certificate_name: str = ""
     patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
-    begun: int = 0  # iterations of an earlier fit that this one goes on from
 
     @abstractmethod
     def init(self) -> S:
@@ -140,7 +140,7 @@ class _Loop(Generic[S]):
         self.began = time.perf_counter() if began is None else began
         self.history: dict[str, list[float]] = {}
         self.kept: tuple[S, Measure] | None = None
-        self.iteration, self.told, self.progress = algorithm.begun, algorithm.begun, _Progress()
+        self.iteration, self.told, self.progress = 0, 0, _Progress()
 
     @property
     def seconds(self) -> float:
@@ -169,6 +169,7 @@ class _Loop(Generic[S]):
 
     def _iterate(self) -> Status:
         rules, algorithm = self.rules, self.hands[-1]
+        self.iteration = self.told = algorithm.begun
         state = algorithm.init()
         while True:
             measure = algorithm.measure(state)
