@@ -94,19 +94,16 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, sparse: bool = True, **options: Any
     ) -> tuple[Any, Array, Array]:
         """X, y and float64 weights, checked. Float32 and float64 X pass through without a copy, in any order."""
-        self._require_target(y)
-        options = {"y_numeric": True, "multi_output": False} | options
-        X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
-        )
-        return X, y, check_weights(sample_weight, X)
-
-    def _require_target(self, y: Any) -> None:
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "It learns from examples with known answers."
             )
+        options = {"y_numeric": True, "multi_output": False} | options
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
+        )
+        return X, y, check_weights(sample_weight, X)
 
     def _validate_rows(
         self, X: Any, sample_weight: Any = None, *, sparse: bool = True, **options: Any

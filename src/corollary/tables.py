@@ -36,7 +36,8 @@ class TableReader(Estimator):
 
     def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
         """(X as numbers and codes, y, weights, which columns are categorical)."""
-        self._require_target(y)
+        if y is None:
+            self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}

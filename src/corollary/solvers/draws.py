@@ -56,12 +56,6 @@ def row_keys(X: Any, y: Array) -> Array:
     return keys
 
 
-def fingerprint(keys: Array, weights: Array) -> int:
-    """A number that another set of rows or weights would hardly have; the same in any order of the rows."""
-    mixed = keys * (weights.view(np.uint64) | np.uint64(1))
-    return int((mixed ^ (mixed >> np.uint64(17))).sum(dtype=np.uint64) >> np.uint64(1))
-
-
 @dataclass(frozen=True)
 class Urn:
     """Rows laid end to end in the order of their keys, each as long as its weight."""
@@ -108,3 +102,9 @@ class Urn:
     def listed(self, counts: Array) -> Array:
         """Row numbers, each as often as its count, in the order of keys."""
         return np.repeat(self.order, counts[self.order].astype(np.int64))
+
+
+def fingerprint(keys: Array, weights: Array) -> int:
+    """A number that another set of rows or weights would hardly have; the same in any order of the rows."""
+    mixed = keys * (weights.view(np.uint64) | np.uint64(1))
+    return int((mixed ^ (mixed >> np.uint64(17))).sum(dtype=np.uint64) >> np.uint64(1))
