@@ -175,7 +175,7 @@ class Trees:
         return raw
 
     def one_row(self, x: Array, start: Array) -> Array:
-        """As ``add_outputs`` for one C-ordered float64 row, without a detour."""
+        """As ``add_outputs`` for one C-ordered float64 row, in one call of the kernel."""
         out = start.copy()
         walk = (self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets)
         _one_row()(x, *walk, self.value, out)

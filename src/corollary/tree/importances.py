@@ -50,7 +50,7 @@ def importances(
 ) -> Importances:
     """Measure the importance of columns in every way that the arguments allow.
 
-    Gain and splits are read off the trees. They speak of training: columns with many distinct values look better than
+    Gain and splits are read off the trees. They describe training: columns with many distinct values look better than
     they are. With X there are Shapley values, which say what moves the predictions. With X and y, best rows that the
     model has not seen, columns are shuffled one by one, which says what the score needs; two columns that say the same
     share it, or hide each other.

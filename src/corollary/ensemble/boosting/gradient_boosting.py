@@ -79,7 +79,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     categorical_features : "from_dtype", None, mask, column numbers or names
         Categories are ordered by their mean gradient at every node and then split in two.
     category_smoothing : float ≥ 0, default 10
-        Curvature added to each category, so that rare ones prove nothing.
+        Curvature added to each category, so that rare ones decide nothing.
     monotonic_cst : array of −1, 0, 1 per column, or dict by name
         The prediction must fall, may do what it wants, or must rise with the column.
     interaction_cst : "pairwise", "no_interactions" or lists of column numbers that may meet on a path
@@ -289,7 +289,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     categorical_features : "from_dtype", None, mask, column numbers or names
         Categories are ordered by their mean gradient at every node and then split in two.
     category_smoothing : float ≥ 0, default 10
-        Curvature added to each category, so that rare ones prove nothing.
+        Curvature added to each category, so that rare ones decide nothing.
     monotonic_cst : array of −1, 0, 1 per column, or dict by name
         The score (of the second of two classes, or of every class) must fall, may do what it wants, or must rise with
         the column.

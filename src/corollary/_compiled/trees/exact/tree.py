@@ -1,6 +1,6 @@
 """Split the nodes of an exact tree on lists of rows that were sorted once.
 
-Every feature has a list of records (see ``exact_scan``) sorted by value. A node owns the same segment [start, stop) of
+Every feature has a list of records (see ``scan.py``) sorted by value. A node owns the same segment [start, stop) of
 every list; a split partitions the segments in place and keeps their order, so nothing is ever sorted again.
 """
 
@@ -199,7 +199,7 @@ def search(
                 )
                 high = low
             gain, position, side = -1.0, -1, 0
-            if codes is None:  # each branch is guarded by a None of its own, or Numba would compile it in vain
+            if codes is None:  # each branch tests a None, so that Numba compiles only those in use
                 pass
             elif table is None:
                 gain, position, side = scan_binary(records, mask, here, valid, low, high, direction[f], codes, totals)
@@ -300,13 +300,13 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
 def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done, buffer):
     """Bring the left rows of lists first … last − 1 before the right ones; list ``done`` is left as it is.
 
-    Right rows that nobody needs are lost. ``buffer`` has room for one more record than there are right ones.
+    Right rows are lost unless ``keep_right``. ``buffer`` has room for one more record than there are right ones.
     """
     for f in range(first, last):
         if f == done:
             continue
         a, b = start, 0
-        for i in range(start, stop):  # no branches: what is written in vain is written over
+        for i in range(start, stop):  # no branches: both sides are written, and one is written over
             record = records[f, i]
             left = np.int64(goes_left[np.int64(record & mask)])
             records[f, a] = record

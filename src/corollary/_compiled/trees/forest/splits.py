@@ -163,7 +163,7 @@ def _cut_categories(f, q, columns, node, out, rules, best, scratch, general):
         if k < 0:
             continue
         heavy = 1 if 2.0 * real[BEST, c] > node[TOTALS + c] else 0
-        for b in range(n_bins + 1):  # categories that do not occur here follow the many
+        for b in range(n_bins + 1):  # categories that do not occur here go to the heavier side
             whole[CHOSEN, b] = heavy
         for i in range(q):
             whole[CHOSEN, whole[FOUND, whole[ORDER, i]]] = 1 if i <= k else 0

@@ -72,7 +72,7 @@ class Leaves:
 
         Where |ℓ‴| ≤ ℓ″, a step s lowers the loss of a leaf by at least |g| s − h (eˢ − s − 1), which is greatest at
         s = log(1 + |g| / h). Usual steps are far shorter; in a leaf of rows that are nearly certain, one of them wrong,
-        h is so small that Newton's would be absurd.
+        h is so small that Newton's step would be far too long.
         """
         steps: Array = self.learning_rate * newton
         if not self.objective.loss.self_concordant:

@@ -133,7 +133,7 @@ class Boosting(Algorithm[int]):
         """One tree per output. Several outputs are grown side by side, one thread each, else threads share a tree."""
         rows, sampled = self._sample(iteration)
         columns = _draw(self.columns, self.plan.columns_per_tree, self.random)
-        seeds = self.random.randint(2**31 - 1, size=self.objective.n_outputs)  # chance is dealt before work is
+        seeds = self.random.randint(2**31 - 1, size=self.objective.n_outputs)  # drawn here, not by threads
 
         def one(start: int, stop: int) -> list[Trees]:
             return [self._grow(k, iteration, rows, columns, int(seeds[k]), sampled) for k in range(start, stop)]

@@ -99,7 +99,7 @@ class Grower:
         frontier = Frontier(root, self.rules.max_leaves)
         if self._consider(root, columns, chooser):
             frontier.push(root)
-        # chance is dealt in the order of the splits, and histograms that must be counted again would be counted twice
+        # not if columns are drawn, which happens in the order of the splits, nor if histograms must be counted again
         apart = self.workers > 1 and chooser is None and self.most_kept > 2 * self.rules.max_leaves + self.workers
         while (node := frontier.pop()) is not None:
             if apart and node.count * self.n_segments <= len(rows):
@@ -115,7 +115,7 @@ class Grower:
         return GrownNodes(frontier.nodes, [node for node in frontier.nodes if node.children is None])
 
     def _forget(self, node: Node) -> None:
-        """Give back a node's scratch; rows of a leaf that was split in vain go back to their order."""
+        """Give back a node's scratch; rows of a leaf whose split did not join the tree go back to their order."""
         self._release(node)
         if node.pair is not None and node.children is None:
             for child in node.pair:

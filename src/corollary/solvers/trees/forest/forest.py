@@ -93,7 +93,7 @@ class ForestGrowth(Algorithm[int]):
 
 def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[str, Array], Evidence]:
     """The trees as they are stored, and the evidence."""
-    with closing(growth.coming):  # when the fit was stopped, threads must not go on with trees that nobody wants
+    with closing(growth.coming):  # threads must not go on with further trees when the fit was stopped
         found = run(growth, Rules(len(growth.seeds), observe=observe))
     facts, parts = {"trees": float(found.state)}, growth.parts
     if parts:
