@@ -81,6 +81,13 @@ class Trees:
         """Length of the longest path from a root to a leaf."""
         return int(self.node_depths().max(initial=0))
 
+    def importances(self, n_columns: int, by_gain: bool = True) -> Array:
+        """Share of each column in the total gain, or in the number of splits; zeros if nothing was split."""
+        inner = ~self.is_leaf
+        weights = self.gain[inner] if by_gain else None
+        total = np.bincount(self.feature[inner], weights=weights, minlength=n_columns).astype(np.float64)
+        return total / total.sum() if total.sum() > 0 else total
+
     def tree(self, t: int) -> Trees:
         """Tree ``t`` alone, its root first."""
         stop = self.roots[t + 1] if t + 1 < self.n_trees else self.node_count

@@ -83,8 +83,8 @@ def importances(
     """
     names = column_names(model)
     used = model.trees_.feature[model.trees_.feature >= 0]
-    splits = np.bincount(used, minlength=len(names)).astype(np.float64)
-    measures = {"gain": np.asarray(model.feature_importances_), "splits": splits / max(1.0, splits.sum())}
+    splits = model.trees_.importances(len(names), by_gain=False)
+    measures = {"gain": np.asarray(model.feature_importances_), "splits": splits}
     spread: dict[str, Array] = {}
     if X is not None:
         n = X.shape[0] if hasattr(X, "shape") else len(X)

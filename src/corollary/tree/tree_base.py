@@ -146,10 +146,7 @@ class DecisionTree(TableReader):
     def feature_importances_(self) -> Array:
         """Share of each column in the total fall of impurity; zeros if nothing was split."""
         check_is_fitted(self)
-        trees = self.trees_
-        inner = trees.feature >= 0
-        total = np.bincount(trees.feature[inner], weights=trees.gain[inner], minlength=self.n_features_in_)
-        return total / total.sum() if total.sum() > 0 else total
+        return self.trees_.importances(self.n_features_in_)
 
     def get_depth(self) -> int:
         """Length of the longest path from the root to a leaf."""

@@ -1,7 +1,8 @@
-"""What classification trees share: labels of one target or several, and probabilities from shares of leaves."""
+"""What models share whose leaves hold shares of classes, of one target or several; and classification trees."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,74 @@ from corollary.labels import encode_labels
 from corollary.tree.tree_base import DecisionTree
 
 
-class TreeClassifier(ClassifierMixin, DecisionTree):
-    """A tree whose leaves hold class probabilities, for one target or several."""
+class ClassShares(ClassifierMixin):
+    """Labels and probabilities from the shares of classes that ``_shares`` gives, target after target."""
 
-    class_weight: Any
     classes_: Any  # an array, or a list of arrays for several targets
     n_classes_: Any
+    n_outputs_: int
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
         tags.classifier_tags.multi_label = True
         return tags
+
+    @abstractmethod
+    def _shares(self, X: Any) -> Array:
+        """(rows, classes of all targets)."""
+
+    def _keep_classes(self, classes: list[Array]) -> list[int]:
+        """Keep the classes of each target; how many there are of each."""
+        counts = [len(each) for each in classes]
+        self.n_outputs_ = len(classes)
+        self.classes_, self.n_classes_ = (classes[0], counts[0]) if len(classes) == 1 else (classes, counts)
+        return counts
+
+    @property
+    def _classes(self) -> list[Array]:
+        """The classes of each target."""
+        return [self.classes_] if self.n_outputs_ == 1 else list(self.classes_)
+
+    def _tables(self, shares: Array) -> list[Array]:
+        """One table of classes for each target."""
+        return np.split(shares, np.cumsum([len(classes) for classes in self._classes])[:-1], axis=1)
+
+    def _labels(self, shares: Array) -> Array:
+        """The class with the largest share, of equal ones the first: (rows, targets)."""
+        pairs = zip(self._classes, self._tables(shares), strict=True)
+        return np.column_stack([classes[table.argmax(axis=1)] for classes, table in pairs])
+
+    @predicting
+    def predict_proba(self, X: Any) -> Any:
+        """Probability of each class, as ``classes_``; a list for several targets.
+
+        It is the share of the class in the leaf of the row, in the mean over trees.
+        """
+        shares = self._shares(X)
+        return shares if self.n_outputs_ == 1 else self._tables(shares)
+
+    @predicting
+    def predict_log_proba(self, X: Any) -> Any:
+        """Logarithm of ``predict_proba``; −inf for a class without a share."""
+        with np.errstate(divide="ignore"):
+            logs = [np.log(table) for table in self._tables(self._shares(X))]
+        return logs[0] if self.n_outputs_ == 1 else logs
+
+    @predicting
+    def predict(self, X: Any) -> Array:
+        """The most probable class, of equal ones the first: (n,), or (n, targets) for several targets."""
+        labels = self._labels(self._shares(X))
+        return labels[:, 0] if self.n_outputs_ == 1 else labels
+
+
+class TreeClassifier(ClassShares, DecisionTree):
+    """A tree whose leaves hold class probabilities, for one target or several."""
+
+    class_weight: Any
+
+    def _shares(self, X: Any) -> Array:
+        return self._leaf_values(X)
 
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, multi_output=True)
@@ -37,35 +95,4 @@ class TreeClassifier(ClassifierMixin, DecisionTree):
             found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o])
             classes.append(found)
             factor *= np.divide(own, weights, out=np.zeros_like(own), where=weights > 0)
-        self.classes_ = classes[0] if len(classes) == 1 else classes
-        counts = [len(found) for found in classes]
-        self.n_classes_ = counts[0] if len(counts) == 1 else counts
-        self._grow(X, codes, weights * factor, categorical, counts)
-
-    def _probabilities(self, X: Any) -> list[Array]:
-        """One table per target."""
-        value = self._leaf_values(X)
-        counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
-        return np.split(value, np.cumsum(counts)[:-1], axis=1)
-
-    @predicting
-    def predict_proba(self, X: Any) -> Any:
-        """Share of each class in the leaf of each row, in the order of ``classes_``; a list for several targets."""
-        tables = self._probabilities(X)
-        return tables[0] if self.n_outputs_ == 1 else tables
-
-    @predicting
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of ``predict_proba``; −inf for a class that the leaf does not have."""
-        with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in self._probabilities(X)]
-        return logs[0] if self.n_outputs_ == 1 else logs
-
-    @predicting
-    def predict(self, X: Any) -> Array:
-        """The most probable class, of equal ones the first."""
-        winners = [table.argmax(axis=1) for table in self._probabilities(X)]
-        if self.n_outputs_ == 1:
-            labels: Array = self.classes_[winners[0]]
-            return labels
-        return np.column_stack([classes[won] for classes, won in zip(self.classes_, winners, strict=True)])
+        self._grow(X, codes, weights * factor, categorical, self._keep_classes(classes))

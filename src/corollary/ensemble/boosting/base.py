@@ -215,10 +215,7 @@ class GradientBoosting(TableReader):
         check_is_fitted(self)
         if kind not in ("gain", "split"):
             raise ValueError(f"kind must be 'gain' or 'split', but it is {kind!r}.")
-        inner = self.trees_.feature >= 0
-        weights = self.trees_.gain[inner] if kind == "gain" else None
-        total = np.bincount(self.trees_.feature[inner], weights=weights, minlength=self.n_features_in_).astype(float)
-        return total / total.sum() if total.sum() > 0 else total
+        return self.trees_.importances(self.n_features_in_, by_gain=kind == "gain")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the learning curve: training loss, and validation loss where there is one, against rounds."""
