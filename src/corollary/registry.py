@@ -79,7 +79,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
-    yield Entry("DecisionStump", "tree.decision_tree", "T1", cla)
+    yield Entry("DecisionStump", "tree.stump", "T1", cla)
     yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})
     yield Entry("DecisionTreeRegressor", "tree.decision_tree", "T1", reg, "full", {"min_samples_leaf": 10})
     yield Entry("RandomForestClassifier", "ensemble.forest.random_forest", "T2", cla, "fast")

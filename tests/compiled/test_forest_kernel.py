@@ -11,20 +11,20 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from corollary.core.binning import Binner
 from corollary.core.types import Array
-from corollary.solvers.trees.forest.growth import Grown, grow_tree
-from corollary.solvers.trees.forest.limits import Limits
-from corollary.solvers.trees.forest.rows import Rows, bin_edges, bin_means, centred
+from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
+from corollary.solvers.trees.forest.nodes import GrownTree
+from corollary.solvers.trees.forest.rows import BinnedRows, bin_edges, centred
 from corollary.solvers.trees.forest.storage import expand, pack
 
 NONE = np.empty((0, 1))
 
 
-def limits(criterion: str, **changes: Any) -> Limits:
+def limits(criterion: str, **changes: Any) -> ForestRules:
     rules: dict[str, Any] = {
         "max_depth": 2**31 - 1, "min_split": 2, "min_leaf": 1, "min_mass_share": 0.0, "min_gain": 0.0,
         "max_features": 10**6, "max_leaves": 0, "ccp_alpha": 0.0, "monotone": None,
     }  # fmt: skip
-    return Limits(criterion, **rules | changes)
+    return ForestRules(criterion, **rules | changes)
 
 
 def rows_of(
@@ -36,7 +36,7 @@ def rows_of(
     draws: int = 0,
     weights: Any = None,
     random_cuts: bool = False,
-) -> Rows:
+) -> BinnedRows:
     mask = np.zeros(X.shape[1], dtype=bool)
     mask[[] if categorical is None else categorical] = True
     binner = Binner.fit(X, 255, mask)
@@ -46,8 +46,8 @@ def rows_of(
     numbers = NONE if classes else y[:, None]
     relative = not classes and numbers.min() >= 0  # counts of events
     sums, scale = (numbers, 1.0) if classes else centred(numbers, weights, draws, relative=relative)
-    edges = bin_edges(binner, bin_means(X, codes, binner, weights)) if random_cuts else None
-    return Rows(
+    edges = bin_edges(X, codes, binner, weights) if random_cuts else None
+    return BinnedRows(
         codes, binner, edges, classes, label, numbers, sums, weights, None, False, draws, np.empty(0), scale
     )  # fmt: skip
 
@@ -94,7 +94,7 @@ def best_gain(
     return best
 
 
-def leftover(grown: Grown, criterion: str, classes: int) -> float:
+def leftover(grown: GrownTree, criterion: str, classes: int) -> float:
     """Weighted impurity of the leaves of a grown tree."""
     if not classes:
         return float(grown.spread.sum())
@@ -232,7 +232,7 @@ def test_draws_follow_weights_and_seeds() -> None:
     X, y = rng.normal(size=(50, 2)), np.arange(50) % 2
     weights = rng.integers(0, 4, 50).astype(float)
     base = rows_of(X, y, classes=2, draws=100_000, weights=weights)
-    rows = Rows(**{**base.__dict__, "ends": np.cumsum(weights)})
+    rows = BinnedRows(**{**base.__dict__, "ends": np.cumsum(weights)})
     counts = rows.drawn(3)
     assert counts.sum() == 100_000
     assert not counts[weights == 0].any()

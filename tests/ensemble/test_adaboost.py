@@ -23,8 +23,8 @@ from corollary.core import parallel
 from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
 from corollary.solvers.trees.adaboost import ledger as adaboost_ledger
 from corollary.solvers.trees.adaboost import stumps as adaboost_fast
-from corollary.tree.decision_tree import DecisionStump
 from corollary.tree.decision_tree import DecisionTreeClassifier as OurTree
+from corollary.tree.stump import DecisionStump
 
 
 def data(n: int = 300, classes: int = 2, seed: int = 0, values: int = 12) -> tuple[Any, Any]:

@@ -8,7 +8,7 @@ from sklearn.datasets import load_iris, make_regression
 
 from corollary.ensemble.forest.extra_trees import ExtraTreesRegressor
 from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
-from corollary.solvers.trees.forest import proximity as forest_proximity
+from corollary.solvers.trees.forest import shared_leaves
 
 
 def test_proximity_by_hand() -> None:
@@ -43,7 +43,7 @@ def test_too_many_pairs_are_refused_before_they_are_counted(monkeypatch: pytest.
         assert needed == 4 * 150 * 150
         raise MemoryError(f"{what}: {instead}")
 
-    monkeypatch.setattr(forest_proximity, "check_memory", refuse)
+    monkeypatch.setattr(shared_leaves, "check_memory", refuse)
     with pytest.raises(MemoryError, match=r"150 × 150 rows: use top="):
         model.proximity(X)
     assert model.proximity(X, top=3).shape == (150, 150)

@@ -14,7 +14,7 @@ from corollary.callbacks import TimeBudget
 from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier
 from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from corollary.solvers.draws import row_keys
-from corollary.solvers.trees.forest.rows import Rows
+from corollary.solvers.trees.forest.rows import BinnedRows
 
 mpl.use("agg")
 
@@ -23,7 +23,7 @@ def outside(model: Any, X: Any, y: Any) -> Any:
     """Which rows each tree did not draw, by hand from its seed: bool (rows, trees)."""
     order = np.argsort(row_keys(X, y), kind="stable")
     n = len(X)
-    lines = Rows(np.empty((1, n)), None, *[None] * 6, None, False, n, np.empty(0))
+    lines = BinnedRows(np.empty((1, n)), None, *[None] * 6, None, False, n, np.empty(0))
     missed = np.empty((n, len(model.nodes_["seeds"])), dtype=bool)
     for t, seed in enumerate(model.nodes_["seeds"]):
         missed[order, t] = lines.drawn(int(seed)) == 0

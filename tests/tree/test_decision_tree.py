@@ -16,9 +16,10 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary.core import memory
-from corollary.core.evidence import Status
+from corollary.core.evidence import Kind, Status
 from corollary.core.types import Array
-from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
+from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
+from corollary.tree.stump import DecisionStump
 
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
 
@@ -278,7 +279,9 @@ def test_evidence() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     evidence = DecisionTreeClassifier().fit(X, y).evidence_
     assert evidence.status is Status.EXACT
-    assert evidence.solver == "exact greedy splits"
+    assert evidence.certificate.kind is Kind.CHECKED
+    assert str(evidence).startswith("Checked: impurity balance")
+    assert evidence.solver == "greedy splits, every threshold tried"
     assert evidence.certificate.name == "impurity balance"
     assert evidence.certificate.value <= 1e-12
     assert evidence.facts["training error"] == 0.0

@@ -13,7 +13,7 @@ from corollary.core.parallel import threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.exact import grow as exact_tree
-from corollary.solvers.trees.exact.grow import Growth, grow
+from corollary.solvers.trees.exact.grow import ExactRules, grow
 from corollary.solvers.trees.exact.impurity_balance import impurity_balance
 
 CRITERIA = ["gini", "entropy", "squared_error", "absolute_error", "poisson"]
@@ -74,7 +74,7 @@ def same_tree(a: Trees, b: Trees) -> None:
 @pytest.mark.parametrize("missing", [False, True], ids=["whole", "missing"])
 def test_every_node_takes_the_best_cut(criterion: str, weighted: bool, missing: bool) -> None:
     X, y, w, n_classes = case(criterion, weighted=weighted, missing=missing)
-    trees = grow(X, y, w, Growth(criterion), n_classes)
+    trees = grow(X, y, w, ExactRules(criterion), n_classes)
     trees.check(X.shape[1])
     check_tree(trees, X, y, w, Brute(criterion, n_classes))
 
@@ -85,7 +85,7 @@ def test_categories_are_cut_into_the_best_sets(criterion: str, weighted: bool) -
     """For two classes, squared error and Poisson the order by mean response leads to the best of all subsets."""
     X, y, w, n_classes = case(criterion, weighted=weighted, categories=True)
     mask = np.arange(4) == 3
-    trees = grow(X, y, w, Growth(criterion, categorical=mask), n_classes)
+    trees = grow(X, y, w, ExactRules(criterion, categorical=mask), n_classes)
     assert (trees.category >= 0).any()
     np.testing.assert_array_equal(trees.category >= 0, trees.feature == 3)
     check_tree(trees, X, y, w, Brute(criterion, n_classes, categorical=(3,)))
@@ -94,7 +94,7 @@ def test_categories_are_cut_into_the_best_sets(criterion: str, weighted: bool) -
 @pytest.mark.parametrize("criterion", ["gini", "absolute_error"])
 def test_categories_where_the_best_set_is_not_promised(criterion: str) -> None:
     X, y, w, n_classes = case(criterion, categories=True, classes=4)
-    trees = grow(X, y, w, Growth(criterion, categorical=np.arange(4) == 3), n_classes)
+    trees = grow(X, y, w, ExactRules(criterion, categorical=np.arange(4) == 3), n_classes)
     assert (trees.category >= 0).any()
     check_tree(trees, X, y, w, Brute(criterion, n_classes, categorical=(3,)), rtol=np.inf)
     assert impurity_balance(trees, trees.apply(X)[:, 0], y, w, criterion, n_classes)[0].holds
@@ -104,7 +104,7 @@ def test_categories_where_the_best_set_is_not_promised(criterion: str) -> None:
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
 def test_several_outputs_and_classes(criterion: str, weighted: bool) -> None:
     X, y, w, n_classes = case(criterion, weighted=weighted, outputs=3, classes=4, missing=True)
-    trees = grow(X, y, w, Growth(criterion, max_depth=4), n_classes)
+    trees = grow(X, y, w, ExactRules(criterion, max_depth=4), n_classes)
     check_tree(trees, X, y, w, Brute(criterion, n_classes))
     assert trees.value.shape[1] == (12 if n_classes else 3)
 
@@ -112,7 +112,7 @@ def test_several_outputs_and_classes(criterion: str, weighted: bool) -> None:
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_limits_on_leaves(criterion: str) -> None:
     X, y, w, n_classes = case(criterion, weighted=True, missing=True)
-    trees = grow(X, y, w, Growth(criterion, min_samples_leaf=7, min_weight=9.0), n_classes)
+    trees = grow(X, y, w, ExactRules(criterion, min_samples_leaf=7, min_weight=9.0), n_classes)
     assert trees.count[trees.is_leaf].min() >= 7
     assert trees.weight[trees.is_leaf].min() >= 9.0
     check_tree(trees, X, y, w, Brute(criterion, n_classes, min_leaf=7, min_weight=9.0))
@@ -128,7 +128,7 @@ def large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("random", [False, True], ids=["best", "random"])
 def test_large_and_small_nodes_are_split_alike(criterion: str, random: bool, request: Any) -> None:
     X, y, w, n_classes = case(criterion, weighted=True, missing=True, categories=True, n=300)
-    rules = Growth(criterion, categorical=np.arange(4) == 3, random_thresholds=random, max_features=2, seed=3)
+    rules = ExactRules(criterion, categorical=np.arange(4) == 3, random_thresholds=random, max_features=2, seed=3)
     at_once = grow(X, y, w, rules, n_classes)
     request.getfixturevalue("large")
     answers = []
@@ -144,15 +144,15 @@ def test_best_first_without_a_limit_is_depth_first(criterion: str) -> None:
     X, y, w, n_classes = case(criterion, missing=True, categories=True)
     rules = {"categorical": np.arange(4) == 3}
     same_tree(
-        grow(X, y, w, Growth(criterion, **rules), n_classes),
-        grow(X, y, w, Growth(criterion, max_leaf_nodes=1000, **rules), n_classes),
+        grow(X, y, w, ExactRules(criterion, **rules), n_classes),
+        grow(X, y, w, ExactRules(criterion, max_leaf_nodes=1000, **rules), n_classes),
     )
 
 
 def test_best_first_takes_the_largest_gains() -> None:
     X, y, w, _ = case("squared_error")
-    whole = grow(X, y, w, Growth("squared_error"))
-    some = grow(X, y, w, Growth("squared_error", max_leaf_nodes=6))
+    whole = grow(X, y, w, ExactRules("squared_error"))
+    some = grow(X, y, w, ExactRules("squared_error", max_leaf_nodes=6))
     assert some.is_leaf.sum() == 6
     expected, open_nodes = [], [0]
     for _ in range(5):
@@ -169,7 +169,8 @@ def test_rows_of_weight_zero_are_not_there(criterion: str) -> None:
     w[::3] = 0.0
     kept = w > 0
     same_tree(
-        grow(X, y, w, Growth(criterion), n_classes), grow(X[kept], y[kept], w[kept], Growth(criterion), n_classes)
+        grow(X, y, w, ExactRules(criterion), n_classes),
+        grow(X[kept], y[kept], w[kept], ExactRules(criterion), n_classes),
     )
 
 
@@ -177,9 +178,9 @@ def test_rows_of_weight_zero_are_not_there(criterion: str) -> None:
 def test_weights_are_repetitions(criterion: str) -> None:
     X, y, _, n_classes = case(criterion, missing=True)
     times = np.random.default_rng(5).integers(1, 4, len(X))
-    weighted = grow(X, y, times.astype(float), Growth(criterion), n_classes)
+    weighted = grow(X, y, times.astype(float), ExactRules(criterion), n_classes)
     rows = np.repeat(np.arange(len(X)), times)
-    repeated = grow(X[rows], y[rows], np.ones(len(rows)), Growth(criterion), n_classes)
+    repeated = grow(X[rows], y[rows], np.ones(len(rows)), ExactRules(criterion), n_classes)
     np.testing.assert_allclose(weighted.predict_sum(X), repeated.predict_sum(X), rtol=1e-9)
     assert weighted.node_count == repeated.node_count
 
@@ -188,22 +189,22 @@ def test_sparse_columns_are_the_dense_ones() -> None:
     X, y, w, n_classes = case("gini", n=200)
     X[np.abs(X) < 0.6] = 0.0
     for layout in (sparse.csr_array, sparse.csc_array):
-        same_tree(grow(layout(X), y, w, Growth("gini"), n_classes), grow(X, y, w, Growth("gini"), n_classes))
+        same_tree(grow(layout(X), y, w, ExactRules("gini"), n_classes), grow(X, y, w, ExactRules("gini"), n_classes))
 
 
 def test_bins_of_their_own_change_no_split() -> None:
     """With a bin for each value the binned tree is the exact one on the training rows."""
     X, y, w, n_classes = case("gini", missing=True, categories=True, n=150)
     mask = np.arange(4) == 3
-    exact = grow(X, y, w, Growth("gini", categorical=mask), n_classes)
-    binned = grow(X, y, w, Growth("gini", categorical=mask, max_bins=255), n_classes)
+    exact = grow(X, y, w, ExactRules("gini", categorical=mask), n_classes)
+    binned = grow(X, y, w, ExactRules("gini", categorical=mask, max_bins=255), n_classes)
     assert exact.node_count == binned.node_count
     np.testing.assert_array_equal(exact.predict_sum(X), binned.predict_sum(X))
 
 
 def test_few_bins_give_thresholds_of_the_data() -> None:
     X, y, w, n_classes = case("gini", n=400)
-    trees = grow(X, y, w, Growth("gini", max_bins=8), n_classes)
+    trees = grow(X, y, w, ExactRules("gini", max_bins=8), n_classes)
     assert len(np.unique(trees.threshold[trees.feature == 0])) <= 7
     assert impurity_balance(trees, trees.apply(X)[:, 0], y, w, "gini", n_classes)[0].holds
 
@@ -212,17 +213,17 @@ def test_thresholds_separate_neighbouring_floats() -> None:
     low = np.array([1.0, 5e-324, -1e308, 1e308, 0.1])
     for x in low:
         X = np.array([[x], [np.nextafter(x, np.inf)]])
-        trees = grow(X, np.array([[0], [1]]), np.ones(2), Growth("gini"), [2])
+        trees = grow(X, np.array([[0], [1]]), np.ones(2), ExactRules("gini"), [2])
         assert X[0, 0] <= trees.threshold[0] < X[1, 0]
-    trees = grow(np.array([[-1.7e308], [1.7e308]]), np.array([[0], [1]]), np.ones(2), Growth("gini"), [2])
+    trees = grow(np.array([[-1.7e308], [1.7e308]]), np.array([[0], [1]]), np.ones(2), ExactRules("gini"), [2])
     assert trees.threshold[0] == 0.0
 
 
 def test_random_thresholds_lie_between_values() -> None:
     X, y, w, n_classes = case("gini", n=200, missing=True)
-    first = grow(X, y, w, Growth("gini", random_thresholds=True, seed=1), n_classes)
-    again = grow(X, y, w, Growth("gini", random_thresholds=True, seed=1), n_classes)
-    other = grow(X, y, w, Growth("gini", random_thresholds=True, seed=2), n_classes)
+    first = grow(X, y, w, ExactRules("gini", random_thresholds=True, seed=1), n_classes)
+    again = grow(X, y, w, ExactRules("gini", random_thresholds=True, seed=1), n_classes)
+    other = grow(X, y, w, ExactRules("gini", random_thresholds=True, seed=2), n_classes)
     same_tree(first, again)
     assert first.node_count != other.node_count or not np.array_equal(first.threshold, other.threshold)
     assert (first.apply(X)[:, 0] >= 0).all()
@@ -232,14 +233,16 @@ def test_random_thresholds_lie_between_values() -> None:
 
 def test_some_features_only() -> None:
     X, y, w, n_classes = case("gini", n=200)
-    seen = [grow(X, y, w, Growth("gini", max_depth=1, max_features=1, seed=s), n_classes).feature[0] for s in range(30)]
+    seen = [
+        grow(X, y, w, ExactRules("gini", max_depth=1, max_features=1, seed=s), n_classes).feature[0] for s in range(30)
+    ]
     assert set(seen) == {0, 1, 3}  # the constant column is passed over
 
 
 def test_equal_cuts_go_to_the_first_feature_and_threshold() -> None:
     x = np.arange(6.0)
     X = np.column_stack([x, x, -x])
-    trees = grow(X, np.array([[0.0], [1], [0], [0], [1], [0]]), np.ones(6), Growth("squared_error"))
+    trees = grow(X, np.array([[0.0], [1], [0], [0], [1], [0]]), np.ones(6), ExactRules("squared_error"))
     assert trees.feature[0] == 0
     assert trees.threshold[0] == 0.5
 
@@ -247,9 +250,9 @@ def test_equal_cuts_go_to_the_first_feature_and_threshold() -> None:
 def test_more_categories_than_can_be_told_apart() -> None:
     X = np.array([[0.0], [70_000.0]])
     with pytest.raises(ValueError, match="70001 categories; at most 65535"):
-        grow(X, np.array([[0], [1]]), np.ones(2), Growth("gini", categorical=np.array([True])), [2])
+        grow(X, np.array([[0], [1]]), np.ones(2), ExactRules("gini", categorical=np.array([True])), [2])
     with pytest.raises(ValueError, match="whole numbers"):
-        grow(X + 0.5, np.array([[0], [1]]), np.ones(2), Growth("gini", categorical=np.array([True])), [2])
+        grow(X + 0.5, np.array([[0], [1]]), np.ones(2), ExactRules("gini", categorical=np.array([True])), [2])
 
 
 def test_many_categories() -> None:
@@ -259,7 +262,7 @@ def test_many_categories() -> None:
     codes = rng.integers(0, 1000, n)
     effect = rng.normal(size=1000)
     y = (effect[codes] + 0.1 * rng.normal(size=n))[:, None]
-    trees = grow(codes[:, None].astype(float), y, np.ones(n), Growth("squared_error", categorical=np.array([True])))
+    trees = grow(codes[:, None].astype(float), y, np.ones(n), ExactRules("squared_error", categorical=np.array([True])))
     assert trees.bitsets.shape[1] == 32
     predicted = trees.predict_sum(codes[:, None].astype(float))
     means = np.bincount(codes, y[:, 0], 1000) / np.maximum(np.bincount(codes, minlength=1000), 1)

@@ -13,9 +13,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 from sklearn.exceptions import NotFittedError
 
-from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier, DecisionTreeRegressor
+from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from corollary.tree.export import export_text
 from corollary.tree.plots import export_svg, plot_tree
+from corollary.tree.stump import DecisionStump
 
 mpl.use("Agg")
 

@@ -1,4 +1,4 @@
-"""Scorer: an ensemble of small trees prepared for predicting many rows at once (see ``_compiled/scorer.py``)."""
+"""Scorer: an ensemble of small trees prepared for predicting many rows at once (see ``_compiled/trees/scorer.py``)."""
 
 from __future__ import annotations
 

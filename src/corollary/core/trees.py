@@ -81,6 +81,13 @@ class Trees:
         """Length of the longest path from a root to a leaf."""
         return int(self.node_depths().max(initial=0))
 
+    def importances(self, n_columns: int, by_gain: bool = True) -> Array:
+        """Share of each column in the total gain, or in the number of splits; zeros if nothing was split."""
+        inner = ~self.is_leaf
+        weights = self.gain[inner] if by_gain else None
+        total = np.bincount(self.feature[inner], weights=weights, minlength=n_columns).astype(np.float64)
+        return total / total.sum() if total.sum() > 0 else total
+
     def tree(self, t: int) -> Trees:
         """Tree ``t`` alone, its root first."""
         stop = self.roots[t + 1] if t + 1 < self.n_trees else self.node_count
@@ -175,7 +182,7 @@ class Trees:
         return raw
 
     def one_row(self, x: Array, start: Array) -> Array:
-        """As ``add_outputs`` for one C-ordered float64 row, without a detour."""
+        """As ``add_outputs`` for one C-ordered float64 row, in one call of the kernel."""
         out = start.copy()
         walk = (self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets)
         _one_row()(x, *walk, self.value, out)

@@ -35,6 +35,12 @@ def _mixed(values: Any, multipliers: Array) -> Array:
     return bits ^ (bits >> np.uint64(31))
 
 
+def fingerprint(keys: Array, weights: Array) -> int:
+    """A number that another set of rows or weights would hardly have; the same in any order of the rows."""
+    mixed = keys * (weights.view(np.uint64) | np.uint64(1))
+    return int((mixed ^ (mixed >> np.uint64(17))).sum(dtype=np.uint64) >> np.uint64(1))
+
+
 def row_keys(X: Any, y: Array) -> Array:
     """A 64-bit number for each row, from its numbers and its target. Cost: one threaded pass over X."""
     n, d = X.shape

@@ -48,6 +48,7 @@ class Algorithm(ABC, Generic[S]):
 
     name: str
     kind: Kind = Kind.STATIONARY
+    begun: int = 0  # iterations of an earlier fit that this one goes on from
     certificate_name: str = ""
     patience: int | None = None  # iterations without progress after which there will be none; None: no limit
     foreign: bool = False  # whether steps run other people's code, which may want its BLAS threads
@@ -175,6 +176,7 @@ class _Loop(Generic[S]):
 
     def _iterate(self) -> Status:
         rules, algorithm = self.rules, self.hands[-1]
+        self.iteration = self.told = algorithm.begun
         state = algorithm.init()
         while True:
             measure = algorithm.measure(state)

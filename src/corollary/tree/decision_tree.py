@@ -1,4 +1,4 @@
-"""Decision trees with exact best splits: a classifier, a regressor and the classifier with a single split."""
+"""Decision trees that try every threshold: a classifier and a regressor."""
 
 from __future__ import annotations
 
@@ -6,71 +6,16 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
-from corollary.base import fitting
+from corollary.base import fitting, predicting
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
-from corollary.labels import encode_labels
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
+from corollary.tree.tree_classifier import TreeClassifier
 
 _LARGEST = 1e150  # the square of a target must be a number, and so must that of its smallest unit
-
-
-class TreeClassifier(ClassifierMixin, DecisionTree):
-    """A tree whose leaves hold class probabilities, for one target or several."""
-
-    class_weight: Any
-    classes_: Any  # an array, or a list of arrays for several targets
-    n_classes_: Any
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_label = True
-        return tags
-
-    def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, multi_output=True)
-        columns = y[:, None] if y.ndim == 1 else y
-        class_weight = self.class_weight if isinstance(self.class_weight, list) else [self.class_weight]
-        if len(class_weight) not in (1, columns.shape[1]):
-            raise ValueError(f"class_weight has {len(class_weight)} parts, but y has {columns.shape[1]} targets.")
-        class_weight = class_weight * (columns.shape[1] // len(class_weight))
-        classes, codes, factor = [], np.empty(columns.shape, dtype=np.intp), np.ones(len(weights))
-        for o in range(columns.shape[1]):
-            found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o])
-            classes.append(found)
-            factor *= np.divide(own, weights, out=np.zeros_like(own), where=weights > 0)
-        self.classes_ = classes[0] if len(classes) == 1 else classes
-        counts = [len(found) for found in classes]
-        self.n_classes_ = counts[0] if len(counts) == 1 else counts
-        self._grow(X, codes, weights * factor, categorical, counts)
-
-    def _probabilities(self, X: Any) -> list[Array]:
-        """One table per target."""
-        value = self._leaf_values(X)
-        counts = [self.n_classes_] if self.n_outputs_ == 1 else self.n_classes_
-        return np.split(value, np.cumsum(counts)[:-1], axis=1)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Share of each class in the leaf of each row, in the order of ``classes_``; a list for several targets."""
-        tables = self._probabilities(X)
-        return tables[0] if self.n_outputs_ == 1 else tables
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of ``predict_proba``; −inf for a class that the leaf does not have."""
-        with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in self._probabilities(X)]
-        return logs[0] if self.n_outputs_ == 1 else logs
-
-    def predict(self, X: Any) -> Array:
-        """The most probable class, of equal ones the first."""
-        winners = [table.argmax(axis=1) for table in self._probabilities(X)]
-        if self.n_outputs_ == 1:
-            labels: Array = self.classes_[winners[0]]
-            return labels
-        return np.column_stack([classes[won] for classes, won in zip(self.classes_, winners, strict=True)])
 
 
 class DecisionTreeClassifier(TreeClassifier):
@@ -111,6 +56,8 @@ class DecisionTreeClassifier(TreeClassifier):
     categorical_features : "from_dtype", None, mask, column numbers or names
     max_bins : int ≥ 2 or None
         Round each column to so many bins first; None is exact.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
 
     Attributes
     ----------
@@ -162,6 +109,7 @@ class DecisionTreeClassifier(TreeClassifier):
         monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         max_bins: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -178,6 +126,7 @@ class DecisionTreeClassifier(TreeClassifier):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_bins = max_bins
+        self.n_jobs = n_jobs
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
@@ -209,11 +158,29 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson"}, default "squared_error"
-    splitter, max_depth, min_samples_split, min_samples_leaf, min_weight_fraction_leaf, max_features, random_state,
-    max_leaf_nodes, min_impurity_decrease, ccp_alpha, categorical_features, max_bins
-        As in :class:`DecisionTreeClassifier`.
+    splitter : {"best", "random"}, default "best"
+        "random" draws one threshold per column and takes the best of these.
+    max_depth : int ≥ 1 or None
+    min_samples_split, min_samples_leaf : int, or a fraction of the rows; default 2 and 1
+        Least rows of a node that is split, and of a leaf.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
+    max_features : int, fraction, "sqrt", "log2" or None
+        Columns tried at each node, drawn at random; None is all.
+    random_state : int, RandomState or None
+        Used only if ``max_features`` is less than all or ``splitter="random"``.
+    max_leaf_nodes : int ≥ 2 or None
+        With it the tree grows best first.
+    min_impurity_decrease : float ≥ 0, default 0.0
+        Least fall of impurity times the node's share of the weight.
+    ccp_alpha : float ≥ 0, default 0.0
+        Cost-complexity pruning: the price of a leaf.
     monotonic_cst : array of −1, 0, 1 per column, or dict by name
         The prediction must fall, may do what it wants, or must rise with the column.
+    categorical_features : "from_dtype", None, mask, column numbers or names
+    max_bins : int ≥ 2 or None
+        Round each column to so many bins first; None is exact.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
 
     Attributes
     ----------
@@ -260,6 +227,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         monotonic_cst: Any = None,
         categorical_features: Any = "from_dtype",
         max_bins: int | None = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.splitter = splitter
@@ -275,6 +243,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         self.monotonic_cst = monotonic_cst
         self.categorical_features = categorical_features
         self.max_bins = max_bins
+        self.n_jobs = n_jobs
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -311,94 +280,8 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         """``ccp_alphas`` at which another split is not worth its leaves, and the ``impurities`` left by then."""
         return self._pruning_path(X, y, sample_weight)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The mean (or median) of the training rows in the same leaf: (n,), or (n, targets) for several."""
         value = self._leaf_values(X)
         return value[:, 0] if self.n_outputs_ == 1 else value
-
-
-class DecisionStump(TreeClassifier):
-    """The best single split: the classical weak learner for boosting.
-
-    As :class:`DecisionTreeClassifier` with ``max_depth=1``.
-
-    Parameters
-    ----------
-    criterion : {"gini", "entropy", "log_loss"}, default "gini"
-    min_samples_leaf : int, or a fraction of the rows; default 1
-    min_weight_fraction_leaf : float in [0, 0.5], default 0.0
-    max_features : int, fraction, "sqrt", "log2" or None
-        Columns tried, drawn at random; None is all.
-    random_state : int, RandomState or None
-    class_weight : dict, "balanced", a list of these for several targets, or None
-    categorical_features : "from_dtype", None, mask, column numbers or names
-
-    Attributes
-    ----------
-    classes_, n_classes_, trees_, feature_importances_
-        As in :class:`DecisionTreeClassifier`.
-    evidence_ : Evidence
-
-    Notes
-    -----
-    *Cost.* One sort of each column and one pass over it.
-
-    *Evidence.* Impurity balance.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_breast_cancer
-    >>> from corollary import DecisionStump
-    >>> X, y = load_breast_cancer(return_X_y=True)
-    >>> model = DecisionStump().fit(X, y)
-    >>> round(model.score(X, y), 2), model.get_n_leaves()
-    (0.92, 2)
-    """
-
-    splitter = "best"
-    max_depth = 1
-    min_samples_split = 2
-    max_leaf_nodes = None
-    min_impurity_decrease = 0.0
-    ccp_alpha = 0.0
-    monotonic_cst = None
-    max_bins = None
-    limits: ClassVar[dict[str, Limit]] = {
-        "criterion": Choice("gini", "entropy", "log_loss"),
-        "min_samples_leaf": GROWTH_LIMITS["min_samples_leaf"],
-        "min_weight_fraction_leaf": GROWTH_LIMITS["min_weight_fraction_leaf"],
-        "max_features": GROWTH_LIMITS["max_features"],
-        "random_state": GROWTH_LIMITS["random_state"],
-        "class_weight": CLASS_WEIGHT | ArrayLike(),
-        "categorical_features": GROWTH_LIMITS["categorical_features"],
-    }
-
-    def __init__(
-        self,
-        *,
-        criterion: str = "gini",
-        min_samples_leaf: int | float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = None,
-        random_state: Any = None,
-        class_weight: Any = None,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True  # two leaves cannot tell three classes apart
-        return tags
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionStump:
-        """Find the split for labels y (n,) or (n, targets); a row of weight w counts w times."""
-        self._fit_classes(X, y, sample_weight)
-        return self

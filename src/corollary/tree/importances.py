@@ -50,7 +50,7 @@ def importances(
 ) -> Importances:
     """Measure the importance of columns in every way that the arguments allow.
 
-    Gain and splits are read off the trees. They speak of training: columns with many distinct values look better than
+    Gain and splits are read off the trees. They describe training: columns with many distinct values look better than
     they are. With X there are Shapley values, which say what moves the predictions. With X and y, best rows that the
     model has not seen, columns are shuffled one by one, which says what the score needs; two columns that say the same
     share it, or hide each other.
@@ -83,8 +83,8 @@ def importances(
     """
     names = column_names(model)
     used = model.trees_.feature[model.trees_.feature >= 0]
-    splits = np.bincount(used, minlength=len(names)).astype(np.float64)
-    measures = {"gain": np.asarray(model.feature_importances_), "splits": splits / max(1.0, splits.sum())}
+    splits = model.trees_.importances(len(names), by_gain=False)
+    measures = {"gain": np.asarray(model.feature_importances_), "splits": splits}
     spread: dict[str, Array] = {}
     if X is not None:
         n = X.shape[0] if hasattr(X, "shape") else len(X)

@@ -27,7 +27,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Words:
-    """How to speak of one tree model."""
+    """The names and numbers of one tree model, as people read them."""
 
     trees: Trees
     features: Sequence[str]

@@ -154,7 +154,7 @@ def _outputs(model: Any, n_outputs: int) -> tuple[str, ...]:
     if isinstance(classes, np.ndarray):
         if n_outputs == len(classes):
             return tuple(str(label) for label in classes)
-        if n_outputs == 1 and len(classes) == 2:  # one score for two classes speaks for the second
+        if n_outputs == 1 and len(classes) == 2:  # the one score of two classes is that of the second
             return (str(classes[1]),)
     return tuple(f"output {k}" for k in range(n_outputs)) if n_outputs > 1 else ("",)
 

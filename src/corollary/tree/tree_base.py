@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import time
 from typing import Any
 
 import numpy as np
@@ -12,12 +11,13 @@ import scipy.sparse
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.base import predicting
 from corollary.core.binning import MOST_BINS
 from corollary.core.evidence import Evidence, Status
-from corollary.core.limits import RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 
 
 class Fraction(Limit):
@@ -44,6 +44,7 @@ GROWTH_LIMITS: dict[str, Limit] = {
     "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
     "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     "max_bins": Choice(None) | Integer(2),
+    "n_jobs": N_JOBS,
 }
 
 
@@ -63,6 +64,7 @@ class DecisionTree(TableReader):
     ccp_alpha: float
     monotonic_cst: Any
     max_bins: int | None
+    n_jobs: int | None
 
     trees_: Trees
     n_outputs_: int
@@ -73,9 +75,9 @@ class DecisionTree(TableReader):
         tags.target_tags.multi_output = True
         return tags
 
-    def _growth(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
+    def _rules(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
         """The rules of this tree for X, with fractions made numbers; ``one_value``: a node predicts one number."""
-        from corollary.solvers.trees.exact.grow import Growth
+        from corollary.solvers.trees.exact.grow import ExactRules
 
         if self.max_bins is not None and self.max_bins > MOST_BINS:
             raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
@@ -84,7 +86,7 @@ class DecisionTree(TableReader):
         self.max_features_ = _count_features(self.max_features, d)
         min_leaf = _count(self.min_samples_leaf, n)
         chance = self.max_features_ < d or self.splitter == "random"
-        return Growth(
+        return ExactRules(
             criterion=self.criterion,
             max_depth=self.max_depth,
             min_samples_split=max(2, _count(self.min_samples_split, n), 2 * min_leaf),
@@ -113,16 +115,15 @@ class DecisionTree(TableReader):
     def _grow(
         self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
     ) -> None:  # fmt: skip
-        """Grow, prune, prove and keep the tree; y is (n, outputs) of class numbers or numbers."""
+        """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
         from corollary.solvers.trees.exact.grow import grow
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
         from corollary.tree.pruning import prune
 
-        began = time.perf_counter()
         self._observer(X, y, 0, lambda state: {})
         self.n_outputs_ = y.shape[1]
         one_value = y.shape[1] == 1 and (n_classes is None or n_classes[0] == 2)
-        trees = grow(X, y, weights, self._growth(X, weights, categorical, one_value), n_classes)
+        trees = grow(X, y, weights, self._rules(X, weights, categorical, one_value), n_classes)
         self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
         leaves = self.trees_.apply(X)[:, 0]
         certificate, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
@@ -132,8 +133,7 @@ class DecisionTree(TableReader):
         evidence = Evidence(
             status=Status.EXACT,
             certificate=certificate,
-            solver="exact greedy splits",
-            seconds=time.perf_counter() - began,
+            solver="greedy splits, every threshold tried",
             facts={
                 "depth": float(self.trees_.depth()),
                 "leaves": float(self.trees_.is_leaf.sum()),
@@ -146,10 +146,7 @@ class DecisionTree(TableReader):
     def feature_importances_(self) -> Array:
         """Share of each column in the total fall of impurity; zeros if nothing was split."""
         check_is_fitted(self)
-        trees = self.trees_
-        inner = trees.feature >= 0
-        total = np.bincount(trees.feature[inner], weights=trees.gain[inner], minlength=self.n_features_in_)
-        return total / total.sum() if total.sum() > 0 else total
+        return self.trees_.importances(self.n_features_in_)
 
     def get_depth(self) -> int:
         """Length of the longest path from the root to a leaf."""
@@ -161,6 +158,7 @@ class DecisionTree(TableReader):
         check_is_fitted(self)
         return int(self.trees_.is_leaf.sum())
 
+    @predicting
     def apply(self, X: Any) -> Array:
         """The number of the leaf that each row reaches."""
         X = self._read_predict(X)
@@ -171,6 +169,7 @@ class DecisionTree(TableReader):
         X = self._read_predict(X)
         return self.trees_.value[self.trees_.apply(X)[:, 0]].astype(X.dtype, copy=False)
 
+    @predicting
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
         leaves = self.apply(X)

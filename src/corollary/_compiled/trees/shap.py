@@ -170,7 +170,7 @@ def _pairs(leaf, root, feature, parent, slot, lost, path, value, n_columns, phi,
 
 @inner_kernel
 def _again(edge, leaf, root, feature, parent):
-    """Whether the column of an edge is tested again on the way to a leaf: then the lowest edge has the last word."""
+    """Whether the column of an edge is tested again on the way to a leaf: only the lowest edge of a column counts."""
     lower = leaf
     while lower != edge and feature[root + parent[lower]] != feature[root + parent[edge]]:
         lower = parent[lower]

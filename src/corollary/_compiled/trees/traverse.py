@@ -33,7 +33,7 @@ def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets)
     f = feature[node]
     while f >= 0:
         value = x[np.uintp(f)]
-        right = np.int64(not (value <= threshold[np.uintp(node)]))  # a sum, not a branch: nobody could predict it
+        right = np.int64(not (value <= threshold[np.uintp(node)]))  # a sum, not a branch that would be hard to predict
         if value != value or category[np.uintp(node)] >= 0:
             right = np.int64(not goes_left(value, node, threshold, missing_left, category, bitsets))
         node = left[np.uintp(node)] + right

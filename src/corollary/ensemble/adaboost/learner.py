@@ -13,7 +13,8 @@ from corollary.ensemble.members import fit_member, seeded, weight_argument
 from corollary.solvers.draws import Urn, row_keys
 from corollary.solvers.trees.adaboost.ledger import Heavier, Ledger
 from corollary.solvers.trees.adaboost.stumps import DEEPEST
-from corollary.tree.decision_tree import DecisionStump, DecisionTreeClassifier
+from corollary.tree.decision_tree import DecisionTreeClassifier
+from corollary.tree.stump import DecisionStump
 
 GINI, ENTROPY = 0, 1
 MAX_BINS = 255

@@ -19,7 +19,7 @@ from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import tree_model
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
-from corollary.tree.columns import TableReader
+from corollary.tables import TableReader
 from corollary.tree.decision_tree import DecisionTreeClassifier
 
 

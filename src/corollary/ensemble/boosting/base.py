@@ -11,17 +11,15 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from corollary.base import check_weights
+from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.core.parallel import one_blas_thread, threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.objective import Objective
-from corollary.solvers.trees.boosting.rounds import Boosted, Booster, Plan
-from corollary.solvers.trees.boosting.tree import Rules
-from corollary.tree.columns import TableReader
+from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
+from corollary.solvers.trees.boosting.tree import HistogramRules
+from corollary.tables import TableReader
 
 LIMITS: dict[str, Limit] = {
     "learning_rate": Real(low=0, above=True),
@@ -74,21 +72,21 @@ class GradientBoosting(TableReader):
         random = check_random_state(self.random_state)
         X, y, weights, validation = self._set_aside(X, y, weights, validation, random)
         objective = objective_of(y, weights)
-        plan = self._plan(X.shape[1], validation is not None)
-        earlier, start = self._earlier(objective)
-        with one_blas_thread():
-            binner = Binner.fit(X, self.max_bins, categorical, weights)
-            codes = binner.transform(X)
-            judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
-            booster = Booster(codes, binner, objective, plan, random, judged)
-            raw = None
-            if earlier:
-                raw = self._raw_of(Trees.join(earlier), start, X).T.copy()
-            found = booster.run(start, earlier, raw, self._watch(X, y, start))
-        self.start_ = found.start
-        self.trees_ = Trees.join(found.trees) if found.trees else _no_trees()
-        self.n_iter_ = found.best_round
-        self._keep_evidence(self._evidence(found, plan, len(y)))
+        plan = self._plan(X.shape[1])
+        start = self._start(objective, X)
+        binner = Binner.fit(X, self.max_bins, categorical, weights)
+        codes = binner.transform(X)
+        judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
+        boosting = Boosting(codes, binner, objective, plan, random, start, judged)
+
+        def attributes(trees: list[Trees]) -> dict[str, Any]:
+            joined = Trees.join(trees) if trees else _no_trees()
+            return {"start_": start.constant, "trees_": joined, "n_iter_": len(trees) // len(start.constant)}
+
+        trees, evidence = boost(boosting, self._observer(X, y, self.n_estimators, attributes))
+        for name, value in attributes(trees).items():
+            setattr(self, name, value)
+        self._keep_evidence(evidence)
 
     def _read_validation(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> tuple[Any, Array, Array]:
         """Rows that only judge, through the same door."""
@@ -111,9 +109,9 @@ class GradientBoosting(TableReader):
         kept, judged = np.sort(parts[0]), np.sort(parts[1])
         return X[kept], y[kept], weights[kept], (X[judged], y[judged], weights[judged])
 
-    def _plan(self, n_columns: int, judged: bool) -> Plan:
+    def _plan(self, n_columns: int) -> Plan:
         leaves = self.max_leaf_nodes if self.max_leaf_nodes is not None else 2**31 - 1
-        rules = Rules(
+        rules = HistogramRules(
             max_leaves=leaves,
             max_depth=self.max_depth if self.max_depth is not None else 2**31 - 1,
             min_rows=self.min_samples_leaf,
@@ -128,14 +126,14 @@ class GradientBoosting(TableReader):
         top, other = (None, 0.1) if self.goss is None else self.goss
         return Plan(
             learning_rate=float(self.learning_rate),
-            n_trees=self.n_estimators,
+            n_rounds=self.n_estimators,
             rules=rules,
             subsample=float(self.subsample),
             columns_per_tree=float(self.max_features_per_tree),
             columns_per_node=float(self.max_features),
             top_rate=top,
             other_rate=other,
-            patience=self.n_iter_no_change if judged else None,
+            patience=self.n_iter_no_change,
             tol=float(self.tol),
         )
 
@@ -155,10 +153,10 @@ class GradientBoosting(TableReader):
         rest = frozenset(range(n_columns)).difference(*groups)
         return (*groups, rest) if rest else tuple(groups)
 
-    def _earlier(self, objective: Objective) -> tuple[list[Trees], Array]:
-        """With ``warm_start``, the trees of the last fit."""
+    def _start(self, objective: Objective, X: Any) -> Start:
+        """The best constant, or with ``warm_start`` the trees of the last fit."""
         if not (self.warm_start and hasattr(self, "trees_")) or not self.n_iter_:
-            return [], objective.start()
+            return Start(objective.start())
         if len(self.start_) != objective.n_outputs:
             raise ValueError("warm_start needs the same classes as the fit before.")
         if self.n_estimators < self.n_iter_:
@@ -166,43 +164,8 @@ class GradientBoosting(TableReader):
                 f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "
                 "on from."
             )
-        return [self.trees_.tree(t) for t in range(self.trees_.n_trees)], self.start_
-
-    def _watch(self, X: Any, y: Array, start: Array) -> Any:
-        """Callbacks see a working copy of the model after every round."""
-
-        def attributes(trees: list[Trees]) -> dict[str, Any]:
-            rounds = len(trees) // len(start)
-            return {"start_": start, "trees_": Trees.join(trees) if trees else _no_trees(), "n_iter_": rounds}
-
-        return self._observer(X, y, self.n_estimators, attributes)
-
-    def _evidence(self, found: Boosted, plan: Plan, n_rows: int) -> Evidence:
-        losses = np.array(found.history["objective"])
-        scale = max(abs(losses[0]), np.finfo(float).tiny)
-        if plan.subsample < 1 or plan.top_rate is not None:  # a sample's step may be wrong for the rest by its noise
-            rise = max(0.0, float(losses[-1] - losses[0]) / scale)
-            certificate = Certificate(Kind.CHECKED, "training loss above its start", rise, 1.0 / np.sqrt(n_rows))
-        else:
-            rise = float(np.max(np.diff(losses), initial=0.0)) / scale
-            certificate = Certificate(Kind.CHECKED, "largest rise of the training loss", rise, 1e-9)
-        status = found.status if certificate.holds or found.status is not Status.CONVERGED else Status.RISING
-        facts = {"training loss": float(losses[-1]), "trees": float(len(found.trees))}
-        if "validation loss" in found.history:
-            facts["validation loss"] = float(min(found.history["validation loss"]))
-        notes: tuple[str, ...] = ()
-        if found.status is Status.CONVERGED and plan.patience is not None and found.best_round < plan.n_trees:
-            notes = (f"Kept {found.best_round} rounds: the validation loss fell no further.",)
-        return Evidence(
-            status=status,
-            certificate=certificate,
-            solver="gradient boosting on histograms",
-            n_iter=found.best_round,
-            seconds=found.seconds,
-            history=found.history,
-            facts=facts,
-            notes=notes,
-        )
+        trees = tuple(self.trees_.tree(t) for t in range(self.trees_.n_trees))
+        return Start(self.start_, trees, self._raw_of(self.trees_, self.start_, X).T.copy())
 
     @staticmethod
     def _raw_of(trees: Trees, start: Array, X: Any) -> Array:
@@ -217,19 +180,27 @@ class GradientBoosting(TableReader):
             plain = not own["categories_"] and "feature_names_in_" not in own and X.flags.carray
             if plain and not np.isinf(X).any():
                 return own["trees_"].one_row(X, own["start_"])
-        check_is_fitted(self)
+        return self._raw_of_rows(X)
+
+    @predicting
+    def _raw_of_rows(self, X: Any) -> Array:
         X = self._read_predict(X)
-        with threads(self.n_jobs):
-            return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
+        return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)
-        raw, k = np.repeat(self.start_[None, :], X.shape[0], axis=0), len(self.start_)
+        raw = np.repeat(self.start_[None, :], X.shape[0], axis=0)
         for t in range(self.n_iter_):
-            for j in range(k):
-                raw[:, j] += self.trees_.tree(t * k + j).predict_sum(X)[:, 0]
+            self._add_round(t, X, raw)
             yield raw.copy()
 
+    @predicting
+    def _add_round(self, t: int, X: Any, raw: Array) -> None:
+        k = len(self.start_)
+        for j in range(k):
+            raw[:, j] += self.trees_.tree(t * k + j).predict_sum(X)[:, 0]
+
+    @predicting
     def apply(self, X: Any) -> Array:
         """Leaf of every row in every tree, int32 (rows, trees)."""
         return self.trees_.apply(self._read_predict(X))
@@ -244,10 +215,7 @@ class GradientBoosting(TableReader):
         check_is_fitted(self)
         if kind not in ("gain", "split"):
             raise ValueError(f"kind must be 'gain' or 'split', but it is {kind!r}.")
-        inner = self.trees_.feature >= 0
-        weights = self.trees_.gain[inner] if kind == "gain" else None
-        total = np.bincount(self.trees_.feature[inner], weights=weights, minlength=self.n_features_in_).astype(float)
-        return total / total.sum() if total.sum() > 0 else total
+        return self.trees_.importances(self.n_features_in_, by_gain=kind == "gain")
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the learning curve: training loss, and validation loss where there is one, against rounds."""

@@ -41,8 +41,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         The quantile of "quantile"; for "huber", residuals of the median beyond this quantile count as outliers; for
         "epsilon_insensitive", the half-width of the tube.
     max_leaf_nodes : int ≥ 2 or None, default 31
+        Leaves of a tree.
     max_depth : int ≥ 1 or None, default None
     min_samples_leaf : int ≥ 1, default 20
+        Least rows of a leaf.
     l1_regularization, l2_regularization : float ≥ 0, default 0
         α and λ on the values of leaves.
     leaf_penalty : float ≥ 0, default 0
@@ -57,21 +59,28 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         Keep the share ``top`` of rows with the largest gradients and draw the share ``other`` of the rest, which then
         stands for all of it.
     max_bins : int in [2, 65535], default 255
+        Columns with more distinct values are binned; a split is as fine as the bins.
     categorical_features : "from_dtype", None, mask, column numbers or names
         Categories are ordered by their mean gradient at every node and then split in two.
     category_smoothing : float ≥ 0, default 10
-        Curvature added to each category, so that rare ones prove nothing.
+        Curvature added to each category, so that rare ones decide nothing.
     monotonic_cst : array of −1, 0, 1 per column, or dict by name
+        The prediction must fall, may do what it wants, or must rise with the column.
     interaction_cst : "pairwise", "no_interactions" or lists of column numbers that may meet on a path
     early_stopping : bool, default False
         Set ``validation_fraction`` of the rows aside and keep the rounds with the best loss on them. ``X_val, y_val``
         in ``fit`` do the same with your rows.
-    validation_fraction : float, default 0.1
+    validation_fraction : float in (0, 1), default 0.1
     n_iter_no_change : int ≥ 1, default 10
+        Rounds without a lower validation loss after which no more are tried.
     tol : float ≥ 0, default 1e-7
+        By how much a validation loss must be lower to count.
     warm_start : bool, default False
         Add rounds to the last fit.
-    random_state, n_jobs
+    random_state : int, RandomState or None
+        Used only to draw rows, columns and the rows set aside.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
 
     Attributes
     ----------
@@ -80,7 +89,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         The best constant, from which boosting starts.
     n_iter_ : int
         Rounds kept.
+    n_features_in_, feature_names_in_
+    categories_ : dict of column number to its categories
     feature_importances_ : array of shape (d,)
+        Share of each column in the total gain.
     evidence_ : Evidence
         History of training (and validation) loss.
 
@@ -89,7 +101,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
     few vectors of length n. The answer does not depend on the number of threads: histograms are sums of whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate.
+    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
+    check of the bookkeeping and claims nothing about other models.
 
     Examples
     --------
@@ -213,26 +226,90 @@ def _has_probabilities(model: GradientBoostingClassifier) -> bool:
 class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     r"""Boosted trees for classes: log-loss (logistic for two, softmax for more), or a margin loss for two.
 
-    The objective and the parameters are those of :class:`GradientBoostingRegressor`; what differs is listed here.
+    .. math:: F_t = F_{t-1} + \eta\, T_t, \qquad T_t \approx \arg\min_T
+              \sum_i s_i\Big(g_i T(x_i) + \tfrac12 h_i T(x_i)^2\Big) +
+              \sum_{\text{leaves } j} \big(\gamma + \alpha |v_j| + \tfrac{\lambda}{2} v_j^2\big)
+
+    with g and h the first and second derivative of the loss at the score F; with more than two classes there is a
+    score, and in each round a tree, for every class. Losses without curvature (hinge) take h = 1 to find the tree, and
+    then the exact best value in each leaf.
 
     Parameters
     ----------
     loss : str or Loss, default "log_loss"
         "log_loss", or for two classes "exponential", "hinge", "squared_hinge", or a Loss of your own on y = ±1.
+    learning_rate : float > 0, default 0.1
+    n_estimators : int ≥ 1, default 100
+        Rounds of boosting.
+    max_leaf_nodes : int ≥ 2 or None, default 31
+        Leaves of a tree.
+    max_depth : int ≥ 1 or None, default None
+    min_samples_leaf : int ≥ 1, default 20
+        Least rows of a leaf.
+    l1_regularization, l2_regularization : float ≥ 0, default 0
+        α and λ on the values of leaves.
+    leaf_penalty : float ≥ 0, default 0
+        γ, the price of a leaf: a split must gain more.
+    growth : {"leaf", "depth"}, default "leaf"
+        Split the most promising leaf first, or level by level.
+    subsample : float in (0, 1], default 1.0
+        Share of rows that each tree sees.
+    max_features, max_features_per_tree : float in (0, 1], default 1.0
+        Share of columns tried at each node, and in each tree.
+    goss : None or (top, other), default None
+        Keep the share ``top`` of rows with the largest gradients and draw the share ``other`` of the rest, which then
+        stands for all of it.
+    max_bins : int in [2, 65535], default 255
+        Columns with more distinct values are binned; a split is as fine as the bins.
+    categorical_features : "from_dtype", None, mask, column numbers or names
+        Categories are ordered by their mean gradient at every node and then split in two.
+    category_smoothing : float ≥ 0, default 10
+        Curvature added to each category, so that rare ones decide nothing.
+    monotonic_cst : array of −1, 0, 1 per column, or dict by name
+        The score (of the second of two classes, or of every class) must fall, may do what it wants, or must rise with
+        the column.
+    interaction_cst : "pairwise", "no_interactions" or lists of column numbers that may meet on a path
+    early_stopping : bool, default False
+        Set ``validation_fraction`` of the rows aside and keep the rounds with the best loss on them. ``X_val, y_val``
+        in ``fit`` do the same with your rows.
+    validation_fraction : float in (0, 1), default 0.1
+    n_iter_no_change : int ≥ 1, default 10
+        Rounds without a lower validation loss after which no more are tried.
+    tol : float ≥ 0, default 1e-7
+        By how much a validation loss must be lower to count.
+    warm_start : bool, default False
+        Add rounds to the last fit.
     class_weight : dict, "balanced" or None
+        Weights of rows are multiplied by those of their classes.
+    random_state : int, RandomState or None
+        Used only to draw rows, columns and the rows set aside.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
 
     Attributes
     ----------
     classes_ : array of shape (k,)
     trees_ : Trees
         One tree per round for two classes, one per class and round for more.
-    start_, n_iter_, feature_importances_, evidence_
+    start_ : array of shape (1,), or (k,) for more than two classes
+        The best constant scores, from which boosting starts.
+    n_iter_ : int
+        Rounds kept.
+    n_features_in_, feature_names_in_
+    categories_ : dict of column number to its categories
+    feature_importances_ : array of shape (d,)
+        Share of each column in the total gain.
+    evidence_ : Evidence
+        History of training (and validation) loss.
 
     Notes
     -----
-    *Cost.* As for regression, times the number of classes when there are more than two.
+    *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
+    few vectors of length n for each score. The answer does not depend on the number of threads: histograms are sums of
+    whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate.
+    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
+    check of the bookkeeping and claims nothing about other models.
 
     Examples
     --------

@@ -2,55 +2,37 @@
 
 from __future__ import annotations
 
-import time
+import math
 import weakref
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.core.parallel import threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.ensemble.forest.plots import plot_oob
-from corollary.solvers.draws import row_keys
-from corollary.solvers.trees.forest.growth import Grown
-from corollary.solvers.trees.forest.limits import growth_limits, n_draws
+from corollary.ensemble.plots import BLUE, _axes
+from corollary.solvers.draws import fingerprint
+from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
+from corollary.solvers.trees.forest.growth import NO_LIMIT, ForestRules
+from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
-from corollary.solvers.trees.forest.rows import Rows, bin_edges, bin_means, centred
-from corollary.solvers.trees.forest.run import Run
-from corollary.solvers.trees.forest.storage import expand, stored_binner
-from corollary.solvers.trees.forest.walk import Walker
-from corollary.tree.columns import TableReader
+from corollary.solvers.trees.forest.rows import BinnedRows, Target, n_draws
+from corollary.solvers.trees.forest.shared_leaves import proximities
+from corollary.solvers.trees.forest.storage import Walker, expand, stored_binner
+from corollary.tables import TableReader
 
 _SEEDS = 2**62
 
 # what follows from a model's nodes, for as long as the model lives: no part of it, so neither copied nor saved
 _expanded: weakref.WeakKeyDictionary[Any, tuple[dict[str, Array], Walker]] = weakref.WeakKeyDictionary()
-
-
-@dataclass(frozen=True, eq=False)
-class Target:
-    """What is to be learnt, in the order of X."""
-
-    weights: Array
-    n_classes: int = 0
-    label: Array | None = None  # (rows,) or, for several outputs, (rows, outputs)
-    y: Array | None = None  # (rows, outputs), for regression
-    class_factors: Array | None = None
-    balance_draws: bool = False
-    blocks: tuple[int, ...] = ()  # classes of each output, if there are several
-
-    @property
-    def answers(self) -> Array:
-        found = self.label if self.y is None else self.y
-        assert found is not None
-        return found
 
 
 class Forest(TableReader):
@@ -81,36 +63,31 @@ class Forest(TableReader):
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     }
 
-    def _grow(self, X: Any, target: Target, categorical: Array) -> OutOfBag | None:
-        """Grow the trees and keep them and the evidence; returns the out-of-bag votes where they are wanted."""
+    def _grow(self, X: Any, target: Target, categorical: Array) -> None:
+        """Grow the trees and keep them, the evidence and what was asked for."""
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without draws every tree sees every row.")
-        began = time.perf_counter()
         random = check_random_state(self.random_state)
         earlier = self._earlier(X.shape[1])
-        first = 0 if earlier is None else len(earlier["sizes"])
         if earlier is None:
             binner = Binner.fit(X, self.max_bins, categorical, target.weights)
         else:
             binner = stored_binner(earlier)
-        rows, order = self._rows(X, target, binner)
+        draws = n_draws(self.max_samples, target.weights) if self.bootstrap else 0
+        rows, order, keys = self._rows(X, target, binner, draws)
         seeds = random.randint(_SEEDS, size=self.n_estimators, dtype=np.int64)
-        bag = OutOfBag(rows) if self.oob_score else None
-        if bag is not None and earlier is not None:
-            self._replay(bag, rows, earlier)
-        run = Run(self, rows, growth_limits(self, rows), seeds[first:], bag, earlier, began)
-        run.watch(X, target.answers)
-        if run.parts:
-            self.nodes_ = run.packed()
-        self.data_key_ = int(_fingerprint(order[1], target.weights))
-        self._n_draws = rows.draws
-        self._keep_targets(rows, run.parts, order[0])
-        self._keep_evidence(run.evidence())
-        if bag is not None:
-            self._keep_votes(bag, order[0])
-        return bag
+        growth = ForestGrowth(
+            rows, self._rules(rows), seeds, earlier=earlier, judged=bool(self.oob_score), members=self._needs_members
+        )
+        observe = self._observer(X, target.answers, self.n_estimators, lambda nodes: {"nodes_": nodes})
+        self.nodes_, evidence = grow_forest(growth, observe)
+        self.data_key_, self._n_draws = fingerprint(keys, target.weights), draws
+        self._keep_targets(rows, growth.parts)
+        if growth.bag is not None:
+            self._keep_votes(growth.bag, order)
+        self._keep_evidence(evidence)
 
-    def _keep_targets(self, rows: Rows, parts: list[Grown], order: Array) -> None:
+    def _keep_targets(self, rows: BinnedRows, parts: list[GrownTree]) -> None:
         """For those who need to know the training targets of each leaf."""
 
     @abstractmethod
@@ -135,43 +112,36 @@ class Forest(TableReader):
             )
         return nodes
 
-    def _rows(self, X: Any, target: Target, binner: Binner) -> tuple[Rows, tuple[Array, Array]]:
-        """Rows sorted by what is in them, so that their order cannot matter; and (that order, their keys)."""
-        keys = row_keys(X, target.answers)
-        order = np.argsort(keys, kind="stable")
-        codes = binner.transform(X, order="F").T
-        random_cuts = self._random_cuts
-        weights = target.weights[order]
-        y = np.empty((0, 1)) if target.y is None else target.y[order]
-        draws = n_draws(self, target.weights) if self.bootstrap else 0
-        sums, scale = self._sums(y, weights, draws)
-        return Rows(
-            codes=np.ascontiguousarray(codes[:, order]),
-            binner=binner,
-            edges=bin_edges(binner, bin_means(X, codes, binner, target.weights)) if random_cuts else None,
-            n_classes=target.n_classes,
-            label=np.empty(0, dtype=np.int32) if target.label is None else target.label[order].astype(np.int32),
-            y=y,
-            sums=sums,
-            scale=scale,
-            weights=weights,
-            class_factors=target.class_factors,
-            balance_draws=target.balance_draws,
-            draws=draws,
-            ends=np.empty(0) if np.ptp(weights) == 0 else np.cumsum(weights),
-            blocks=target.blocks,
-        ), (order, keys)
+    def _rows(self, X: Any, target: Target, binner: Binner, draws: int) -> tuple[BinnedRows, Array, Array]:
+        relative = self.criterion == "poisson"
+        return BinnedRows.of(X, target, binner, draws, random_cuts=self._random_cuts, relative=relative)
 
-    def _sums(self, y: Array, weights: Array, draws: int) -> tuple[Array, float]:
-        """What is summed up over rows, and its scale."""
-        return centred(y, weights, draws, relative=self.criterion == "poisson") if len(y) else (y, 1.0)
-
-    def _replay(self, bag: OutOfBag, rows: Rows, nodes: dict[str, Array]) -> None:
-        """Votes of the trees of an earlier fit, whose draws their seeds repeat."""
-        trees = expand(nodes, self.criterion, classes=rows.n_classes > 0)
-        for tree, seed in zip(coded_trees(trees, nodes), nodes["seeds"], strict=True):
-            outside = np.flatnonzero((rows.drawn(int(seed)) == 0) & (rows.weights > 0)).astype(np.int32)
-            bag.add(outside, tree.walk(rows.codes, outside, rows.binner.n_bins, rows.binner.categorical), tree.value)
+    def _rules(self, rows: BinnedRows) -> ForestRules:
+        """What the parameters mean for these rows."""
+        n, d = int((rows.weights > 0).sum()), len(rows.codes)
+        wanted, leaf, split = self.max_features, self.min_samples_leaf, self.min_samples_split
+        if wanted is None:
+            columns = d
+        elif isinstance(wanted, str):
+            columns = int(math.sqrt(d)) if wanted == "sqrt" else int(math.log2(d))
+        elif isinstance(wanted, Integral):
+            if int(wanted) > d:
+                raise ValueError(f"max_features={wanted} must be at most the {d} columns of X.")
+            columns = int(wanted)
+        else:
+            columns = int(wanted * d)
+        return ForestRules(
+            criterion=self.criterion,
+            max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
+            min_split=int(split) if isinstance(split, Integral) else max(2, math.ceil(split * n)),
+            min_leaf=int(leaf) if isinstance(leaf, Integral) else max(1, math.ceil(leaf * n)),
+            min_mass_share=float(self.min_weight_fraction_leaf),
+            min_gain=float(self.min_impurity_decrease),
+            max_features=max(1, columns),
+            max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
+            ccp_alpha=float(self.ccp_alpha),
+            monotone=self._directions(self.monotonic_cst),
+        )
 
     @property
     def trees_(self) -> Trees:
@@ -192,15 +162,37 @@ class Forest(TableReader):
     def _means(self, X: Any) -> Array:
         """Mean over the trees of the values at the leaves of the rows."""
         X = self._read_predict(X)
-        with threads(self.n_jobs):
-            means: Array = self._walker.predict_sum(X) / self.trees_.n_trees
+        means: Array = self._walker.predict_sum(X) / self.trees_.n_trees
         return means.astype(X.dtype, copy=False)
 
+    @predicting
     def apply(self, X: Any) -> Array:
         """Leaf of every row in every tree, int32 (rows, trees)."""
-        X = self._read_predict(X)
-        with threads(self.n_jobs):
-            return self.trees_.apply(X)
+        return self.trees_.apply(self._read_predict(X))
+
+    @predicting
+    def proximity(self, X: Any, Z: Any = None, *, top: int | None = None) -> Any:
+        """Share of the trees in which a row of X and a row of Z (of X itself by default) end in the same leaf.
+
+        Parameters
+        ----------
+        X, Z : tables
+        top : int ≥ 1, optional
+            Keep only so many of the largest entries of each row, in a sparse matrix.
+
+        Returns
+        -------
+        float32 array of shape (rows of X, rows of Z), or a CSR array of that shape
+
+        Notes
+        -----
+        *Cost.* O(rows of X · rows of Z · trees), threads over rows; 4 bytes for each pair, which are checked against
+        the memory there is before anything is allocated.
+        """
+        if top is not None and top < 1:
+            raise ValueError(f"top must be a whole number ≥ 1, but it is {top!r}.")
+        leaves = self.apply(X)
+        return proximities(leaves, leaves if Z is None else self.apply(Z), top)
 
     @property
     def feature_importances_(self) -> Array:
@@ -223,6 +215,7 @@ class Forest(TableReader):
     def _target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Target]:
         """X and what was learnt, from the data of the fit given again."""
 
+    @predicting
     def oob_permutation_importance(
         self, X: Any, y: Any, sample_weight: Any = None, *, n_repeats: int = 1, random_state: Any = None
     ) -> Bunch:
@@ -233,24 +226,33 @@ class Forest(TableReader):
         Bunch
             ``importances_mean`` (d,), ``importances_standard_error`` (d,) over trees, and ``importances`` (d, trees).
         """
-        check_is_fitted(self, "nodes_")
         if not self.bootstrap:
             raise ValueError("oob_permutation_importance needs bootstrap=True: without draws no row is out of bag.")
         X, target = self._target(X, y, sample_weight)
-        rows, order = self._rows(X, target, stored_binner(self.nodes_))
-        if int(_fingerprint(order[1], target.weights)) != self.data_key_:
+        rows, _, keys = self._rows(X, target, stored_binner(self.nodes_), self._n_draws)
+        if fingerprint(keys, target.weights) != self.data_key_:
             raise ValueError("X, y and sample_weight must be those of the fit: no tree drew from other rows.")
-        rows = replace(rows, draws=self._n_draws)
         random = check_random_state(self.random_state if random_state is None else random_state)
         seed = int(random.randint(_SEEDS, dtype=np.int64))
-        with threads(self.n_jobs):
-            trees = coded_trees(self.trees_, self.nodes_)
-            return permutation_importance(rows, trees, self.nodes_["seeds"], n_repeats, seed)
+        trees = coded_trees(self.trees_, self.nodes_)
+        return permutation_importance(rows, trees, self.nodes_["seeds"], n_repeats, seed)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the out-of-bag error against the number of trees; needs ``oob_score=True``."""
+        """Draw the out-of-bag error against the number of trees, with its standard error; needs ``oob_score=True``."""
         check_is_fitted(self, "nodes_")
-        return plot_oob(self, ax)
+        history, kind = self.evidence_.history, "share of rows misclassified"
+        if not history.get("OOB error"):
+            raise ValueError("plot needs the out-of-bag error of each tree; fit with bootstrap=True, oob_score=True.")
+        ax, kind = _axes(ax), kind if is_classifier(self) else "mean squared error"
+        trees, error = np.asarray(history["iteration"]), np.asarray(history["OOB error"])
+        last, width = float(error[-1]), self.evidence_.facts["standard error"]
+        ax.axhspan(last - width, last + width, color=BLUE, alpha=0.12, lw=0)
+        ax.plot(trees, error, color=BLUE, lw=1.6)
+        ax.text(0.98, 0.95, f"{trees[-1]:.0f} trees: {last:.4g} ± {width:.2g}", ha="right", va="top", color=BLUE,
+                transform=ax.transAxes)  # fmt: skip
+        title = f"{type(self).__name__}: error on rows a tree never saw"
+        ax.set(xlabel="trees", ylabel=f"out-of-bag {kind}", title=title)
+        return ax
 
     def plot_importances(self, importances: Any = None, *, top: int = 20, ax: Any = None) -> Any:
         """Draw the importances of columns: by gain, or what ``oob_permutation_importance`` returned, ± two errors."""
@@ -265,9 +267,3 @@ class Forest(TableReader):
         first = np.argsort(-heights, kind="stable")[:top]
         axes = None if ax is None else [ax]
         return plot_importances({measure: heights}, column_names(self), first, spread, axes)[0]
-
-
-def _fingerprint(keys: Array, weights: Array) -> Any:
-    """A number that another set of rows or weights would hardly have; the same in any order of the rows."""
-    mixed = keys * (weights.view(np.uint64) | np.uint64(1))
-    return (mixed ^ (mixed >> np.uint64(17))).sum(dtype=np.uint64) >> np.uint64(1)

@@ -2,38 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from corollary.base import check_weights, fitting, weights_by_class
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
-from corollary.ensemble.forest.base import Forest, Target
+from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
-from corollary.solvers.trees.forest.proximity import Proximity
-
-CLASSIFIER_LIMITS: dict[str, Limit] = {
-    "criterion": Choice("gini", "entropy", "log_loss"),
-    "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),
-} | Forest.limits
+from corollary.solvers.trees.forest.rows import Target
+from corollary.tree.tree_classifier import ClassShares
 
 
-class ForestClassifier(ClassifierMixin, Proximity, Forest):
+class ForestClassifier(ClassShares, Forest):
     """A forest whose leaves hold class masses, of one target or several."""
 
-    classes_: Any  # an array, or a list of arrays for several targets
-    n_classes_: Any
-    n_outputs_: int
+    limits: ClassVar[dict[str, Limit]] = {
+        "criterion": Choice("gini", "entropy", "log_loss"),
+        "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),
+    } | Forest.limits
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        return tags
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "gini",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = "sqrt",
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        class_weight: Any = None,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+        monotonic_cst: Any = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.class_weight = class_weight
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+
+    def _shares(self, X: Any) -> Array:
+        return self._means(X)
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -45,18 +83,11 @@ class ForestClassifier(ClassifierMixin, Proximity, Forest):
         found = [encode_labels(column, weights, own)[0] for column, own in zip(columns.T, plain, strict=True)]
         if before is not None and [list(each) for each in before] != [list(each) for each in found]:
             raise ValueError(f"warm_start needs the classes of the last fit, {before!r}, but y has {found!r}.")
-        counts = [len(classes) for classes in found]
-        self.n_outputs_ = len(found)
-        self.classes_, self.n_classes_ = (found[0], counts[0]) if len(found) == 1 else (found, counts)
+        counts = self._keep_classes(found)
         if self.monotonic_cst is not None and sum(counts) > 2:
             raise ValueError(f"monotonic_cst is for two classes, but y has {sum(counts)}.")
         self._grow(X, self._classes_to_learn(columns, weights), categorical)
         return self
-
-    @property
-    def _classes(self) -> list[Array]:
-        """The classes of each target."""
-        return [self.classes_] if self.n_outputs_ == 1 else list(self.classes_)
 
     def _class_weights(self, n_outputs: int) -> list[Any]:
         """``class_weight`` of each target, less what only the draws of a tree can tell."""
@@ -99,15 +130,6 @@ class ForestClassifier(ClassifierMixin, Proximity, Forest):
                 raise ValueError(f"y has classes that the fit did not have: {unknown!r}.")
         return X, self._classes_to_learn(columns, check_weights(sample_weight, X))
 
-    def _tables(self, values: Array) -> list[Array]:
-        """One table of classes for each target."""
-        return np.split(values, np.cumsum([len(classes) for classes in self._classes])[:-1], axis=1)
-
-    def _named(self, values: Array) -> Array:
-        """The class of the largest value, (rows, targets)."""
-        pairs = zip(self._classes, self._tables(values), strict=True)
-        return np.column_stack([classes[table.argmax(axis=1)] for classes, table in pairs])
-
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         votes = np.empty_like(bag.votes)
         votes[order] = bag.mean_votes()
@@ -116,7 +138,7 @@ class ForestClassifier(ClassifierMixin, Proximity, Forest):
         if not kept.size:
             self.oob_score_ = float("nan")
             return
-        found = self._named(bag.mean_votes()[kept])
+        found = self._labels(bag.mean_votes()[kept])
         label = bag.rows.label.reshape(bag.rows.n, -1)[kept]
         truth = np.concatenate(self._classes)[label].reshape(found.shape)
         if callable(self.oob_score):
@@ -124,19 +146,3 @@ class ForestClassifier(ClassifierMixin, Proximity, Forest):
             self.oob_score_ = self.oob_score(*pair)
         else:
             self.oob_score_ = float(np.average((truth == found).mean(axis=1), weights=bag.rows.weights[kept]))
-
-    def predict_proba(self, X: Any) -> Any:
-        """Mean over the trees of the class shares at each row's leaf, as ``classes_``; a list for several targets."""
-        means = self._means(X)
-        return means if self.n_outputs_ == 1 else self._tables(means)
-
-    def predict_log_proba(self, X: Any) -> Any:
-        """Logarithm of ``predict_proba``."""
-        with np.errstate(divide="ignore"):
-            logs = [np.log(table) for table in self._tables(self._means(X))]
-        return logs[0] if self.n_outputs_ == 1 else logs
-
-    def predict(self, X: Any) -> Array:
-        """The class with the highest probability: (n,), or (n, targets)."""
-        labels = self._named(self._means(X))
-        return labels[:, 0] if self.n_outputs_ == 1 else labels

@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
-from corollary.core.limits import Limit
-from corollary.ensemble.forest.classifier import CLASSIFIER_LIMITS, ForestClassifier
-from corollary.ensemble.forest.regressor import REGRESSOR_LIMITS, ForestRegressor
+from corollary.ensemble.forest.classifier import ForestClassifier
+from corollary.ensemble.forest.regressor import ForestRegressor
 
 
 class ExtraTreesClassifier(ForestClassifier):
     r"""A vote of trees whose cuts are drawn at random: extremely randomised trees.
 
     At each node, one cut is drawn for each of ``max_features`` columns, uniformly between the lowest and the highest
-    number there, and the best of these is taken. Trees see all rows unless ``bootstrap``. Everything else is as in
-    :class:`RandomForestClassifier`.
+    number there, and the best of these is taken. Trees see all rows unless ``bootstrap``. Probabilities are averaged
+    over trees:
+
+    .. math:: p(k \mid x) = \frac1T \sum_t \frac{\text{mass of class } k \text{ in the leaf of } x \text{ in tree } t}
+              {\text{mass of that leaf}}
 
     Parameters
     ----------
+    n_estimators : int ≥ 1, default 100
+        Number of trees.
+    criterion : "gini", "entropy" or "log_loss", default "gini"
+        Impurity that splits lower; the last two are the same.
+    max_depth : int ≥ 1, optional
+    min_samples_split, min_samples_leaf : int or share of the rows, default 2 and 1
+        Rows that a node must have to be split, and that a leaf must have.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0
+        Share of the weight that a leaf must have.
+    max_features : "sqrt", "log2", None, int or share, default "sqrt"
+        Columns for which a cut is drawn at a node. More are tried only if all of these are constant there.
+    max_leaf_nodes : int ≥ 2, optional
+        Grow best first until there are so many leaves.
+    min_impurity_decrease : float ≥ 0, default 0
     bootstrap : bool, default False
+        Draw rows with replacement, in proportion to ``sample_weight``; else every tree sees all rows, weighted.
+    oob_score : bool or function of (y, predictions), default False
+        Judge by rows out of the bag; needs ``bootstrap``.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
+    random_state : int, RandomState or None
+    warm_start : bool, default False
+        Keep the trees there are and add up to ``n_estimators``.
+    class_weight : dict, "balanced", "balanced_subsample" or a list of dicts, optional
+        "balanced_subsample" weighs classes by how often each was drawn for a tree; a list has one part for each target,
+        and weights of several targets multiply.
+    ccp_alpha : float ≥ 0, default 0
+        Prune subtrees that lower the impurity by no more than this for each leaf.
+    max_samples : int or float > 0, optional
+        Draws for each tree, or their share of the rows; default as many as there are rows. If all weights are whole
+        numbers a row of weight 3 counts as three.
+    monotonic_cst : array of −1, 0, 1 or dict of names, optional
+        Direction in which the probability of the second of two classes may depend on each column.
+    max_bins : int ≥ 2, default 255
+        Columns with more distinct values are binned; a split is as fine as the bins.
+    categorical_features : "from_dtype", mask, column numbers, names or None
+        A categorical column is split into two sets of categories. A category that was not there in training is a
+        missing value, and missing values go to a side drawn at random.
 
     Attributes
     ----------
-    classes_, nodes_, trees_, feature_importances_, oob_score_, oob_decision_function_, evidence_
+    classes_, n_classes_, n_outputs_, n_features_in_, feature_names_in_
+        The first two are lists if y has several columns, as ``predict_proba`` and ``oob_decision_function_`` are.
+    nodes_ : dict of arrays
+        The trees in a few bytes a node.
+    trees_ : Trees
+        The same with thresholds, values, weights, impurities and gains (made when first asked for, not saved).
+    feature_importances_ : array of shape (d,)
+    oob_score_ : float
+    oob_decision_function_ : array of shape (n, classes)
+        Mean vote of the trees that did not see the row; NaN where there is none.
+    evidence_ : Evidence
+
+    Notes
+    -----
+    *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
+    tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node while a tree is grown.
+
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
+    ``oob_score`` the out-of-bag error and its standard error.
 
     References
     ----------
@@ -37,8 +94,7 @@ class ExtraTreesClassifier(ForestClassifier):
     True
     """
 
-    limits: ClassVar[dict[str, Limit]] = CLASSIFIER_LIMITS
-    _random_cuts: ClassVar[bool] = True
+    _random_cuts = True
 
     def __init__(
         self,
@@ -64,41 +120,95 @@ class ExtraTreesClassifier(ForestClassifier):
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
+        super().__init__(
+            n_estimators, criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+            bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start,
+            class_weight=class_weight, ccp_alpha=ccp_alpha, max_samples=max_samples, monotonic_cst=monotonic_cst,
+            max_bins=max_bins, categorical_features=categorical_features,
+        )  # fmt: skip
 
 
 class ExtraTreesRegressor(ForestRegressor):
     r"""The mean of regression trees whose cuts are drawn at random: extremely randomised trees.
 
-    Cuts are drawn as in :class:`ExtraTreesClassifier`; parameters are those of :class:`RandomForestRegressor` and
-    :class:`RandomForestClassifier`.
+    At each node, one cut is drawn for each of ``max_features`` columns, uniformly between the lowest and the highest
+    number there, and the best of these is taken. Trees see all rows unless ``bootstrap``. The forest predicts the mean
+    over trees of the mean of the leaf:
+
+    .. math:: f(x) = \frac1T \sum_t \text{mean of } y \text{ in the leaf of } x \text{ in tree } t
 
     Parameters
     ----------
+    n_estimators : int ≥ 1, default 100
+        Number of trees.
+    criterion : "squared_error" or "poisson", default "squared_error"
+        Impurity that splits lower; the second needs y ≥ 0.
+    max_depth : int ≥ 1, optional
+    min_samples_split, min_samples_leaf : int or share of the rows, default 2 and 1
+        Rows that a node must have to be split, and that a leaf must have.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0
+        Share of the weight that a leaf must have.
+    max_features : "sqrt", "log2", None, int or share, default 1.0
+        Columns for which a cut is drawn at a node; all of them by default.
+    max_leaf_nodes : int ≥ 2, optional
+        Grow best first until there are so many leaves.
+    min_impurity_decrease : float ≥ 0, default 0
     bootstrap : bool, default False
+        Draw rows with replacement, in proportion to ``sample_weight``; else every tree sees all rows, weighted.
+    oob_score : bool or function of (y, predictions), default False
+        Judge by rows out of the bag; needs ``bootstrap``.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
+    random_state : int, RandomState or None
+    warm_start : bool, default False
+        Keep the trees there are and add up to ``n_estimators``.
+    ccp_alpha : float ≥ 0, default 0
+        Prune subtrees that lower the impurity by no more than this for each leaf.
+    max_samples : int or float > 0, optional
+        Draws for each tree, or their share of the rows; default as many as there are rows. If all weights are whole
+        numbers a row of weight 3 counts as three.
+    monotonic_cst : array of −1, 0, 1 or dict of names, optional
+        Direction in which the prediction may depend on each column; for one output.
+    max_bins : int ≥ 2, default 255
+        Columns with more distinct values are binned; a split is as fine as the bins.
+    categorical_features : "from_dtype", mask, column numbers, names or None
+        A categorical column is split into two sets of categories. A category that was not there in training is a
+        missing value, and missing values go to a side drawn at random.
+    keep_targets : bool, default False
+        Remember the training targets of each leaf, as ``predict_quantiles`` needs them: about 3 bytes for each row of
+        each tree.
 
     Attributes
     ----------
-    nodes_, trees_, feature_importances_, oob_score_, oob_prediction_, leaf_targets_, evidence_
+    n_outputs_, n_features_in_, feature_names_in_
+    nodes_ : dict of arrays
+        The trees in a few bytes a node.
+    trees_ : Trees
+        The same with thresholds, values, weights, impurities and gains (made when first asked for, not saved).
+    feature_importances_ : array of shape (d,)
+    leaf_targets_ : dict of arrays
+        With ``keep_targets``.
+    oob_score_ : float
+        R² on rows out of the bag.
+    oob_prediction_ : array of shape (n,) or (n, outputs)
+        Mean of the trees that did not see the row; NaN where there is none.
+    evidence_ : Evidence
+
+    Notes
+    -----
+    *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
+    tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node while a tree is grown.
+
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
+    ``oob_score`` the out-of-bag error and its standard error.
+
+    *Several targets.* y may have several columns; a split then lowers the sum of their variances.
+
+    References
+    ----------
+    Geurts, P., Ernst, D., Wehenkel, L. (2006). Extremely randomized trees. Machine Learning 63, 3–42.
 
     Examples
     --------
@@ -110,8 +220,7 @@ class ExtraTreesRegressor(ForestRegressor):
     True
     """
 
-    limits: ClassVar[dict[str, Limit]] = REGRESSOR_LIMITS
-    _random_cuts: ClassVar[bool] = True
+    _random_cuts = True
 
     def __init__(
         self,
@@ -137,23 +246,11 @@ class ExtraTreesRegressor(ForestRegressor):
         categorical_features: Any = "from_dtype",
         keep_targets: bool = False,
     ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.keep_targets = keep_targets
+        super().__init__(
+            n_estimators, criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
+            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
+            max_features=max_features, max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
+            bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start,
+            ccp_alpha=ccp_alpha, max_samples=max_samples, monotonic_cst=monotonic_cst, max_bins=max_bins,
+            categorical_features=categorical_features, keep_targets=keep_targets,
+        )  # fmt: skip

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from corollary.core.limits import Limit
-from corollary.ensemble.forest.classifier import CLASSIFIER_LIMITS, ForestClassifier
-from corollary.ensemble.forest.regressor import REGRESSOR_LIMITS, ForestRegressor
+from corollary.ensemble.forest.classifier import ForestClassifier
+from corollary.ensemble.forest.regressor import ForestRegressor
 
 
 class RandomForestClassifier(ForestClassifier):
@@ -80,8 +77,8 @@ class RandomForestClassifier(ForestClassifier):
     *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
     about 70 bytes a node while a tree is grown.
 
-    *Evidence.* That all trees are there and that in each of them the impurity of the root equals what its splits took
-    away and its leaves keep. With ``oob_score`` the out-of-bag error and its standard error.
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
+    ``oob_score`` the out-of-bag error and its standard error.
 
     *Several targets.* y may have several columns of labels; a split then lowers the mean of their impurities, and
     errors are means over targets.
@@ -102,85 +99,83 @@ class RandomForestClassifier(ForestClassifier):
     (True, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = CLASSIFIER_LIMITS
-    _random_cuts: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "gini",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = "sqrt",
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        class_weight: Any = None,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
+    _random_cuts = False
 
 
 class RandomForestRegressor(ForestRegressor):
     r"""The mean of regression trees, each grown on a sample of the rows.
 
-    Parameters and costs are those of :class:`RandomForestClassifier`, except:
+    Tree t is grown on :math:`n` rows drawn with replacement and tries ``max_features`` columns at each node. The forest
+    predicts the mean over trees of the mean of the leaf:
+
+    .. math:: f(x) = \frac1T \sum_t \text{mean of } y \text{ in the leaf of } x \text{ in tree } t
 
     Parameters
     ----------
+    n_estimators : int ≥ 1, default 100
+        Number of trees.
     criterion : "squared_error" or "poisson", default "squared_error"
-        The second needs y ≥ 0.
-    max_features : default 1.0
-        All columns are tried at each node.
+        Impurity that splits lower; the second needs y ≥ 0.
+    max_depth : int ≥ 1, optional
+    min_samples_split, min_samples_leaf : int or share of the rows, default 2 and 1
+        Rows that a node must have to be split, and that a leaf must have.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0
+        Share of the weight that a leaf must have.
+    max_features : "sqrt", "log2", None, int or share, default 1.0
+        Columns tried at a node; all of them by default. More are tried only if all of these are constant there.
+    max_leaf_nodes : int ≥ 2, optional
+        Grow best first until there are so many leaves.
+    min_impurity_decrease : float ≥ 0, default 0
+    bootstrap : bool, default True
+        Draw rows with replacement, in proportion to ``sample_weight``; else every tree sees all rows, weighted.
+    oob_score : bool or function of (y, predictions), default False
+        Judge by rows out of the bag; needs ``bootstrap``.
+    n_jobs : int, optional
+        Threads; they do not change the answer.
+    random_state : int, RandomState or None
+    warm_start : bool, default False
+        Keep the trees there are and add up to ``n_estimators``.
+    ccp_alpha : float ≥ 0, default 0
+        Prune subtrees that lower the impurity by no more than this for each leaf.
+    max_samples : int or float > 0, optional
+        Draws for each tree, or their share of the rows; default as many as there are rows. If all weights are whole
+        numbers a row of weight 3 counts as three.
     monotonic_cst : array of −1, 0, 1 or dict of names, optional
         Direction in which the prediction may depend on each column; for one output.
+    max_bins : int ≥ 2, default 255
+        Columns with more distinct values are binned; a split is as fine as the bins.
+    categorical_features : "from_dtype", mask, column numbers, names or None
+        A categorical column is split into two sets of categories. A category that was not there in training is a
+        missing value, and missing values go to the side where they do best.
     keep_targets : bool, default False
         Remember the training targets of each leaf, as ``predict_quantiles`` needs them: about 3 bytes for each row of
         each tree.
 
     Attributes
     ----------
-    nodes_, trees_, n_outputs_, n_features_in_, feature_names_in_, feature_importances_
+    n_outputs_, n_features_in_, feature_names_in_
+    nodes_ : dict of arrays
+        The trees in a few bytes a node.
+    trees_ : Trees
+        The same with thresholds, values, weights, impurities and gains (made when first asked for, not saved).
+    feature_importances_ : array of shape (d,)
     leaf_targets_ : dict of arrays
         With ``keep_targets``.
     oob_score_ : float
         R² on rows out of the bag.
     oob_prediction_ : array of shape (n,) or (n, outputs)
+        Mean of the trees that did not see the row; NaN where there is none.
     evidence_ : Evidence
 
     Notes
     -----
-    y may have several columns; a split then lowers the sum of their variances.
+    *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
+    about 70 bytes a node while a tree is grown.
+
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
+    ``oob_score`` the out-of-bag error and its standard error.
+
+    *Several targets.* y may have several columns; a split then lowers the sum of their variances.
 
     Examples
     --------
@@ -195,50 +190,4 @@ class RandomForestRegressor(ForestRegressor):
     array([[1., 1.]])
     """
 
-    limits: ClassVar[dict[str, Limit]] = REGRESSOR_LIMITS
-    _random_cuts: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        criterion: str = "squared_error",
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float = 1,
-        min_weight_fraction_leaf: float = 0.0,
-        max_features: Any = 1.0,
-        max_leaf_nodes: int | None = None,
-        min_impurity_decrease: float = 0.0,
-        bootstrap: bool = True,
-        oob_score: Any = False,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-        warm_start: bool = False,
-        ccp_alpha: float = 0.0,
-        max_samples: Any = None,
-        monotonic_cst: Any = None,
-        max_bins: int = 255,
-        categorical_features: Any = "from_dtype",
-        keep_targets: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.keep_targets = keep_targets
+    _random_cuts = False

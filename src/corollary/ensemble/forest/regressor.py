@@ -2,33 +2,76 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_array, check_consistent_length
 
-from corollary.base import check_weights, fitting
+from corollary.base import check_weights, fitting, predicting
 from corollary.core.limits import Boolean, Choice, Limit
-from corollary.core.parallel import each_block, threads
 from corollary.core.types import Array
-from corollary.ensemble.forest.base import Forest, Target
-from corollary.solvers.trees.forest.growth import Grown
+from corollary.ensemble.forest.base import Forest
+from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
-from corollary.solvers.trees.forest.proximity import Proximity
-from corollary.solvers.trees.forest.rows import Rows
-from corollary.solvers.trees.forest.storage import small
-
-REGRESSOR_LIMITS: dict[str, Limit] = {
-    "criterion": Choice("squared_error", "poisson"),
-    "keep_targets": Boolean(),
-} | Forest.limits
+from corollary.solvers.trees.forest.rows import BinnedRows, Target
+from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
 
 
-class ForestRegressor(RegressorMixin, Proximity, Forest):
+class ForestRegressor(RegressorMixin, Forest):
     """A forest whose leaves hold means."""
 
     leaf_targets_: dict[str, Array]  # training targets of each leaf, with ``keep_targets``
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "criterion": Choice("squared_error", "poisson"),
+        "keep_targets": Boolean(),
+    } | Forest.limits
+
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        criterion: str = "squared_error",
+        max_depth: int | None = None,
+        min_samples_split: float = 2,
+        min_samples_leaf: float = 1,
+        min_weight_fraction_leaf: float = 0.0,
+        max_features: Any = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_impurity_decrease: float = 0.0,
+        bootstrap: bool = True,
+        oob_score: Any = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        warm_start: bool = False,
+        ccp_alpha: float = 0.0,
+        max_samples: Any = None,
+        monotonic_cst: Any = None,
+        max_bins: int = 255,
+        categorical_features: Any = "from_dtype",
+        keep_targets: bool = False,
+    ) -> None:
+        self.n_estimators = n_estimators
+        self.criterion = criterion
+        self.max_depth = max_depth
+        self.min_samples_split = min_samples_split
+        self.min_samples_leaf = min_samples_leaf
+        self.min_weight_fraction_leaf = min_weight_fraction_leaf
+        self.max_features = max_features
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_impurity_decrease = min_impurity_decrease
+        self.bootstrap = bootstrap
+        self.oob_score = oob_score
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.warm_start = warm_start
+        self.ccp_alpha = ccp_alpha
+        self.max_samples = max_samples
+        self.monotonic_cst = monotonic_cst
+        self.max_bins = max_bins
+        self.categorical_features = categorical_features
+        self.keep_targets = keep_targets
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -88,22 +131,18 @@ class ForestRegressor(RegressorMixin, Proximity, Forest):
     def _needs_members(self) -> bool:
         return bool(self.keep_targets)
 
-    def _keep_targets(self, rows: Rows, parts: list[Grown], order: Array) -> None:
-        if not self.keep_targets:
-            return
-        values, ranks = np.unique(rows.y[:, 0], return_inverse=True)
-        members = np.concatenate([part.inside for part in parts])
-        self.leaf_targets_ = {
-            "values": values,
-            "ranks": small(ranks[members]),
-            "mass": small(np.concatenate([part.inside_mass for part in parts])),
-        }
+    def _keep_targets(self, rows: BinnedRows, parts: list[GrownTree]) -> None:
+        if self.keep_targets:
+            members, mass = ([getattr(part, name) for part in parts] for name in ("inside", "inside_mass"))
+            self.leaf_targets_ = keep_targets(rows.y[:, 0], np.concatenate(members), np.concatenate(mass))
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """Mean over the trees of the mean at each row's leaf."""
         means = self._means(X)
         return means[:, 0] if means.shape[1] == 1 else means
 
+    @predicting
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> Array:
         """Quantiles of the training targets that share leaves with each row (a quantile regression forest).
 
@@ -118,34 +157,9 @@ class ForestRegressor(RegressorMixin, Proximity, Forest):
         -------
         array of shape (rows, quantiles)
         """
-        from corollary._compiled.trees.forest.nodes import weighted_quantiles
-
-        check_is_fitted(self, "nodes_")
         if not hasattr(self, "leaf_targets_"):
             raise ValueError("predict_quantiles needs the targets of each leaf; fit with keep_targets=True.")
         levels = np.atleast_1d(np.asarray(quantiles, dtype=np.float64))
         if levels.ndim != 1 or not np.all((levels >= 0) & (levels <= 1)):
             raise ValueError(f"quantiles must lie between 0 and 1, but they are {quantiles!r}.")
-        X = self._read_predict(X)
-        ascending = np.argsort(levels, kind="stable")
-        out = np.empty((X.shape[0], len(levels)))
-        kept, trees = self.leaf_targets_, self.trees_
-        rows = np.where(trees.is_leaf, trees.count, 0)
-        stops = np.cumsum(rows)
-        fits = stops[-1] == len(kept["ranks"]) == len(kept["mass"]) and kept["ranks"].dtype.kind == "u"
-        if not fits or int(kept["ranks"].max(initial=0)) >= len(kept["values"]):
-            raise ValueError("forest: the targets of leaves do not fit the leaves.")
-        masses = kept["mass"].astype(np.float64)
-
-        def run(start: int, stop: int) -> None:
-            leaves = trees.apply(X[start:stop])
-            found = np.empty((stop - start, len(levels)))
-            weighted_quantiles(
-                leaves, stops - rows, stops, kept["ranks"].astype(np.int64, copy=False), masses, trees.weight,
-                levels[ascending], kept["values"], found,
-            )  # fmt: skip
-            out[start:stop, ascending] = found
-
-        with threads(self.n_jobs):
-            each_block(run, X.shape[0], 256)
-        return out
+        return leaf_quantiles(self.trees_, self.leaf_targets_, self._read_predict(X), levels)

@@ -1,4 +1,4 @@
-"""Shapley values of sums of trees, on threads over blocks of rows. ``_compiled/shap.py`` has the mathematics."""
+"""Shapley values of sums of trees, on threads over blocks of rows. ``_compiled/trees/shap.py`` has the mathematics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BLOCK_ROWS = 64  # enough to share what is computed once for each tree
 def path_values(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Array:
     """(rows, columns, outputs); a column that is not known follows the training rows, ``cover`` of them at each node.
 
-    Trees with one value take turns if there are several outputs: tree t belongs to output t mod outputs.
+    If there are several outputs and trees have one value, tree t belongs to output t mod outputs.
     """
     from corollary._compiled.trees.shap import shap_block
 

@@ -11,17 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lean_kernel, prefetch
+from corollary._compiled.mixing import GOLDEN, stir, unit
 
 _AHEAD = 24  # rows between asking for a row's bytes and using them
-
-
-@inner_kernel
-def _uniform(i, seed):
-    """A number in [0, 1) that depends on i and seed alone (a mixing of bits in the manner of counter generators)."""
-    z = np.uint64(i) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(seed)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.float64(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @lean_kernel
@@ -34,7 +26,7 @@ def pack_rows(start, gradient, hessian, scales, shifts, dither, seed, packed):
     for i in range(gradient.shape[0]):
         g, h = gradient[i] * scales[0], hessian[i] * scales[1]
         if dither:
-            u = _uniform(start + i, seed)
+            u = unit(stir(np.uint64(start + i) * GOLDEN + np.uint64(seed)))
             g, h = np.floor(g + u), np.floor(h + u)
         else:
             g, h = np.rint(g), np.rint(h)

@@ -1,6 +1,6 @@
 """Split the nodes of an exact tree on lists of rows that were sorted once.
 
-Every feature has a list of records (see ``exact_scan``) sorted by value. A node owns the same segment [start, stop) of
+Every feature has a list of records (see ``scan.py``) sorted by value. A node owns the same segment [start, stop) of
 every list; a split partitions the segments in place and keeps their order, so nothing is ever sorted again.
 """
 
@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled.mixing import FIRST, GOLDEN, mix, unit
 from corollary._compiled.trees.exact.rows import argsort
 from corollary._compiled.trees.exact.scan import (
     SQUARED,
@@ -24,27 +25,12 @@ from corollary._compiled.trees.exact.scan import (
 
 # columns of the array ``found``: the best cut of each feature
 GAIN, POSITION, MISSING_LEFT, ORDER, THRESHOLD = 0, 1, 2, 3, 4
-_GOLDEN, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-
-
-@inner_kernel
-def _mix(seed):
-    """A 64-bit number without visible relation to ``seed``."""
-    z = seed + _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
 
 
 @lean_kernel
 def child_seed(seed, side):
     """Seeds follow the path from the root, so they do not depend on the order in which nodes are grown."""
-    return _mix(seed ^ _mix(np.uint64(side + 1)))
-
-
-@inner_kernel
-def _uniform(seed):
-    return float(_mix(seed) >> np.uint64(11)) * 2.0**-53
+    return mix((seed ^ mix(np.uint64(side + 1) + GOLDEN)) + GOLDEN)
 
 
 @inner_kernel
@@ -77,7 +63,7 @@ def choose_features(records, start, stop, mask, max_features, seed, order, use):
         for j in range(d):
             if j >= max_features and useful > 0:
                 return
-            seed = _mix(seed)
+            seed = mix(seed + GOLDEN)
             k = j + np.int64(seed % np.uint64(d - j))
             order[j], order[k] = order[k], order[j]
             use[order[j]] = 1
@@ -153,7 +139,7 @@ def _by_response(categorical, records, start, valid, stop, mask, shift, codes, y
 @inner_kernel
 def _random_cut(records, start, valid, shift, values, f, is_category, n_names, seed):
     """(position, threshold): a threshold between the smallest and the largest value, or a number of categories."""
-    share = _uniform(seed)
+    share = unit(mix(seed + GOLDEN))
     threshold, last = math.nan, np.int64(share * max(1, n_names - 1))
     if not is_category:
         low, high = values[f, np.int64(records[start] >> shift)], values[f, np.int64(records[valid - 1] >> shift)]
@@ -207,13 +193,13 @@ def search(
                 )
             threshold = math.nan
             if values is not None:
-                own_seed = _mix(seed ^ (np.uint64(f + 1) * _MIX1)) + np.uint64(turn)
+                own_seed = mix((seed ^ (np.uint64(f + 1) * FIRST)) + GOLDEN) + np.uint64(turn)
                 low, threshold = _random_cut(
                     records, here.start, valid, shift, values, f, is_category, n_names, own_seed
                 )
                 high = low
             gain, position, side = -1.0, -1, 0
-            if codes is None:  # each branch is guarded by a None of its own, or Numba would compile it in vain
+            if codes is None:  # each branch tests a None, so that Numba compiles only those in use
                 pass
             elif table is None:
                 gain, position, side = scan_binary(records, mask, here, valid, low, high, direction[f], codes, totals)
@@ -314,13 +300,13 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
 def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done, buffer):
     """Bring the left rows of lists first … last − 1 before the right ones; list ``done`` is left as it is.
 
-    Right rows that nobody needs are lost. ``buffer`` has room for one more record than there are right ones.
+    Right rows are lost unless ``keep_right``. ``buffer`` has room for one more record than there are right ones.
     """
     for f in range(first, last):
         if f == done:
             continue
         a, b = start, 0
-        for i in range(start, stop):  # no branches: what is written in vain is written over
+        for i in range(start, stop):  # no branches: both sides are written, and one is written over
             record = records[f, i]
             left = np.int64(goes_left[np.int64(record & mask)])
             records[f, a] = record

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
+from corollary._compiled.mixing import next_bits, unit
 from corollary._compiled.trees.forest.layout import (
     BEST,
     BINS,
@@ -39,7 +40,7 @@ from corollary._compiled.trees.forest.layout import (
     Tree,
 )
 from corollary._compiled.trees.forest.splits import find_split
-from corollary._compiled.trees.forest.sums import add_up, next_bits
+from corollary._compiled.trees.forest.sums import add_up
 
 PACK_ROWS = 4096  # codes, sums and row numbers of this many rows stay in a core's own cache
 
@@ -96,7 +97,7 @@ def draw(ends, size, state, counts):
     """
     n = counts.shape[0]
     for _ in range(size):
-        point = float(next_bits(state) >> np.uint64(11)) * 2.0**-53
+        point = unit(next_bits(state))
         if ends.shape[0] == 0:
             low = np.int64(point * n)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel
+from corollary._compiled.mixing import next_bits, unit
 from corollary._compiled.trees.forest.layout import (
     BEST,
     BINS,
@@ -23,13 +24,13 @@ from corollary._compiled.trees.forest.layout import (
     ORDER,
     TOTALS,
 )
-from corollary._compiled.trees.forest.sums import allowed, next_bits, side_score, unpack
+from corollary._compiled.trees.forest.sums import allowed, side_score, unpack
 
 
 @inner_kernel
 def _draw_cut(low, high, state, edges, f):
     """The last bin on the left of a cut uniform between the lowest and the highest number of the node."""
-    share = float(next_bits(state) >> np.uint64(11)) * 2.0**-53
+    share = unit(next_bits(state))
     at = edges[1, f, low] + share * (edges[1, f, high] - edges[1, f, low])
     cut, last = low, high - 1
     while cut < last:  # the first bin of low … high − 1 that ends at the number drawn or above, else the last

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel
+from corollary._compiled.mixing import next_bits
 from corollary._compiled.trees.forest.layout import (
     BEST,
     BINS,
@@ -36,7 +37,7 @@ from corollary._compiled.trees.forest.layout import (
     TOTALS,
 )
 from corollary._compiled.trees.forest.random_splits import random_categories, random_cut
-from corollary._compiled.trees.forest.sums import allowed, gather, next_bits, own_score, side_score
+from corollary._compiled.trees.forest.sums import allowed, gather, own_score, side_score
 
 
 @inner_kernel
@@ -162,7 +163,7 @@ def _cut_categories(f, q, columns, node, out, rules, best, scratch, general):
         if k < 0:
             continue
         heavy = 1 if 2.0 * real[BEST, c] > node[TOTALS + c] else 0
-        for b in range(n_bins + 1):  # categories that do not occur here follow the many
+        for b in range(n_bins + 1):  # categories that do not occur here go to the heavier side
             whole[CHOSEN, b] = heavy
         for i in range(q):
             whole[CHOSEN, whole[FOUND, whole[ORDER, i]]] = 1 if i <= k else 0

@@ -1,4 +1,4 @@
-"""Sums over the rows and the bins of a node, how pure they make it, and the random numbers of a tree."""
+"""Sums over the rows and the bins of a node, and how pure they make it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,11 @@ import numpy as np
 from corollary._compiled._jit import inner_kernel
 from corollary._compiled.trees.forest.layout import FOUND, HIGH, LOW, MASS_SHIFT, POISSON, SQUARES, SUM_SHIFT, TOTALS
 
-_GOLDEN, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ONE = np.uint64(1)
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _BIT = np.zeros(64, dtype=np.int64)  # which bit is set, by the six high bits of its product with the constant above
 for _k in range(64):
     _BIT[((0x03F79D71B4CB0A89 << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
-
-
-@inner_kernel
-def next_bits(state):
-    """64 random bits; the last entry of ``state`` counts."""
-    last = state.shape[0] - 1
-    state[last] += _GOLDEN
-    z = state[last]
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
 
 
 @inner_kernel

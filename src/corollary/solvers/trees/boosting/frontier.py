@@ -1,8 +1,8 @@
 """Which leaf of a growing tree is split next, and how several threads split several leaves at once.
 
-A thread that waits for another to finish its part of a node waits thirty times a tree. Here each takes a whole node:
-the most promising that nobody has taken, before it is known whether its turn will come. Splits join the tree in the
-order in which one thread would make them, so the tree is the same; one that never joins has cost its time, no more.
+Threads that share every node wait for each other at every split. Here each takes a whole node: the most promising that
+no other thread has taken, before it is known whether that node will be split at all. Splits join the tree in the order
+in which one thread would make them, so the tree is the same; a split that never joins has only cost time.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ class _Race:
             raise
 
     def _take(self) -> Node | None:
-        """A leaf that nobody has taken: the one whose turn it is, else the most promising, if more may be needed."""
+        """A leaf that no thread has taken: the next to be split, else the most promising, if more may be needed."""
         frontier = self.frontier
         with self.changed:
             while not self.failed and frontier.splits_left > 0 and frontier.queue:

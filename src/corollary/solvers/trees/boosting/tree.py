@@ -2,8 +2,8 @@
 
 Rows are split among a few threads once, and each keeps its rows of every node together; it partitions them and adds
 up their histogram. Only the smaller child of a split is counted: the larger is the parent less the smaller. All sums
-are whole numbers (see ``_compiled/histogram.py``), so a tree does not depend on the number of threads. Threads share
-the work of large nodes; smaller ones are split one node a thread (see ``boosted_frontier.py``).
+are whole numbers (see ``_compiled/trees/boosting/histogram.py``), so a tree does not depend on the number of threads.
+Threads share the work of large nodes; smaller ones are split one node a thread (see ``frontier.py``).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the lea
 
 
 @dataclass(frozen=True)
-class Rules:
+class HistogramRules:
     """What a tree may be."""
 
     max_leaves: int = 31
@@ -59,7 +59,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Grown:
+class GrownNodes:
     """A tree on bins; ``leaves`` still know where their rows are."""
 
     nodes: list[Node]
@@ -69,7 +69,7 @@ class Grown:
 class Grower:
     """Grows trees over one binned table; scratch memory is kept from tree to tree."""
 
-    def __init__(self, codes: Array, binner: Binner, rules: Rules, threads: int = 1) -> None:
+    def __init__(self, codes: Array, binner: Binner, rules: HistogramRules, threads: int = 1) -> None:
         n, d = codes.shape
         self.codes, self.binner, self.rules = codes, binner, rules
         self.width = binner.width
@@ -92,14 +92,14 @@ class Grower:
         self.dither = not fine
         self.limits = (rules.l1, rules.l2, rules.min_rows, rules.min_hessian, rules.smoothing)
 
-    def grow(self, gradient: Array, hessian: Array, rows: Array, columns: Array, chooser: Any, seed: int) -> Grown:
+    def grow(self, gradient: Array, hessian: Array, rows: Array, columns: Array, chooser: Any, seed: int) -> GrownNodes:
         """One tree for these gradients on ``rows`` (ascending); ``chooser(columns)`` draws the columns of a node."""
         self._pack(gradient, hessian, seed)
         root = self._root(rows, columns)
         frontier = Frontier(root, self.rules.max_leaves)
         if self._consider(root, columns, chooser):
             frontier.push(root)
-        # chance is dealt in the order of the splits, and histograms that must be counted again would be counted twice
+        # not if columns are drawn, which happens in the order of the splits, nor if histograms must be counted again
         apart = self.workers > 1 and chooser is None and self.most_kept > 2 * self.rules.max_leaves + self.workers
         while (node := frontier.pop()) is not None:
             if apart and node.count * self.n_segments <= len(rows):
@@ -112,10 +112,10 @@ class Grower:
                 self._release(max(frontier.queue)[-1])  # the last in the queue is the least likely to be split
         for node in frontier.nodes:
             self._forget(node)
-        return Grown(frontier.nodes, [node for node in frontier.nodes if node.children is None])
+        return GrownNodes(frontier.nodes, [node for node in frontier.nodes if node.children is None])
 
     def _forget(self, node: Node) -> None:
-        """Give back a node's scratch; rows of a leaf that was split in vain go back to their order."""
+        """Give back a node's scratch; rows of a leaf whose split did not join the tree go back to their order."""
         self._release(node)
         if node.pair is not None and node.children is None:
             for child in node.pair:

@@ -30,7 +30,7 @@ _ENDLESS = 2**31 - 1
 
 
 @dataclass(frozen=True)
-class Growth:
+class ExactRules:
     """How a tree is grown. ``min_weight`` and ``min_gain`` are sums over rows, not fractions."""
 
     criterion: str
@@ -48,7 +48,7 @@ class Growth:
     seed: int = 0
 
 
-def grow(X: Any, y: Array, weights: Array, rules: Growth, n_classes: list[int] | None = None) -> Trees:
+def grow(X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None = None) -> Trees:
     """Grow one tree on X (n × d, NaN is missing) and y (n, outputs).
 
     With ``n_classes`` (one number per output) y holds class numbers, and the tree's values are probabilities, output
@@ -78,7 +78,7 @@ class _Task:
     """One tree to be grown: the arguments of the kernels."""
 
     def __init__(
-        self, source: ColumnSource, y: Array, weights: Array, rules: Growth, n_classes: list[int] | None
+        self, source: ColumnSource, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None
     ) -> None:
         from corollary._compiled.trees.exact.grow import Limits
 

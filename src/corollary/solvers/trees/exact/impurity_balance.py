@@ -1,4 +1,4 @@
-"""The impurity of groups of rows, computed afresh from the rows: what proves that a tree's gains are real.
+"""The impurity of groups of rows, computed afresh from the rows, to check that a tree's gains are real.
 
 What the splits of a tree gained and what is left in its leaves must add up to the impurity of the root:
 W·I(root) = Σ gains + Σ W·I(leaves). The gains come from the kernels, the rest from here.

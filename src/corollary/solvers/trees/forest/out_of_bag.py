@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from corollary.core.parallel import map_blocks
+from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.forest.growth import Grown, class_masses
-from corollary.solvers.trees.forest.rows import Rows
+from corollary.solvers.trees.forest.nodes import GrownTree, class_masses
+from corollary.solvers.trees.forest.rows import BinnedRows
 
 
 class OutOfBag:
     """Sums of the votes of trees on rows outside their sample, tree by tree."""
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: BinnedRows) -> None:
         self.rows = rows
         self.votes = np.zeros((rows.n, rows.n_classes or rows.y.shape[1]))
         self.counts = np.zeros(rows.n, dtype=np.int64)
 
-    def add(self, outside: Array, leaf: Array, values: Array) -> None:
-        """Add a tree's values, of leaves, to the rows outside its sample."""
-        self.votes[outside] += values[leaf]
+    def add(self, outside: Array, votes: Array) -> None:
+        """Add a tree's votes on the rows outside its sample."""
+        self.votes[outside] += votes
         self.counts[outside] += 1
+
+    def add_grown(self, grown: GrownTree) -> None:
+        """Add the class probabilities or means of a tree's leaves."""
+        votes = grown.sums
+        if self.rows.n_classes:
+            votes = class_masses(grown.sums, grown.mass) / grown.mass[:, None]
+        self.add(grown.outside, votes[grown.outside_leaf])
+
+    def add_stored(self, kept: dict[str, Array], trees: Trees) -> None:
+        """Add the trees of an earlier fit, whose draws their seeds repeat; ``trees`` are the expanded ones."""
+        facts = self.rows.binner.n_bins, self.rows.binner.categorical
+        for tree, seed in zip(coded_trees(trees, kept), kept["seeds"], strict=True):
+            outside = self.rows.not_in(self.rows.drawn(int(seed)))
+            self.add(outside, tree.value[tree.walk(self.rows.codes, outside, *facts)])
 
     @property
     def judged(self) -> Array:
@@ -50,13 +64,7 @@ class OutOfBag:
         return mean, float(np.sqrt(variance))
 
 
-def leaf_votes(rows: Rows, grown: Grown) -> Array:
-    """Class probabilities or means of a tree's leaves."""
-    votes: Array = class_masses(grown.sums, grown.mass) / grown.mass[:, None] if rows.n_classes else grown.sums
-    return votes
-
-
-def row_errors(rows: Rows, which: Array, predicted: Array) -> Array:
+def row_errors(rows: BinnedRows, which: Array, predicted: Array) -> Array:
     """1 for a wrong class, or squared errors, of predictions for some rows; means over outputs."""
     if rows.n_classes:
         label, first, wrong = rows.label[which].reshape(len(which), -1), 0, np.zeros(len(which))
@@ -88,7 +96,7 @@ class CodedTree:
         return out
 
 
-def permutation_importance(rows: Rows, trees: list[CodedTree], seeds: Array, n_repeats: int, seed: int) -> Bunch:
+def permutation_importance(rows: BinnedRows, trees: list[CodedTree], seeds: Array, n_repeats: int, seed: int) -> Bunch:
     """By how much a tree's error on the rows outside its sample grows when a column of theirs is shuffled.
 
     Cost: O(trees · columns used · rows · depth), threads over trees; a copy of one column of codes per thread.
@@ -104,9 +112,9 @@ def permutation_importance(rows: Rows, trees: list[CodedTree], seeds: Array, n_r
     return Bunch(importances_mean=mean, importances_standard_error=error, importances=increases.T)
 
 
-def _increases(rows: Rows, tree: CodedTree, seed: int, n_repeats: int, random: np.random.Generator) -> Array:
+def _increases(rows: BinnedRows, tree: CodedTree, seed: int, n_repeats: int, random: np.random.Generator) -> Array:
     out = np.zeros(len(rows.codes))
-    outside = np.flatnonzero((rows.drawn(seed) == 0) & (rows.weights > 0)).astype(np.int32)
+    outside = rows.not_in(rows.drawn(seed))
     if len(outside) < 2:
         return out
     weights = rows.weights[outside]
@@ -128,7 +136,7 @@ def _increases(rows: Rows, tree: CodedTree, seed: int, n_repeats: int, random: n
     return out
 
 
-def coded_trees(trees: Any, kept: dict[str, Array]) -> list[CodedTree]:
+def coded_trees(trees: Trees, kept: dict[str, Array]) -> list[CodedTree]:
     """The trees of a forest with bins in place of thresholds; ``trees`` are its expanded ones."""
     cut = np.full(trees.node_count, -1, dtype=np.int32)
     cut[~trees.is_leaf] = kept["cut"]

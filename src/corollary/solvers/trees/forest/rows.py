@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,30 @@ import scipy.sparse
 
 from corollary.core.binning import Binner
 from corollary.core.types import Array
+from corollary.solvers.draws import row_keys
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Target:
+    """What is to be learnt, in the order of X."""
+
+    weights: Array
+    n_classes: int = 0
+    label: Array | None = None  # (rows,) or, for several outputs, (rows, outputs)
+    y: Array | None = None  # (rows, outputs), for regression
+    class_factors: Array | None = None
+    balance_draws: bool = False
+    blocks: tuple[int, ...] = ()  # classes of each output, if there are several
+
+    @property
+    def answers(self) -> Array:
+        found = self.label if self.y is None else self.y
+        assert found is not None
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class BinnedRows:
     """The training rows, in an order that does not depend on how they came."""
 
     codes: Array  # (columns, rows), contiguous
@@ -30,6 +51,35 @@ class Rows:
     ends: Array  # where each row ends when rows are laid end to end, or nothing if all weigh the same
     scale: float = 1.0  # of y in sums
     blocks: tuple[int, ...] = ()  # classes of each output, if there are several
+
+    @staticmethod
+    def of(
+        X: Any, target: Target, binner: Binner, draws: int, *, random_cuts: bool, relative: bool
+    ) -> tuple[BinnedRows, Array, Array]:
+        """(rows sorted by what is in them, so that their order cannot matter; that order; keys of the rows of X)."""
+        keys = row_keys(X, target.answers)
+        order = np.argsort(keys, kind="stable")
+        codes = binner.transform(X, order="F").T
+        weights = target.weights[order]
+        y = np.empty((0, 1)) if target.y is None else target.y[order]
+        sums, scale = centred(y, weights, draws, relative=relative) if len(y) else (y, 1.0)
+        rows = BinnedRows(
+            codes=np.ascontiguousarray(codes[:, order]),
+            binner=binner,
+            edges=bin_edges(X, codes, binner, target.weights) if random_cuts else None,
+            n_classes=target.n_classes,
+            label=np.empty(0, dtype=np.int32) if target.label is None else target.label[order].astype(np.int32),
+            y=y,
+            sums=sums,
+            scale=scale,
+            weights=weights,
+            class_factors=target.class_factors,
+            balance_draws=target.balance_draws,
+            draws=draws,
+            ends=np.empty(0) if np.ptp(weights) == 0 else np.cumsum(weights),
+            blocks=target.blocks,
+        )
+        return rows, order, keys
 
     @property
     def n(self) -> int:
@@ -52,6 +102,10 @@ class Rows:
         draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
         return counts
 
+    def not_in(self, counts: Array) -> Array:
+        """Rows that count and were not drawn."""
+        return np.flatnonzero((counts == 0) & (self.weights > 0)).astype(np.int32)
+
     def mass(self, counts: Array | None) -> Array:
         """With what weight each row enters a tree."""
         mass = self.weights if counts is None else counts.astype(np.float64)
@@ -64,6 +118,15 @@ class Rows:
         of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
         weighted: Array = mass * of_rows
         return weighted if weighted.any() else self.weights * of_rows
+
+
+def n_draws(max_samples: Any, weights: Array) -> int:
+    """Rows in each tree's sample: whole weights count as so many rows."""
+    whole = bool(np.all(weights == np.rint(weights)))
+    total = float(weights.sum()) if whole else float((weights > 0).sum())
+    if max_samples is None:
+        return int(total)
+    return int(max_samples) if isinstance(max_samples, Integral) else max(1, int(max_samples * total))
 
 
 def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> tuple[Array, float]:
@@ -83,22 +146,19 @@ def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> 
     return np.rint(moved / unit) * unit, float(scale)
 
 
-def bin_edges(binner: Binner, means: Array) -> Array:
-    """Upper ends and means of bins."""
-    edges = np.empty((2, *binner.thresholds.shape))
-    edges[0], edges[1] = binner.thresholds, means[:, : edges.shape[2]]
-    return edges
+def bin_edges(X: Any, codes: Array, binner: Binner, weights: Array) -> Array:
+    """(2, columns, ·): upper ends of bins, and the weighted means of the numbers in them.
 
-
-def bin_means(X: Any, codes: Array, binner: Binner, weights: Array) -> Array:
-    """Weighted mean of the numbers in each bin of columns of numbers; codes are (columns, rows) in the order of X."""
-    out = np.zeros((len(codes), max(binner.width, binner.thresholds.shape[1])))
+    Codes are (columns, rows) in the order of X. Columns of categories have means 0.
+    """
+    edges, width = np.zeros((2, *binner.thresholds.shape)), max(binner.width, binner.thresholds.shape[1])
+    edges[0] = binner.thresholds
     X = X.tocsc() if scipy.sparse.issparse(X) else X
     for f in np.flatnonzero(~binner.categorical):
         values = X[:, [f]].toarray()[:, 0] if scipy.sparse.issparse(X) else X[:, f]
         known = (codes[f] < binner.n_bins[f]) & (weights > 0)
         where, mass = codes[f][known], weights[known]
-        total = np.bincount(where, weights=values[known].astype(np.float64) * mass, minlength=out.shape[1])
-        mass = np.bincount(where, weights=mass, minlength=out.shape[1])
-        out[f] = total / np.where(mass > 0, mass, 1.0)
-    return out
+        total = np.bincount(where, weights=values[known].astype(np.float64) * mass, minlength=width)
+        mass = np.bincount(where, weights=mass, minlength=width)
+        edges[1, f] = (total / np.where(mass > 0, mass, 1.0))[: edges.shape[2]]
+    return edges

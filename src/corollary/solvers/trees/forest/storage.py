@@ -1,4 +1,4 @@
-"""What a forest keeps of its trees: a few bytes a node, from which everything else follows.
+"""What a forest keeps of its trees, a few bytes a node from which everything else follows, and how these predict.
 
 Trees are stored level by level, so which nodes are leaves says where every child is. A threshold is the number of a
 bin. Class masses of leaves are whole numbers, in the smallest type that holds them; those of inner nodes are sums over
@@ -8,15 +8,19 @@ leaves, and impurities and gains follow from them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from corollary.core.binning import Binner
+from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.forest.growth import Grown, class_impurity, class_masses
+from corollary.solvers.trees.forest.nodes import GrownTree, class_impurity, class_masses
 
+_BLOCK = 512  # rows that walk down the trees at a time
 _BY_INNER = ("feature", "cut")
 _BY_LEAF = ("sums", "mass", "rows", "spread")
 
@@ -32,7 +36,9 @@ def small(values: Array) -> Array:
     return narrow if np.array_equal(narrow, values) else values.astype(np.float64)
 
 
-def pack(parts: Sequence[Grown], seeds: Array, binner: Binner, earlier: dict[str, Array] | None) -> dict[str, Array]:
+def pack(
+    parts: Sequence[GrownTree], seeds: Array, binner: Binner, earlier: dict[str, Array] | None
+) -> dict[str, Array]:
     """All trees as plain arrays, after those of ``earlier``."""
     found: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_BY_INNER, *_BY_LEAF, "bits")
@@ -132,7 +138,7 @@ def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Arr
     at, cut = found["feature"].astype(np.int64), found["cut"].astype(np.int64)
     thresholds, categorical = found["thresholds"], found["categorical"]
     if np.any(at >= len(thresholds)) or np.any(cut >= thresholds.shape[1]):
-        raise ValueError("forest: a split uses a column or a bin that there is not.")
+        raise ValueError("forest: a split uses a column or a bin that does not exist.")
     by_bits = categorical[at]
     if by_bits.sum() != len(found["bits"]) or found["bits"].ndim != 2:
         raise ValueError("forest: there must be a set of categories for each split of a categorical column.")
@@ -146,3 +152,43 @@ def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Arr
     category[np.flatnonzero(inner)[by_bits]] = np.arange(len(found["bits"]), dtype=np.int32)
     split = {"feature": feature, "threshold": threshold, "missing_left": missing_left}
     return split, category, found["bits"].astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class Walker:
+    """Trees, and their nodes laid out so that a step of a walk touches one place of memory.
+
+    Predictions of numeric splits are a few times faster than those of :class:`Trees`.
+    """
+
+    trees: Trees
+    real: Array  # float64 (nodes, 2): the threshold, and four bytes each of what is in ``whole``
+    whole: Array  # int32 (nodes, 4), the same memory: left child, and 2 · feature + 1 if missing values go right
+
+    @staticmethod
+    def of(trees: Trees) -> Walker:
+        """Cost: 16 bytes a node, unless a split is categorical."""
+        n = 0 if np.any(trees.category >= 0) else trees.node_count
+        real = np.empty((n, 2))
+        whole = real.view(np.int32)
+        if n:
+            inner = ~trees.is_leaf
+            real[:, 0] = np.where(inner, trees.threshold, np.inf)
+            whole[:, 2] = np.where(inner, trees.left, np.arange(n))
+            whole[:, 3] = np.where(inner, 2 * trees.feature + ~trees.missing_left, 0)
+        return Walker(trees, real, whole)
+
+    def predict_sum(self, X: Any) -> Array:
+        """Sum over trees of the value at each row's leaf, float64 (rows, outputs)."""
+        from corollary._compiled.trees.forest.nodes import sum_values
+
+        if not len(self.real) or scipy.sparse.issparse(X):
+            return self.trees.predict_sum(X)
+        out = np.zeros((X.shape[0], self.trees.value.shape[1]))
+
+        def run(start: int, stop: int) -> None:
+            block = np.array(X[start:stop], dtype=np.float64, order="C")
+            sum_values(block, self.trees.roots, self.real, self.whole, self.trees.value, out[start:stop])
+
+        each_block(run, X.shape[0], _BLOCK)
+        return out

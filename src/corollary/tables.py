@@ -1,4 +1,4 @@
-"""How tree models read a table: numbers as they are, categories as codes, missing values as NaN.
+"""The door for tables with categories and gaps: numbers as they are, categories as codes, missing values as NaN.
 
 The rules. With ``categorical_features="from_dtype"`` the categorical columns of a pandas or polars frame are categories
 and everything else is numbers. A mask, a list of column numbers or a list of names chooses others. Categories are
@@ -37,10 +37,7 @@ class TableReader(Estimator):
     def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
         """(X as numbers and codes, y, weights, which columns are categorical)."""
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "It learns from examples with known answers."
-            )
+            self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}

@@ -1,0 +1,110 @@
+"""The growth of a forest in the common loop: threads grow trees, out-of-bag rows judge them, evidence of it all."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.parallel import map_blocks
+from corollary.core.types import Array
+from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
+from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
+from corollary.solvers.trees.forest.nodes import GrownTree
+from corollary.solvers.trees.forest.out_of_bag import OutOfBag
+from corollary.solvers.trees.forest.rows import BinnedRows
+from corollary.solvers.trees.forest.storage import expand, pack
+
+TOLERANCE = 1e-8
+
+
+class ForestGrowth(Algorithm[int]):
+    """Trees, one a step, while threads are a few trees ahead. The state is their number.
+
+    The objective is what every tree lowers: the impurity of its leaves, in the mean over trees. ``seeds`` has one
+    number for each tree, those of ``earlier`` (an earlier fit that this one goes on from) too; ``judged`` asks for
+    out-of-bag votes, ``members`` for the rows of each leaf.
+    """
+
+    name = "forest of binned trees"
+    kind = Kind.CHECKED
+    certificate_name = "impurity balance"
+
+    def __init__(
+        self, rows: BinnedRows, rules: ForestRules, seeds: Array, *, earlier: dict[str, Array] | None, judged: bool,
+        members: bool,
+    ) -> None:  # fmt: skip
+        self.rows, self.rules, self.seeds, self.earlier, self.members = rows, rules, seeds, earlier, members
+        self.bag = OutOfBag(rows) if judged else None
+        self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
+        self.parts: list[GrownTree] = []
+        if earlier is not None:
+            trees = expand(earlier, rules.criterion, classes=rows.n_classes > 0)
+            self.begun = trees.n_trees
+            kept = np.add.reduceat(np.where(trees.is_leaf, trees.impurity * trees.weight, 0.0), trees.roots)
+            self.impurity = float((kept / trees.weight[trees.roots]).sum())
+            if self.bag is not None:
+                self.bag.add_stored(earlier, trees)
+        self.coming: Any = map_blocks(self._grow, len(seeds) - self.begun, 1)
+
+    def _grow(self, start: int, stop: int) -> GrownTree:
+        seed = int(self.seeds[self.begun + start])
+        with np.errstate(over="ignore", invalid="ignore"):  # squares of enormous targets
+            return grow_tree(self.rows, self.rules, seed, outside=self.bag is not None, inside=self.members)
+
+    def init(self) -> int:
+        return self.begun
+
+    def step(self, state: int) -> int:
+        grown = next(self.coming)
+        if self.bag is not None:
+            self.bag.add_grown(grown)
+        self.impurity += grown.impurity
+        self.imbalance = max(self.imbalance, grown.imbalance)
+        nothing = np.empty(0, dtype=np.int32)
+        self.parts.append(replace(grown, outside=nothing, outside_leaf=nothing))  # votes are counted at once
+        return state + 1
+
+    def measure(self, state: int) -> Measure | None:
+        if state == 0:
+            return None
+        more = {} if self.bag is None else {"OOB error": self.bag.error()[0]}
+        grown, balanced = state >= len(self.seeds), self.imbalance <= TOLERANCE
+        return Measure(self.impurity / state, done=grown and balanced, stalled=grown and not balanced, more=more)
+
+    def snapshot(self, state: int) -> dict[str, Array]:
+        """The trees as they are stored."""
+        parts = self.parts[: state - self.begun]
+        if not parts:
+            assert self.earlier is not None
+            return self.earlier
+        return pack(parts, self.seeds[self.begun : state], self.rows.binner, self.earlier)
+
+    def settle(self, state: int) -> int:
+        return self.begun + len(self.parts)
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        """In every tree the impurity of the root is what its splits took away and its leaves keep."""
+        return Certificate(self.kind, self.certificate_name, self.imbalance, TOLERANCE)
+
+
+def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[str, Array], Evidence]:
+    """The trees as they are stored, and the evidence."""
+    with closing(growth.coming):  # threads must not go on with further trees when the fit was stopped
+        found = run(growth, Rules(len(growth.seeds), observe=observe))
+    facts, parts = {"trees": float(found.state)}, growth.parts
+    if parts:
+        facts["leaves per tree"] = float(np.mean([len(part.mass) for part in parts]))
+        facts["depth"] = float(max(part.depth for part in parts))
+        facts["share of rows in a tree's sample"] = float(np.mean([part.coverage for part in parts]))
+    notes: tuple[str, ...] = ()
+    if growth.bag is not None:
+        facts["OOB error"], facts["standard error"] = growth.bag.error()
+        without = int((~growth.bag.judged & (growth.rows.weights > 0)).sum())
+        facts["rows without an OOB vote"] = float(without)
+        if without:
+            notes = (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
+    return growth.snapshot(found.state), found.evidence(facts=facts, notes=notes)
