@@ -120,10 +120,12 @@ class Blocks:
     Examples
     --------
     >>> import numpy as np
-    >>> from corollary import PCA, Blocks
+    >>> from corollary import Blocks, LinearRegression
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> whole, parts = PCA().fit(X), PCA().fit(Blocks([X[:40], X[40:]]))
-    >>> bool(np.allclose(whole.explained_variance_, parts.explained_variance_))
+    >>> y = X @ [1.0, 2.0, 3.0]
+    >>> whole = LinearRegression().fit(X, y)
+    >>> parts = LinearRegression().fit(Blocks([(X[:40], y[:40]), (X[40:], y[40:])]))
+    >>> bool(np.allclose(whole.coef_, parts.coef_))
     True
     """
 
@@ -139,6 +141,7 @@ class Blocks:
             if len(parts) > 3:
                 raise ValueError(f"A block is X, (X, y) or (X, y, sample_weight), but one has {len(parts)} parts.")
             yield parts + (None,) * (3 - len(parts))
+            del block, parts  # before the next one is made
 
 
 def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:

@@ -184,9 +184,14 @@ def worst_of(parts: Sequence[Evidence]) -> Evidence:
     if len(parts) == 1:
         return parts[0]
 
-    def weakness(part: Evidence) -> tuple[bool, int, float]:
+    def weakness(part: Evidence) -> tuple[bool, bool, int, float]:
         certificate = part.certificate
-        return not part.holds, certificate.kind.rank, certificate.value / max(certificate.tolerance, 1e-300)
+        return (
+            part.status.cut_short,
+            not part.holds,
+            certificate.kind.rank,
+            certificate.value / max(certificate.tolerance, 1e-300),
+        )
 
     return replace(
         max(parts, key=weakness),

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class Algorithm(ABC, Generic[S]):
     name: str
     kind: Kind = Kind.STATIONARY
     certificate_name: str = ""
-    patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
+    patience: int | None = None  # iterations without progress after which there will be none; None: no limit
     foreign: bool = False  # whether steps run other people's code, which may want its BLAS threads
 
     @abstractmethod

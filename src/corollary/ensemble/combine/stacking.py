@@ -327,6 +327,6 @@ class StackingRegressor(RegressorMixin, _Stacking):
         self.passthrough = passthrough
 
     def _final(self) -> Any:
-        from corollary.linear.ridge import RidgeCV
+        from corollary.linear.ridge_cv import RidgeCV
 
         return RidgeCV() if self.final_estimator is None else self.final_estimator
