@@ -56,3 +56,37 @@ def test_callbacks_that_heard_of_the_start_do_not_hear_of_the_end() -> None:
     assert found.status is Status.CONVERGED
     assert heard == [0, 1, 2]
     assert found.n_iter == len(heard)
+
+
+class Late(Count):
+    """Finds out at the end how far it is from what was asked."""
+
+    def __init__(self, last: int, residual: float) -> None:
+        super().__init__(last, known_at_start=True, says_so=True)
+        self.residual = residual
+
+    def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
+        return 100 + state, Measure(-1.0, self.residual)
+
+
+@pytest.mark.parametrize(
+    ("max_iter", "residual", "status"),
+    [
+        (10, 0.1, Status.CONVERGED),
+        (10, 0.9, Status.STALLED),  # it was done, and is not good enough
+        (2, 0.1, Status.CONVERGED),
+        (2, 0.9, Status.MAX_ITER),
+    ],
+)
+def test_what_is_worked_out_at_the_end_decides(max_iter: int, residual: float, status: Status) -> None:
+    found = run(Late(3, residual), Rules(max_iter, tol=0.5))
+    assert found.status is status
+    assert found.state == 100 + min(3, max_iter)
+    assert (found.measure.objective, found.certificate.value) == (-1.0, residual)
+    assert "certificate" not in found.history
+
+
+def test_a_run_that_was_cut_short_stays_so() -> None:
+    found = run(Late(3, 0.1), Rules(10, tol=0.5, observe=lambda record, snapshot: True))
+    assert found.status is Status.BUDGET
+    assert found.state == 100

@@ -210,7 +210,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         )
         facts = {
             "merges worked out again": float(found.merges),
-            "largest inversion": merged.inversion,
+            "largest inversion": merged.tree.inversion,
             "last height": float(tree.heights[-1]) if len(tree.heights) else 0.0,
             "sum of heights": float(tree.heights.sum()),
             "clusters": float(self.n_clusters_),

@@ -16,10 +16,9 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Intege
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.loop import Observer, Run
-from corollary.solvers.spectral.embedding import Embedding, embed
+from corollary.solvers.spectral.embedding import Embedding, embed, embed_landmarks
 from corollary.solvers.spectral.graph import Graph
 from corollary.solvers.spectral.labels import by_components, by_kmeans, by_pivots, by_rotation
-from corollary.solvers.spectral.landmarks import embed_landmarks
 
 MANY = 50_000  # rows beyond which a kernel matrix gives way to landmarks
 LANDMARKS = 1000

@@ -37,14 +37,6 @@ class Merged:
     solver: str
     notes: tuple[str, ...]
 
-    @property
-    def inversion(self) -> float:
-        """The largest relative amount by which a merge is below one that it builds on."""
-        n, children, heights = self.tree.n, self.tree.children, self.tree.heights
-        below = np.concatenate([np.zeros(n), heights])[children].max(axis=1, initial=0.0)
-        deep = below - heights
-        return float(np.max(deep[deep > 0] / below[deep > 0], initial=0.0))
-
 
 def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: int) -> Merged:
     """Agglomerate the rows of positive weight, along the edges of a graph where one is given, up to ``most`` merges."""
@@ -62,17 +54,16 @@ def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: i
     if not np.isfinite(steps[2]).all():
         raise ValueError("X has distances that are too large for float64; divide X by a constant.")
     tree = hierarchy(measure.n, *steps, inversions=inversions)
-    merged = Merged(tree, measure, w, edges, SOLVERS[linkage] if edges is None else "shortest edges", ())
     if edges is not None and len(edges.sizes) > 1:
         notes.append(_pieces(edges.sizes))
     if not kept.all():
         notes.append(f"{int((~kept).sum())} rows of weight zero joined their nearest rows at height zero.")
-    if inversions and merged.inversion > 0:
+    if inversions and tree.inversion > 0:
         notes.append(
-            f"Some merges are lower than ones they build on, by up to {100 * merged.inversion:.2g} %: "
+            f"Some merges are lower than ones they build on, by up to {100 * tree.inversion:.2g} %: "
             f"{linkage} linkage{' along a graph' if edges is not None else ''} can do that."
         )
-    return Merged(tree, measure, w, edges, merged.solver, tuple(notes))
+    return Merged(tree, measure, w, edges, SOLVERS[linkage] if edges is None else "shortest edges", tuple(notes))
 
 
 def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> Merges:
