@@ -60,8 +60,9 @@ def fitting(method: F) -> F:
             raise
         finally:
             _began.reset(clock)
-        if self.evidence_.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt(f"{type(self).__name__}: {self.evidence_}")
+        evidence = getattr(self, "evidence_", None)
+        if evidence is not None and evidence.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt(f"{type(self).__name__}: {evidence}")
         return result
 
     return cast(F, fit)

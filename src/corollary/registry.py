@@ -86,8 +86,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("RandomForestRegressor", "ensemble.forest.random_forest", "T2", reg, "fast")
     yield Entry("ExtraTreesClassifier", "ensemble.forest.extra_trees", "T2", cla, "full")
     yield Entry("ExtraTreesRegressor", "ensemble.forest.extra_trees", "T2", reg, "full")
-    yield Entry("BaggingClassifier", "ensemble.combine.bagging", "T3", cla)
-    yield Entry("BaggingRegressor", "ensemble.combine.bagging", "T3", reg)
+    yield Entry("BaggingClassifier", "ensemble.combine.bagging.bagging", "T3", cla)
+    yield Entry("BaggingRegressor", "ensemble.combine.bagging.bagging", "T3", reg)
     yield Entry("AdaBoostClassifier", "ensemble.adaboost.adaboost", "T4", cla, "full", {"n_estimators": 200})
     yield Entry("GradientBoostingClassifier", "ensemble.boosting.gradient_boosting", "T5", cla, "fast")
     yield Entry("GradientBoostingRegressor", "ensemble.boosting.gradient_boosting", "T5", reg, "fast")
@@ -120,6 +120,16 @@ TRANSFORMERS: dict[str, Entry] = {
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 
+# what estimators are made of and model files hold, by kind: the module and its classes. A new kind is a line
+PARTS: dict[str, tuple[str, str]] = {
+    "loss": (
+        "core.loss",
+        "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
+        "SquaredHinge Tweedie",
+    ),
+    "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
+}
+
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.squared_path",
     "enet_path": "linear.squared_path",
@@ -140,6 +150,7 @@ FUNCTIONS: dict[str, str] = {
     "save": "io",
     "load": "io",
     "inspect": "io",
+    "register_part": "io",
     "compare": "evaluate.compare",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
@@ -149,6 +160,9 @@ FUNCTIONS: dict[str, str] = {
     "Certificate": "core.evidence",
     "Kind": "core.evidence",
     "Status": "core.evidence",
+    "threads": "core.thread_count",
+    "set_threads": "core.thread_count",
+    "n_threads": "core.thread_count",
 }
 
 

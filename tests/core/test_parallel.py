@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -42,6 +43,74 @@ def test_a_task_inside_the_pool_runs_its_own_blocks_in_line() -> None:
 
     with parallel.threads(2):
         assert list(parallel.map_blocks(outer, 8, 1)) == [10] * 8
+
+
+def test_nested_requests_do_not_wait_for_each_other() -> None:
+    """A member of an ensemble with an ``n_jobs`` of its own runs in the pool and must not ask the pool for more."""
+
+    def outer(start: int, stop: int) -> int:
+        with parallel.threads(2):
+            return parallel.sum_blocks(lambda a, b: b - a, 10, 3) + sum(parallel.together(lambda k: k, 3))
+
+    def run() -> list[int]:
+        with parallel.threads(2):
+            return list(parallel.map_blocks(outer, 8, 1))
+
+    found: list[list[int]] = []
+    thread = threading.Thread(target=lambda: found.append(run()), daemon=True)  # a deadlock must not hang the tests
+    thread.start()
+    thread.join(timeout=60)
+    assert found == [[13] * 8]
+
+
+@pytest.mark.parametrize("count", [2, 5, 3, 12])
+def test_as_many_threads_run_as_are_allowed_and_no_more(count: int) -> None:
+    """Also more than there are cores, and whatever was asked for before."""
+    meeting = threading.Barrier(count)
+    lock = threading.Lock()
+    now = most = 0
+
+    def task(start: int, stop: int) -> None:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        if start < count:
+            meeting.wait(timeout=60)  # broken, with an error, unless all are there at once
+        with lock:
+            now -= 1
+
+    with parallel.threads(count):
+        parallel.each_block(task, 5 * count, 1)
+        assert most == count
+        parallel.together(lambda k: meeting.wait(timeout=60), count)
+
+
+def test_pools_of_sizes_no_longer_used_end() -> None:
+    def ours() -> int:
+        return sum(thread.name.startswith("corollary_") for thread in threading.enumerate())
+
+    for count in range(2, 14):
+        with parallel.threads(count):
+            parallel.each_block(lambda a, b: None, 40, 1)
+    kept = parallel._pool_of.cache_info()
+    assert kept.currsize == kept.maxsize
+    for _ in range(200):
+        if ours() <= sum(range(14 - kept.maxsize, 14)):
+            break
+        time.sleep(0.05)
+    else:
+        pytest.fail(f"{ours()} threads are left")
+
+
+def test_a_pool_that_is_replaced_finishes_its_work() -> None:
+    with parallel.threads(2):
+        blocks = parallel.map_blocks(lambda a, b: a, 50, 1)
+        found = [next(blocks)]
+    for count in range(3, 14):
+        with parallel.threads(count):
+            parallel.each_block(lambda a, b: None, 40, 1)
+    assert [*found, *blocks] == list(range(50))
 
 
 def _blas_threads() -> list[int]:
@@ -93,7 +162,7 @@ def test_a_forked_child_works_after_its_parent_used_the_pool() -> None:
     queue = context.Queue()
     child = context.Process(target=_child, args=(queue,))
     child.start()
-    assert queue.get(timeout=60) == (1, 100)
+    assert queue.get(timeout=60) == (parallel.n_threads(), 100)
     child.join(timeout=60)
     assert child.exitcode == 0
 

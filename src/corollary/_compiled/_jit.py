@@ -8,7 +8,10 @@ Kernels release the GIL and take a range; ``corollary.core.parallel`` runs range
 
 from __future__ import annotations
 
+import functools
 import gc
+import hashlib
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -55,21 +58,63 @@ _INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 _registered: list[Any] = []
 
+
+def _hash_sources() -> str:
+    """A hash of all source files of compiled code, 1 ms. Empty where there are none to see, as in a zip archive."""
+    top, found = os.path.dirname(__file__), hashlib.sha256()
+    for folder, folders, files in os.walk(top):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as source:
+                    found.update(hashlib.sha256(source.read()).digest())
+                found.update(os.path.relpath(path, top).encode())
+    return found.hexdigest()
+
+
+_stamp = functools.cache(_hash_sources)  # of the sources that this process runs
+
 if HAVE_NUMBA:
-    from numba.core.caching import FunctionCache
+    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
     from numba.core.compiler import Compiler
     from numba.core.runtime import rtsys
 
+    class _StampedCode(CompileResultCacheImpl):
+        """Machine code beside the stamp of its sources: processes with other sources may write to the same files."""
+
+        def reduce(self, code: Any) -> Any:
+            return _stamp(), super().reduce(code)
+
+        def rebuild(self, target_context: Any, stamped: Any) -> Any:
+            stamp, code = stamped
+            return super().rebuild(target_context, code) if stamp == _stamp() else None
+
     class _Cache(FunctionCache):
-        """Numba's cache of compiled code on disk, read before all that only compiling needs is loaded (0.2 s)."""
+        """Numba's cache of compiled code on disk, read before all that only compiling needs is loaded (0.2 s).
+
+        Numba looks for changes in a kernel's own file only. Kernels hold code of the kernels that they call, in other
+        files too, so here an edit to any file makes all kernels compile anew. A cache that cannot be read or written
+        (a full disk, a folder that is gone) is no reason to fail.
+        """
+
+        _impl_class = _StampedCode
+
+        def __init__(self, function: Any) -> None:
+            super().__init__(function)
+            stamp = self._impl.locator.get_source_stamp(), _stamp()
+            self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+
+        def save_overload(self, sig: Any, data: Any) -> None:
+            with suppress(OSError):  # of sources edited while this process runs, it may hold some old and some new
+                if _hash_sources() == _stamp():
+                    super().save_overload(sig, data)
 
         def load_overload(self, sig: Any, target_context: Any) -> Any:
             rtsys.initialize(target_context)
-            with self._guard_against_spurious_io_errors():
-                found = self._load_overload(sig, target_context)
-                if found is not None:
-                    return found
-            return super().load_overload(sig, target_context)
+            with suppress(OSError):
+                return self._load_overload(sig, target_context) or super().load_overload(sig, target_context)
+            return None
 
     class _Compiler(Compiler):
         """Numba's compiler, undisturbed."""
@@ -83,7 +128,8 @@ def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", pipeline_class=_Compiler, **options)(function)
-    with suppress(RuntimeError):  # no writable place for the cache: compile in every process instead of failing
+    # no writable place for the cache, or no readable sources: compile in every process instead of failing
+    with suppress(RuntimeError, OSError):
         dispatcher._cache = _Cache(function)
     _registered.append(dispatcher)
     return cast(F, dispatcher)

@@ -1,7 +1,16 @@
-"""The integer codes by which losses and penalties reach the kernels. Plain numbers, so reading them imports nothing."""
+"""The integer codes by which losses and penalties reach the kernels. Plain numbers, so reading them imports nothing.
 
-SQUARED, ABSOLUTE, HUBER, QUANTILE, EPSILON_INSENSITIVE = 0, 1, 2, 3, 4
-LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL, POISSON = 5, 6, 7, 8, 9
+Kernels refuse every other code with a ValueError, and a code that lacks a branch in a kernel gives NaN, never another
+loss or penalty: ``tests/compiled/test_codes.py`` goes through all of them.
+"""
 
-# penalties: l1‖w‖₁ + ½ l2‖w‖², l1‖w‖₀, and the first with w ≥ 0
-ELASTIC, COUNT, POSITIVE = 0, 1, 2
+LOSSES = range(11)
+(SQUARED, ABSOLUTE, HUBER, QUANTILE, EPSILON_INSENSITIVE, LOGISTIC, HINGE, SQUARED_HINGE, EXPONENTIAL, *_) = LOSSES
+(POISSON, TWEEDIE) = LOSSES[9:]
+SOFTMAX = 100  # not one of them: it has kernels of its own, for a row of raw predictions
+
+# l1‖w‖₁ + ½ l2‖w‖², l1‖w‖₀, and the first with w ≥ 0
+PENALTIES = range(3)
+(ELASTIC, COUNT, POSITIVE) = PENALTIES
+
+N_LOSSES, N_PENALTIES = len(LOSSES), len(PENALTIES)  # kernels know numbers, not ranges

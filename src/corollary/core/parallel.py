@@ -1,4 +1,4 @@
-"""Threads over ranges of rows: one shared pool, a fixed block partition, results merged in block order.
+"""Threads over ranges of rows: shared pools, a fixed block partition, results merged in block order.
 
 The partition depends on the data's shape alone, never on the number of threads, so an answer does not change with
 the machine. Kernels and BLAS calls run single-threaded inside a block; the threads are ours.
@@ -7,7 +7,6 @@ the machine. Kernels and BLAS calls run single-threaded inside a block; the thre
 from __future__ import annotations
 
 import functools
-import multiprocessing
 import os
 import sys
 import threading
@@ -15,80 +14,38 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from contextvars import ContextVar
 from queue import SimpleQueue
 from typing import Any, TypeVar
+
+from corollary.core.thread_count import mark_own_thread
+from corollary.core.thread_count import n_threads as n_threads  # for those who share out work
+from corollary.core.thread_count import threads as threads
 
 T = TypeVar("T")
 
 BLOCK_BYTES = 4 << 20  # a block of rows that stays in a shared cache while it is used twice
 
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
 _team: _Team | None = None
-_inside = threading.local()
-_requested: ContextVar[int | None] = ContextVar("corollary_threads", default=None)
 
 
 def _forget_pool() -> None:
     """A forked child inherits no threads: start again, with fresh locks."""
-    global _pool, _team, _lock
-    _pool, _team, _lock = None, None, threading.Lock()
+    global _team, _lock
+    _team, _lock = None, threading.Lock()
+    _pool_of.cache_clear()
     _blas.reset()
 
 
-def _in_worker() -> bool:
-    """True inside a joblib, multiprocessing or Dask worker, where the cores are already shared out."""
-    return (
-        multiprocessing.parent_process() is not None
-        or multiprocessing.current_process().name.startswith("Loky")
-        or threading.current_thread().name.startswith("Dask")
-        or getattr(_inside, "pool", False)
-    )
+@functools.lru_cache(maxsize=8)
+def _pool_of(size: int) -> ThreadPoolExecutor:
+    """A pool of so many threads and never more. One that has not been asked for lately ends when its work is done."""
+    return ThreadPoolExecutor(size, thread_name_prefix="corollary", initializer=mark_own_thread)
 
 
-def n_threads() -> int:
-    """How many threads a fit may use here: ``threads(n)`` if set, else the usable cores (cgroups, affinity)."""
-    requested = _requested.get()
-    if requested is not None:
-        return requested
-    if _in_worker():
-        return 1
-    return _usable_cores()
-
-
-@functools.cache
-def _usable_cores() -> int:
-    import joblib  # knows about affinity and cgroups; asking costs file reads, so ask once
-
-    return max(1, int(joblib.cpu_count()))
-
-
-@contextmanager
-def threads(n_jobs: int | None) -> Iterator[None]:
-    """Within this context use ``n_jobs`` threads; None leaves the default, negative counts from the number of cores."""
-    if n_jobs is None:
-        yield
-        return
-    import joblib
-
-    token = _requested.set(int(joblib.effective_n_jobs(n_jobs)))
-    try:
-        yield
-    finally:
-        _requested.reset(token)
-
-
-def _get_pool() -> ThreadPoolExecutor:
-    global _pool
+def _get_pool(size: int) -> ThreadPoolExecutor:
     with _lock:
-        if _pool is None:
-
-            def mark() -> None:
-                _inside.pool = True
-
-            _pool = ThreadPoolExecutor(_usable_cores(), thread_name_prefix="corollary", initializer=mark)
-        return _pool
+        return _pool_of(size)
 
 
 class _Team:
@@ -129,7 +86,7 @@ class _Team:
 
 def _serve(inbox: SimpleQueue[Any]) -> None:
     """The life of a team's thread."""
-    _inside.pool = True
+    mark_own_thread()
     while True:
         task, k, outbox = inbox.get()
         try:
@@ -189,7 +146,8 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
-os.register_at_fork(after_in_child=_forget_pool)
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_forget_pool)
 
 
 def block_rows(n_rows: int, row_bytes: int) -> int:
@@ -207,13 +165,14 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
             yield task(0, n)
         return
     bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
-    workers = min(n_threads(), len(bounds))
+    allowed = n_threads()
+    workers = min(allowed, len(bounds))
     with _blas:
         if workers <= 1:
             for start, stop in bounds:
                 yield task(start, stop)
             return
-        pool, position = _get_pool(), 0
+        pool, position = _get_pool(allowed), 0
         pending: list[Future[T]] = []
         try:
             while position < len(bounds) or pending:
@@ -265,7 +224,7 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         if workers <= 1:
             yield from map(task, items)
             return
-        pool, pending = _get_pool(), deque[Future[T]]()
+        pool, pending = _get_pool(workers), deque[Future[T]]()
         try:
             for item in items:
                 pending.append(pool.submit(task, item))

@@ -140,6 +140,9 @@ class _Walk:
     def _tagged(self, kind: str, content: Any, place: Place, parent: Place, nested: list[EstimatorSummary]) -> None:
         if kind == "estimator":
             nested.append(self._estimator(content, place, parent))
+        elif kind == "part":
+            for name, item in content["parameters"].items():
+                self.visit(item, (*place, name), parent, nested)
         elif kind == "array":
             self.arrays.setdefault(content, describe(place))
         elif isinstance(content, dict):
@@ -195,9 +198,13 @@ def _text(node: Any) -> str:
     """A parameter for reading; estimators, arrays and long values are shown elsewhere or not at all."""
     if isinstance(node, dict):
         kind, content = next(iter(node.items()))
-        if kind not in ("float", "type", "function", "dtype", "scalar", "tuple"):
+        if kind == "part":
+            inside = ", ".join(f"{name}={_text(item)}" for name, item in content["parameters"].items())
+            text = f"{content['class'].partition(':')[2]}({inside})"
+        elif kind in ("float", "type", "function", "dtype", "scalar", "tuple"):
+            text = str(content[1] if kind == "scalar" else content)
+        else:
             return "…"
-        text = str(content[1] if kind == "scalar" else content)
     else:
         text = repr(node)
     return text if len(text) <= 40 and "{" not in text else "…"

@@ -24,7 +24,7 @@ def honest_status(problem: Problem, found: Solution) -> Evidence:
     """
     if found.evidence.status.cut_short:
         return found.evidence
-    if problem.loss.unattained and problem.penalty.l1 == problem.penalty.l2 == 0:
+    if problem.loss.unattained and problem.penalty.absent:
         raw, live = problem.raw(found.coef, found.intercept), problem.weights > 0
         right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
         if right[live].all():

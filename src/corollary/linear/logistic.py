@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
 from corollary.base import fitting, predicting
 from corollary.core.design import Design, as_design
@@ -176,7 +175,7 @@ class LogisticRegression(LinearClassifier):
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, in the order of ``classes_``; its argmax is ``predict``."""
         raw = self.decision_function(X)
-        return agreeing(np.column_stack([expit(-raw), expit(raw)]) if raw.ndim == 1 else softmax(raw, axis=1), raw)
+        return agreeing(SoftmaxLoss.link.probabilities(raw), raw)
 
     @predicting
     def predict_log_proba(self, X: Any) -> Array:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -48,15 +49,16 @@ class Algorithm(ABC, Generic[S]):
     name: str
     kind: Kind = Kind.STATIONARY
     certificate_name: str = ""
-    patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
+    patience: int | None = None  # iterations without progress after which there will be none; None: no limit
+    foreign: bool = False  # whether steps run other people's code, which may want its BLAS threads
 
     @abstractmethod
     def init(self) -> S:
         """The state to start from."""
 
     @abstractmethod
-    def step(self, state: S) -> S:
-        """The state after one more iteration."""
+    def step(self, state: S) -> S | None:
+        """The state after one more iteration; None if there was nothing left to do, which ends the run."""
 
     @abstractmethod
     def measure(self, state: S) -> Measure | None:
@@ -129,7 +131,8 @@ class Run(Generic[S]):
 
 def run(algorithm: Algorithm[S], rules: Rules, began: float | None = None) -> Run[S]:
     """Step until the residual is at most ``rules.tol``, the algorithm is done, or someone says stop."""
-    with one_blas_thread():  # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
+    # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
+    with nullcontext() if algorithm.foreign else one_blas_thread():
         return _Loop(algorithm, rules, began).run()
 
 
@@ -139,7 +142,7 @@ class _Loop(Generic[S]):
         self.began = time.perf_counter() if began is None else began
         self.history: dict[str, list[float]] = {}
         self.kept: tuple[S, Measure] | None = None
-        self.iteration, self.progress = 0, _Progress()
+        self.iteration, self.told, self.progress = 0, 0, _Progress()
 
     @property
     def seconds(self) -> float:
@@ -174,6 +177,8 @@ class _Loop(Generic[S]):
             if measure is not None:
                 record = self._note(algorithm, state, measure)
                 if measure.done or (measure.residual is not None and measure.residual <= rules.tol):
+                    if self.told < self.iteration:  # nothing was known before the first step: tell of the last instead
+                        self._asked_to_stop(record)
                     return Status.CONVERGED
                 if measure.stalled or self.progress.none_for(algorithm.patience):
                     assert self.kept is not None
@@ -189,7 +194,10 @@ class _Loop(Generic[S]):
                 if self.kept is None and measure is None:
                     raise ValueError("max_iter is 0, but nothing is known before the first iteration.")
                 return Status.MAX_ITER
-            state = algorithm.step(state)
+            following = algorithm.step(state)
+            if following is None:
+                return Status.CONVERGED
+            state = following
             self.iteration += 1
 
     def _note(self, algorithm: Algorithm[S], state: S, measure: Measure) -> dict[str, float]:
@@ -207,7 +215,8 @@ class _Loop(Generic[S]):
         return record
 
     def _asked_to_stop(self, record: dict[str, float]) -> bool:
-        """Callbacks are asked after every iteration that is not the last."""
+        """Callbacks are asked as often as there are iterations, and not after the last if the start was told too."""
+        self.told += 1
         if self.rules.observe is not None:
             assert self.kept is not None
             (best, _), algorithm = self.kept, self.hands[-1]

@@ -11,7 +11,14 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel
-from corollary._compiled.codes import COUNT, POSITIVE
+from corollary._compiled.codes import COUNT, ELASTIC, N_PENALTIES, POSITIVE
+
+
+@fast_kernel
+def _check_penalty(code):
+    """Called once by every kernel that takes a penalty from Python, before its loop."""
+    if code < 0 or code >= N_PENALTIES:
+        raise ValueError("Unknown penalty code: the kernels know those of corollary._compiled.codes.PENALTIES.")
 
 
 @fast_kernel
@@ -20,9 +27,11 @@ def _minimiser(code, z, h, l1, l2):
     if code == COUNT:
         w = z / (h + l2)
         return w if 0.5 * z * w > l1 else 0.0
+    if code != ELASTIC and code != POSITIVE:
+        return np.nan
     if z > l1:
         return (z - l1) / (h + l2)
-    if z < -l1 and code != POSITIVE:
+    if z < -l1 and code == ELASTIC:
         return (z + l1) / (h + l2)
     return 0.0
 
@@ -30,6 +39,7 @@ def _minimiser(code, z, h, l1, l2):
 @fast_kernel
 def gram_epochs(H, gradient, w, code, l1, l2, max_epochs, tol):
     """Cyclic descent with the leading block of a symmetric H; ``gradient`` is g + H (w − w₀) and is kept up to date."""
+    _check_penalty(code)
     n = w.shape[0]
     worst = 0.0
     for _ in range(max_epochs):
@@ -91,6 +101,7 @@ def dense_epochs(X, curve, slope, w, centre, norms, code, l1, l2, max_epochs, to
 
     Σ slope = 0 is kept when centre is the curve-weighted mean, so no explicit intercept moves here.
     """
+    _check_penalty(code)
     n, s = X.shape
     worst = 0.0
     for _ in range(max_epochs):
@@ -168,6 +179,7 @@ def sparse_epoch(chosen, values, weighted, rows, places, curve_sum, slope, w, ce
 
     The means of the columns touch every row, so they are kept as one number: the true slope is slope − offset · curve.
     """
+    _check_penalty(code)
     worst = 0.0
     for a in range(chosen.shape[0]):
         j = chosen[a]

@@ -6,33 +6,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import fitting
-from corollary.core.limits import CLASS_WEIGHT, Choice, Instance, Limit, Real
-from corollary.core.loss import (
-    Absolute,
-    EpsilonInsensitive,
-    Exponential,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Poisson,
-    Quantile,
-    SoftmaxLoss,
-    Squared,
-    SquaredHinge,
-)
+from corollary.core.limits import CLASS_WEIGHT, Limit, Real
+from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.solvers.trees.boosting.objective import Objective
-
-_REGRESSION = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive")
-_CLASSIFICATION = ("log_loss", "exponential", "hinge", "squared_hinge")
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
@@ -48,8 +31,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default "squared_error"
-        "squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive", or a
-        :class:`corollary.core.loss.Loss` of your own.
+        "squared_error", "absolute_error", "huber", "quantile", "poisson", "tweedie" (of power 1.5),
+        "epsilon_insensitive", or a :class:`corollary.core.loss.Loss` with parameters of its own, such as
+        ``Tweedie(1.8)`` or one that you wrote.
     learning_rate : float > 0, default 0.1
     n_estimators : int ≥ 1, default 100
         Rounds of boosting.
@@ -118,7 +102,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     """
 
     limits: ClassVar[dict[str, Limit]] = {
-        "loss": Choice(*_REGRESSION) | Instance("a Loss", Loss),
+        "loss": LossOf("regression"),
         "alpha": Real(low=0, above=True),
     } | LIMITS
 
@@ -183,7 +167,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss == "poisson"
+        loss = known_loss(self.loss)
+        tags.target_tags.positive_only = loss is not None and loss.domain.low >= 0
         return tags
 
     @fitting
@@ -203,18 +188,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         return self
 
     def _loss(self, y: Array, weights: Array) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if self.loss == "quantile":
-            return Quantile(self.alpha)
-        if self.loss == "huber":
-            middle = np.quantile(y, 0.5, weights=weights, method="inverted_cdf")
-            away = np.quantile(np.abs(y - middle), min(self.alpha, 1.0), weights=weights, method="inverted_cdf")
-            return Huber(max(float(away), np.finfo(float).tiny))
-        if self.loss == "epsilon_insensitive":
-            return EpsilonInsensitive(self.alpha)
-        named: dict[str, Loss] = {"squared_error": Squared(), "absolute_error": Absolute(), "poisson": Poisson()}
-        return named[self.loss]
+        loss = known_loss(self.loss)
+        assert loss is not None
+        return loss.for_alpha(self.alpha, y, weights) if isinstance(loss, type) else loss
 
     def predict(self, X: Any) -> Array:
         """Predicted values."""
@@ -226,13 +202,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
             yield self._mean(raw[:, 0])
 
     def _mean(self, raw: Array) -> Array:
-        if self.loss == "poisson":
-            return np.exp(raw)
-        return self.loss.link.inverse(raw) if isinstance(self.loss, Loss) else raw
+        return as_loss(self.loss).link.inverse(raw)
 
 
 def _has_probabilities(model: GradientBoostingClassifier) -> bool:
-    return model.loss in ("log_loss", "exponential") or isinstance(model.loss, Logistic | SoftmaxLoss | Exponential)
+    loss = known_loss(model.loss)
+    return loss is not None and loss.link.probabilistic
 
 
 class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
@@ -271,7 +246,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
 
     classes_: Array
     limits: ClassVar[dict[str, Limit]] = {
-        "loss": Choice(*_CLASSIFICATION) | Instance("a Loss", Loss),
+        "loss": LossOf("classification"),
         "class_weight": CLASS_WEIGHT,
     } | LIMITS
 
@@ -353,20 +328,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         return self
 
     def _objective(self, y: Array, weights: Array) -> Objective:
-        k = len(self.classes_)
-        named: dict[str, type[Any]] = {
-            "log_loss": Logistic,
-            "exponential": Exponential,
-            "hinge": Hinge,
-            "squared_hinge": SquaredHinge,
-        }
-        if k > 2 and self.loss == "log_loss":
-            return Objective(SoftmaxLoss(), y, weights, k)
-        if k > 2 and not (isinstance(self.loss, Loss) and self.loss.multiclass):
-            raise ValueError(f"loss={self.loss!r} is for two classes, but y has {k}; use loss='log_loss'.")
-        loss: Loss = self.loss if isinstance(self.loss, Loss) else named[self.loss]()
+        loss = as_loss(self.loss).for_classes(len(self.classes_))
         if loss.multiclass:
-            return Objective(loss, y, weights, k)
+            return Objective(loss, y, weights, len(self.classes_))
         return Objective(loss, signs(y), weights, 1)
 
     def decision_function(self, X: Any) -> Array:
@@ -391,13 +355,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             return np.log(self.predict_proba(X))
 
     def _probabilities(self, raw: Array) -> Array:
-        if raw.ndim == 2:
-            return agreeing(softmax(raw, axis=1), raw)
-        odds = 2 * raw if self.loss == "exponential" or isinstance(self.loss, Exponential) else raw
-        table = np.empty((len(raw), 2), dtype=raw.dtype)
-        expit(-odds, out=table[:, 0])
-        expit(odds, out=table[:, 1])
-        return agreeing(table, raw)
+        loss = as_loss(self.loss).for_classes(len(self.classes_))
+        return agreeing(loss.link.probabilities(raw), raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Raw predictions after 1, 2, … rounds."""

@@ -50,12 +50,8 @@ class Newton(Solver):
         Need("loss", "curved", True, "it has no second derivative"),
         Need("loss", "multiclass", False, "its Hessian couples the classes; use L-BFGS"),
         Need("penalty", "separable", True, "only L2 and no penalty have a Hessian"),
+        Need("penalty", "quadratic", True, "it has kinks at zero"),
     )
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if problem.penalty.l1 > 0:
-            raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
 
     def successor(self, problem: Problem) -> Solver | None:
         return finisher(problem)

@@ -58,7 +58,7 @@ def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, 
     gradient -= border * (pull / total)
     if hessian:
         centre_gram(H, border, total)
-    return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), pull, border, 1 / total)
+    return Model(gradient, [(slice(None), H)], abs(pull), 0.5 * pull * (pull / total), pull, border, 1 / total)
 
 
 def _class_model(problem: Problem, part: Design, slope: Array) -> Model:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from corollary.base import Estimator, check_weights
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.base import Estimator, caller_level, check_weights, fitting
+from corollary.core.evidence import Certificate, Evidence, Kind
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.ensemble.combine.bagging_sample import Sampler, columns_of, fit_one
-from corollary.ensemble.members import (
-    SEEDS,
-    generator,
-    is_ours,
-    not_proved,
-    run_all,
-)
+from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
+from corollary.ensemble.combine.votes import float_type
+from corollary.ensemble.members import SEEDS, generator, in_order, weakened
 from corollary.solvers.draws import Urn
+from corollary.solvers.loop import Rules, run
 
 BAGGING_LIMITS: dict[str, Limit] = {
     "estimator": Choice(None) | Instance("an estimator", methods=("fit", "predict")),
@@ -80,13 +80,9 @@ class Bagging(Estimator):
         return tags
 
     @property
+    @abstractmethod
     def estimator_(self) -> Any:
         """The estimator whose copies are fitted."""
-        return self._default() if self.estimator is None else self.estimator
-
-    @abstractmethod
-    def _default(self) -> Any:
-        """The estimator that None stands for."""
 
     @abstractmethod
     def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
@@ -97,45 +93,51 @@ class Bagging(Estimator):
         """What a member says of rows, float64 (n, outputs)."""
 
     @abstractmethod
-    def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
-        """Keep out-of-bag predictions and their score; returns facts about them."""
-
-    @abstractmethod
     def _as_votes(self, target: Array) -> Array:
         """The target in the form of votes (n, outputs)."""
 
-    def _constant(self) -> Any:
-        """A model for samples of one class, where there are classes."""
-        return None
+    @abstractmethod
+    def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
+        """Keep out-of-bag predictions and their score; returns facts about them."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        began = time.perf_counter()
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members to samples of X (n × d, dense or sparse) and y."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        # members know what numbers they can take
         X, y = validate_data(
-            self,
-            X,
-            y,
-            accept_sparse=("csr", "csc"),
-            dtype=None,
-            ensure_all_finite=False,  # members know what they can take
-            multi_output=self._several,
+            self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
         )
-        self._observer(X, y, 0, lambda state: {})
         weights = check_weights(sample_weight, X)
         target, drawn = self._target(y, weights)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         sampler = self._sampler(X, target, drawn)
-        seeds, members, columns = self._continued(sampler)
-        template = self.estimator_
-        jobs = [(template, X, target, sampler, int(seed), self._constant()) for seed in seeds[len(members) :]]
-        made = run_all(fit_one, jobs, ours=is_ours(template), n_jobs=self.n_jobs)
-        self.estimators_ = members + [member for member, _, _ in made]
-        self.estimators_features_ = columns + [each for _, each, _ in made]
-        self._seeds, self._rows = seeds, (sampler.urn.order, drawn)
-        self._sampling = (sampler.size, sampler.bootstrap, sampler.n_drawn_columns)
-        measured = np.array([facts for _, _, facts in made]).reshape(-1, 2)
-        self._keep_evidence(self._prove(X, y, target, weights, sampler, measured, began))
+        seeds, members, columns = self._continued()
+        constant = DummyClassifier(strategy="most_frequent") if is_classifier(self) else None
+        bag = Bag(self.estimator_, X, target, sampler, seeds, len(members), constant, self.n_jobs)
+
+        def attributes(count: int) -> dict[str, Any]:
+            new = bag.members[: count - len(members)]
+            return {
+                "estimators_": members + [member.model for member in new],
+                "estimators_features_": columns + [member.columns for member in new],
+                "_seeds": seeds[:count],
+                "_rows": (sampler.urn.order, drawn),
+                "_sampling": (sampler.size, sampler.bootstrap, sampler.n_drawn_columns),
+            }
+
+        observe = self._observer(X, y, self.n_estimators, attributes)
+        with closing(bag.coming):  # however the run ends, nothing goes on in the background
+            found = run(bag, Rules(self.n_estimators, 1e-9, observe))
+        self.__dict__.update(attributes(found.state))
+        evidence = replace(found.evidence(), facts=bag.facts(found.state))
+        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            evidence = self._judged(evidence, X, y, target, weights, sampler)
+        self._keep_evidence(weakened(evidence, self.estimators_))
+        return self
 
     def _sampler(self, X: Any, target: Array, weights: Array) -> Sampler:
         n, d = int((weights > 0).sum()), X.shape[1]
@@ -156,22 +158,23 @@ class Bagging(Estimator):
             )
         return sampler
 
-    def _continued(self, sampler: Sampler) -> tuple[Array, list[Any], list[Array]]:
-        """Seeds of all members, and the members that ``warm_start`` keeps."""
-        old = self._seeds if self.warm_start and hasattr(self, "estimators_") else np.empty(0, dtype=np.int64)
-        if len(old) > self.n_estimators:
-            raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the {len(old)} members that warm_start keeps."
-            )
-        if len(old) == self.n_estimators:
-            warnings.warn("Warm-start fitting without increasing n_estimators does not fit new members.", stacklevel=4)
+    def _continued(self) -> tuple[Array, list[Any], list[Array]]:
+        """Seeds of all members, and the members that ``warm_start`` keeps, with their columns."""
         seeds = generator(self.random_state).randint(SEEDS, size=self.n_estimators)
-        seeds[: len(old)] = old
-        return (
-            seeds,
-            (list(self.estimators_) if len(old) else []),
-            (list(self.estimators_features_) if len(old) else []),
-        )
+        if not (self.warm_start and hasattr(self, "estimators_")):
+            return seeds, [], []
+        old = len(self._seeds)
+        if old > self.n_estimators:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {old} members that warm_start keeps."
+            )
+        if old == self.n_estimators:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new members.",
+                stacklevel=caller_level(),
+            )
+        seeds[:old] = self._seeds
+        return seeds, list(self.estimators_), list(self.estimators_features_)
 
     @property
     def estimators_samples_(self) -> list[Array]:
@@ -186,7 +189,6 @@ class Bagging(Estimator):
 
     def _said(self, X: Any, rows: Callable[[int], Array] | None = None) -> Iterator[tuple[Any, Array]]:
         """(rows, votes on them) of the members in order; all rows, or those that a member's seed stands for."""
-        ours = is_ours(self.estimator_)
 
         def say(t: int) -> tuple[Any, Array]:
             at: Any = slice(None) if rows is None else rows(int(self._seeds[t]))
@@ -197,51 +199,21 @@ class Bagging(Estimator):
 
         n = len(self.estimators_)
         for start in range(0, n, 16):  # a few at a time: votes of all members may not fit
-            numbers = [(t,) for t in range(start, min(start + 16, n))]
-            yield from run_all(say, numbers, ours=ours, n_jobs=self.n_jobs, prefer="threads")
+            calls = [partial(say, t) for t in range(start, min(start + 16, n))]
+            yield from in_order(calls, [self.estimator_], self.n_jobs, "threads")
 
-    def _mean_vote(self, X: Any) -> tuple[Array, Any]:
+    def _vote(self, X: Any) -> tuple[Array, Any]:
         """(mean of the members' votes (n, outputs), the type that results should have)."""
-        check_is_fitted(self)
         X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         total: Any = 0.0
         for _, votes in self._said(X):
             total = total + votes
-        return total / len(self.estimators_), np.float32 if X.dtype == np.float32 else np.float64
+        return total / len(self.estimators_), float_type(X)
 
-    def _prove(
-        self, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler, measured: Array, began: float
+    def _judged(
+        self, evidence: Evidence, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
     ) -> Evidence:
-        facts = {"members": float(len(self.estimators_))}
-        wanted = sampler.weights.sum() if sampler.whole else float(sampler.size)
-        # the last unit of weights that do not sum to a whole number is not a whole one
-        short = 0.0 if sampler.whole or sampler.bootstrap else np.ceil(sampler.urn.total) - sampler.urn.total
-        drawn = np.maximum(np.abs(measured[:, 1] - wanted) - short, 0.0).max(initial=0.0) / wanted
-        certificate = Certificate(Kind.CHECKED, "relative error of the weight drawn", float(drawn), 1e-9)
-        if len(measured):
-            facts["coverage"] = float(measured[:, 0].mean())
-        if sampler.bootstrap:  # 1 − 1/e = 63.2 % when as many rows are drawn as there are
-            share = sampler.weights / sampler.weights.sum()
-            facts["expected coverage"] = float(share @ (1 - (1 - share) ** sampler.size))
-        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
-            self.__dict__.pop(name, None)
-        notes: tuple[str, ...] = ()
-        if self.oob_score:
-            certificate, found = self._out_of_bag_votes(X, y, target, weights, sampler)
-            facts |= found
-            missing = found["rows without out-of-bag vote"]
-            if missing > 0:
-                notes = (
-                    f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators.",
-                )
-        seconds = time.perf_counter() - began
-        evidence = Evidence(Status.EXACT, certificate, "bagging", seconds=seconds, facts=facts, notes=notes)
-        return not_proved(evidence, self.estimators_)
-
-    def _out_of_bag_votes(
-        self, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
-    ) -> tuple[Certificate, dict[str, float]]:
         """A mean vote has at most the mean squared error of its voters (Jensen): checked on rows out of the bag."""
 
         def unseen(seed: int) -> Array:
@@ -259,13 +231,17 @@ class Bagging(Estimator):
         w = weights[voted] / weights[voted].sum() if voted.any() else np.zeros(0)
         alone = float(w @ (single[voted] / count[voted]))
         mean = float(w @ np.square(votes[voted] - truth[voted]).sum(axis=1))
-        facts = self._out_of_bag(votes, target, y, weights, voted)
-        facts |= {
+        missing = float(weights[~voted].sum() / weights.sum())
+        facts = self._out_of_bag(votes, target, y, weights, voted) | {
             "out-of-bag squared error of the vote": mean,
             "out-of-bag squared error of a member": alone,
-            "rows without out-of-bag vote": float(weights[~voted].sum() / weights.sum()),
+            "rows without out-of-bag vote": missing,
         }
-        excess = max(0.0, mean - alone) / (alone or 1.0)
-        return Certificate(
-            Kind.CHECKED, "excess error of the vote over its members out of the bag", excess, 1e-9
-        ), facts
+        name, excess = "excess error of the vote over its members out of the bag", max(0.0, mean - alone)
+        note = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
+        return replace(
+            evidence,
+            certificate=Certificate(Kind.CHECKED, name, excess / (alone or 1.0), 1e-9),
+            facts={**evidence.facts, **facts},
+            notes=(note,) if missing > 0 else (),
+        )

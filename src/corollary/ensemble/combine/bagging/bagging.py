@@ -5,19 +5,18 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.dummy import DummyClassifier
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
-from corollary.base import fitting
+from corollary.base import predicting
 from corollary.core.limits import CLASS_WEIGHT, Limit
 from corollary.core.types import Array
-from corollary.ensemble.combine.bagging_base import BAGGING_LIMITS, Bagging
+from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
+from corollary.ensemble.combine.votes import ByMean, ByVote, one_hot, votes_of
 from corollary.labels import encode_labels
 
 
-class BaggingClassifier(ClassifierMixin, Bagging):
+class BaggingClassifier(ByVote, Bagging):
     """The mean vote of classifiers fitted to bootstrap samples.
 
     A bootstrap sample of n rows holds about 1 − 1/e = 63.2 % of them. The others are out of that member's bag: votes of
@@ -51,11 +50,18 @@ class BaggingClassifier(ClassifierMixin, Bagging):
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_names_in_
-    estimators_ : list of fitted members; their classes are the numbers of ``classes_``
+    classes_ : array of shape (k,)
+    n_classes_, n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
+    estimator_ : classifier
+        What the members are copies of.
+    estimators_ : list of fitted members
+        Their classes are the numbers of ``classes_``.
     estimators_features_, estimators_samples_ : lists of arrays
         Columns and rows of each member.
     oob_score_ : float
+        With ``oob_score``.
     oob_decision_function_ : array of shape (n, k)
         Mean vote of the members that have not seen the row; NaN where all have.
     evidence_ : Evidence
@@ -64,15 +70,16 @@ class BaggingClassifier(ClassifierMixin, Bagging):
     -----
     *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows for each member.
 
-    *Evidence.* With ``oob_score``: by how much the vote's squared error exceeds that of its members, out of the bag,
-    which is never (Jensen's inequality); else that members got the weight they were to get. Facts: the out-of-bag score
-    and its standard error, the coverage of the samples and what it should be.
+    *Evidence.* Checked. With ``oob_score``: by how much the vote's squared error is above that of its members, out of
+    the bag, which by Jensen's inequality is never; else that members got the weight they were to get. Facts: the
+    out-of-bag score and its standard error, the coverage of the samples and what it should be. Ctrl-C and callbacks
+    keep the members that are fitted; "objective" of the history counts those that are still to come.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from corollary.ensemble.combine.bagging import BaggingClassifier
+    >>> from corollary.ensemble.combine.bagging.bagging import BaggingClassifier
     >>> X, y = load_iris(return_X_y=True)
     >>> model = BaggingClassifier(KNeighborsClassifier(), 50, oob_score=True, random_state=0).fit(X, y)
     >>> bool(model.oob_score_ > 0.9), round(model.evidence_.facts["expected coverage"], 2)
@@ -110,35 +117,23 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         self.random_state = random_state
         self.class_weight = class_weight
 
-    def _default(self) -> Any:
+    @property
+    def estimator_(self) -> Any:
+        """The estimator whose copies are fitted."""
         from corollary.tree.decision_tree import DecisionTreeClassifier
 
-        return DecisionTreeClassifier()
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BaggingClassifier:
-        """Fit the members to samples of X (n × d, dense or sparse) and labels y."""
-        self._fit(X, y, sample_weight)
-        return self
+        return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
         self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
         self.n_classes_ = len(self.classes_)
         return codes, weights
 
-    def _constant(self) -> Any:
-        return DummyClassifier(strategy="most_frequent")
+    def _votes(self, member: Any, X: Any) -> Array:
+        return votes_of(member, X, np.arange(self.n_classes_))
 
     def _as_votes(self, target: Array) -> Array:
-        return np.eye(self.n_classes_)[target]
-
-    def _votes(self, member: Any, X: Any) -> Array:
-        votes = np.zeros((X.shape[0], self.n_classes_))
-        if hasattr(member, "predict_proba"):
-            votes[:, np.asarray(member.classes_, dtype=np.intp)] = member.predict_proba(X)
-        else:
-            votes[np.arange(len(votes)), np.asarray(member.predict(X), dtype=np.intp)] = 1.0
-        return votes
+        return one_hot(target, self.n_classes_)
 
     def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
         self.oob_decision_function_, self.oob_score_ = votes, float("nan")
@@ -153,35 +148,54 @@ class BaggingClassifier(ClassifierMixin, Bagging):
         spread = np.sqrt(self.oob_score_ * (1 - self.oob_score_) * np.square(w).sum()) / w.sum()
         return {"out-of-bag score": self.oob_score_, "standard error": float(spread)}
 
-    def predict_proba(self, X: Any) -> Array:
-        """Mean of the members' probabilities; of their votes, if they have no probabilities."""
-        votes, dtype = self._mean_vote(X)
-        best, narrow = votes.argmax(axis=1), votes.astype(dtype)
-        lost = np.flatnonzero(narrow.argmax(axis=1) != best)
-        narrow[lost, best[lost]] = np.nextafter(narrow[lost].max(axis=1), dtype(2))  # rounding made a tie
-        return narrow
-
+    @predicting
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict(self, X: Any) -> Array:
-        """The class of the highest mean vote."""
-        best = self._mean_vote(X)[0].argmax(axis=1)
-        return self.classes_[best]
 
-
-class BaggingRegressor(RegressorMixin, Bagging):
+class BaggingRegressor(ByMean, Bagging):
     """The mean prediction of regressors fitted to bootstrap samples.
 
-    Parameters are those of :class:`BaggingClassifier`; ``estimator=None`` is a regression tree, ``oob_score=True`` the
-    out-of-bag R². y may have several columns if the members take that.
+    y may have several columns if the members take that.
+
+    Parameters
+    ----------
+    estimator : regressor or None, default None
+        None is a regression tree. Members that take ``sample_weight`` get each row once, with the number of times it
+        was drawn as its weight; others get copies of it.
+    n_estimators : int ≥ 1, default 10
+    max_samples : int, float in (0, 1] or None, default None
+        Rows that are drawn for a member. None is as many as there are (the sum of ``sample_weight``, if that is more
+        than the number of rows that have one); a float is a share of that.
+    max_features : int or float in (0, 1], default 1.0
+        Columns that are drawn for a member.
+    bootstrap : bool, default True
+        Whether rows are drawn with replacement. Rows of large ``sample_weight`` are drawn more often: a row of weight 3
+        is drawn exactly as three such rows are, and the order of the rows does not matter.
+    bootstrap_features : bool, default False
+        Whether columns are drawn with replacement.
+    oob_score : bool or callable, default False
+        Whether to compute ``oob_score_``: R², or what the callable makes of (y, prediction).
+    warm_start : bool, default False
+        Keep the members of the last fit and add to them.
+    n_jobs : int or None
+        Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    random_state : int, RandomState or None
 
     Attributes
     ----------
-    estimators_, estimators_features_, estimators_samples_, n_features_in_, feature_names_in_
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
+    estimator_ : regressor
+        What the members are copies of.
+    estimators_ : list of fitted members
+    estimators_features_, estimators_samples_ : lists of arrays
+        Columns and rows of each member.
     oob_score_ : float
+        With ``oob_score``.
     oob_prediction_ : array of shape (n,) or (n, k)
         Mean prediction of the members that have not seen the row; NaN where all have.
     evidence_ : Evidence
@@ -196,7 +210,7 @@ class BaggingRegressor(RegressorMixin, Bagging):
     --------
     >>> import numpy as np
     >>> from corollary import Ridge
-    >>> from corollary.ensemble.combine.bagging import BaggingRegressor
+    >>> from corollary.ensemble.combine.bagging.bagging import BaggingRegressor
     >>> X = np.arange(40.0)[:, None]
     >>> model = BaggingRegressor(Ridge(), oob_score=True, random_state=0).fit(X, 2 * X[:, 0])
     >>> round(model.oob_score_, 2), model.evidence_.holds
@@ -211,16 +225,12 @@ class BaggingRegressor(RegressorMixin, Bagging):
         tags.target_tags.multi_output = get_tags(self.estimator_).target_tags.multi_output
         return tags
 
-    def _default(self) -> Any:
+    @property
+    def estimator_(self) -> Any:
+        """The estimator whose copies are fitted."""
         from corollary.tree.decision_tree import DecisionTreeRegressor
 
-        return DecisionTreeRegressor()
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BaggingRegressor:
-        """Fit the members to samples of X (n × d, dense or sparse) and y (n,) or (n, k)."""
-        self._fit(X, y, sample_weight)
-        return self
+        return DecisionTreeRegressor() if self.estimator is None else self.estimator
 
     def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
         target: Array = y.astype(np.float64)
@@ -248,7 +258,6 @@ class BaggingRegressor(RegressorMixin, Bagging):
         spread = np.sqrt(np.square(share * (squares - share @ squares)).sum()) / max(share @ centred, 1e-300)
         return {"out-of-bag score": self.oob_score_, "standard error": float(spread)}
 
-    def predict(self, X: Any) -> Array:
-        """The mean of the members' predictions."""
-        votes, dtype = self._mean_vote(X)
-        return votes.reshape(len(votes), *self._columns).astype(dtype)
+    def _vote(self, X: Any) -> tuple[Array, Any]:
+        votes, dtype = super()._vote(X)
+        return votes.reshape(len(votes), *self._columns), dtype

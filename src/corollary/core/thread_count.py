@@ -1,0 +1,160 @@
+"""How many threads the library may use. The first of these that says something decides:
+
+1. a thread of the library itself: one, because its work is already a share;
+2. the innermost ``with threads(n)``, or the ``n_jobs`` of an estimator, which is the same thing;
+3. ``set_threads(n)``;
+4. the environment variable ``COROLLARY_NUM_THREADS``;
+5. a task of joblib or Dask, or a process of loky: one, because other workers use the other cores;
+6. the environment variable ``OMP_NUM_THREADS``;
+7. the usable cores, after CPU affinity and the limits of a container.
+
+Other child processes, from ``multiprocessing`` or elsewhere, are treated like any process. The number of threads
+never changes an answer.
+"""
+
+from __future__ import annotations
+
+import functools
+import multiprocessing
+import operator
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_own = threading.local()  # has ``thread`` in the library's own threads
+_here: ContextVar[int | None] = ContextVar("corollary_threads", default=None)
+_everywhere: int | None = None
+
+
+def n_threads() -> int:
+    """The number of threads that a fit or prediction without ``n_jobs`` would use if it began here and now.
+
+    Examples
+    --------
+    >>> import corollary
+    >>> with corollary.threads(2):
+    ...     corollary.n_threads()
+    2
+    """
+    if hasattr(_own, "thread"):
+        return 1
+    chosen = _here.get() or _everywhere or _from_environment("COROLLARY_NUM_THREADS")
+    if chosen is None:
+        chosen = 1 if _in_worker() else _from_environment("OMP_NUM_THREADS") or _usable_cores()
+    return chosen
+
+
+@contextmanager
+def threads(n: int | None) -> Iterator[None]:
+    """Use ``n`` threads within this context, in the thread of Python that enters it; other threads are not affected.
+
+    Parameters
+    ----------
+    n : int or None
+        A positive number of threads, which may exceed the number of cores; or −1 for all usable cores, −2 for all but
+        one, and so on. None changes nothing. An ``n_jobs`` given to an estimator counts more.
+
+    Examples
+    --------
+    >>> import corollary
+    >>> with corollary.threads(2):
+    ...     model = corollary.Ridge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
+    """
+    if n is None:
+        yield
+        return
+    token = _here.set(_count(n))
+    try:
+        yield
+    finally:
+        _here.reset(token)
+
+
+def set_threads(n: int | None) -> None:
+    """Use ``n`` threads from now on, in every thread of this process; None goes back to the default.
+
+    Parameters
+    ----------
+    n : int or None
+        As for :func:`threads`. A ``with threads(n)`` and an ``n_jobs`` count more.
+
+    Examples
+    --------
+    >>> import corollary
+    >>> corollary.set_threads(3)
+    >>> corollary.n_threads()
+    3
+    >>> corollary.set_threads(None)
+    """
+    global _everywhere
+    _everywhere = None if n is None else _count(n)
+
+
+def mark_own_thread() -> None:
+    """Called at the start of each thread of the library: what runs in it must not wait for further threads."""
+    _own.thread = True
+
+
+def _count(n: int) -> int:
+    try:
+        number = operator.index(n)
+    except TypeError:
+        number = 0
+    if number == 0 or isinstance(n, bool):
+        raise ValueError(
+            "The number of threads (n or n_jobs) must be a positive integer, or a negative one that counts from the "
+            f"number of cores (−1 is all of them), but it is {n!r}."
+        )
+    return number if number > 0 else max(1, _usable_cores() + 1 + number)
+
+
+@functools.cache  # asked for before every few milliseconds of work; a value that makes no sense is reported once
+def _from_environment(variable: str) -> int | None:
+    value = os.environ.get(variable, "")
+    first = value.split(",")[0].strip()  # OMP_NUM_THREADS may list one number for each level of nesting
+    if first.isdecimal() and int(first) > 0:
+        return int(first)
+    if value.strip():
+        message = f"The environment variable {variable} must be a positive integer, but it is {value!r}: ignored."
+        warnings.warn(message, RuntimeWarning, stacklevel=3)
+    return None
+
+
+def _in_worker() -> bool:
+    """True in a task of joblib (threads, loky or multiprocessing) or Dask, and anywhere in a process made by loky.
+
+    The libraries are asked if they are loaded; those that are not have no tasks.
+    """
+    thread = threading.current_thread()
+    if multiprocessing.current_process().name.startswith(("LokyProcess", "Dask")) or "Dask-" in thread.name:
+        return True
+    if thread is threading.main_thread() and multiprocessing.parent_process() is None:
+        return False  # the common case: neither runs its tasks here
+    dask, joblib = sys.modules.get("distributed.worker"), sys.modules.get("joblib.parallel")
+    if hasattr(getattr(dask, "thread_state", None), "execution_state"):
+        return True
+    active_backend = getattr(joblib, "get_active_backend", None)
+    return active_backend is not None and (active_backend()[0].nesting_level or 0) > 0
+
+
+@functools.cache
+def _usable_cores() -> int:
+    import joblib  # knows about affinity and cgroups; asking costs file reads, so ask once
+
+    return max(1, int(joblib.cpu_count()))
+
+
+def _after_fork() -> None:
+    """A forked child is no thread of ours, and may be given other cores or another environment before it works."""
+    global _own
+    _own = threading.local()
+    _usable_cores.cache_clear()
+    _from_environment.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork)

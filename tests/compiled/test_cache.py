@@ -1,0 +1,165 @@
+"""The cache of machine code: reused while no source changed, never used when any did, and never a reason to fail."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from corollary._compiled import _jit
+
+pytestmark = pytest.mark.skipif(not _jit.HAVE_NUMBA, reason="nothing is compiled without Numba")
+
+INNER = """
+from corollary._compiled._jit import inner_kernel
+
+@inner_kernel
+def inner(x):
+    return x + 1.0
+"""
+OUTER = """
+from corollary._compiled._jit import kernel
+from corollary._compiled.deep.inner import inner
+
+@kernel
+def outer(x):
+    return 10.0 * inner(x)
+"""
+PROGRAM = """
+from corollary._compiled.outer import outer
+print(outer(1.0), sum(outer.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A small library with the real ``_jit``: a kernel in one file calls a kernel in another."""
+    compiled = tmp_path / "corollary" / "_compiled"
+    (compiled / "deep").mkdir(parents=True)
+    for folder in (compiled.parent, compiled, compiled / "deep"):
+        (folder / "__init__.py").touch()
+    shutil.copy(_jit.__file__, compiled / "_jit.py")
+    (compiled / "outer.py").write_text(OUTER)
+    (compiled / "deep" / "inner.py").write_text(INNER)
+    return compiled
+
+
+def run(tree: Path, program: str = PROGRAM, **variables: str) -> tuple[float, int]:
+    """What the kernel gives in a fresh process, and how many kernels came from the cache."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    environment |= {"PYTHONPATH": str(tree.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"} | variables
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=environment, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    found, hits = done.stdout.split()
+    return float(found), int(hits)
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    """Change a file so that neither its size nor its time of change shows it."""
+    before = path.stat()
+    text = path.read_text()
+    assert old in text
+    assert len(old) == len(new)
+    path.write_text(text.replace(old, new))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = path.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+
+
+def test_an_unchanged_tree_loads_and_an_edit_of_a_callee_compiles(tree: Path) -> None:
+    assert run(tree) == (20.0, 0)
+    assert run(tree) == (20.0, 1)
+    edit(tree / "deep" / "inner.py", "1.0", "2.0")
+    assert run(tree) == (30.0, 0)
+    assert run(tree) == (30.0, 1)
+    (tree / "elsewhere.py").write_text("# a new file")
+    assert run(tree) == (30.0, 0)
+    assert not list(tree.rglob("*.tmp.*"))
+
+
+def test_the_users_cache_folder(tree: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cache"
+    assert run(tree, NUMBA_CACHE_DIR=str(folder)) == (20.0, 0)
+    assert run(tree, NUMBA_CACHE_DIR=str(folder)) == (20.0, 1)
+    assert list(folder.rglob("*.nbc"))
+    assert not list(tree.rglob("*.nbc"))
+    edit(tree / "deep" / "inner.py", "1.0", "2.0")
+    assert run(tree, NUMBA_CACHE_DIR=str(folder)) == (30.0, 0)
+
+
+def test_without_a_writable_folder_code_compiles_in_every_process(tree: Path) -> None:
+    for folder in (tree, tree / "deep"):
+        (folder / "__pycache__").touch()  # a file where the folder should be: nobody can write below it
+    nowhere = str(tree / "outer.py" / "cache")
+    for _ in range(2):
+        assert run(tree, HOME=nowhere, XDG_CACHE_HOME=nowhere) == (20.0, 0)
+
+
+def test_a_cache_that_cannot_be_written_any_more_is_no_reason_to_fail(tree: Path) -> None:
+    program = f"""
+import shutil
+from corollary._compiled.outer import outer
+for folder in {[str(tree), str(tree / "deep")]}:
+    shutil.rmtree(folder + "/__pycache__")
+    open(folder + "/__pycache__", "w").close()
+print(outer(1.0), sum(outer.stats.cache_hits.values()))
+"""
+    assert run(tree, program) == (20.0, 0)
+
+
+def test_sources_edited_while_a_process_runs_leave_nothing_wrong_behind(tree: Path) -> None:
+    """The process loads one file before the edit and one after it; what it compiled belongs to neither state."""
+    path = tree / "deep" / "inner.py"
+    program = f"""
+from pathlib import Path
+import corollary._compiled._jit as jit
+jit._stamp()
+path = Path({str(path)!r})
+path.write_text(path.read_text().replace("1.0", "2.0"))
+{PROGRAM}
+"""
+    assert run(tree, program) == (30.0, 0)
+    assert run(tree) == (30.0, 0)
+    edit(path, "2.0", "1.0")
+    assert run(tree) == (20.0, 0)
+
+
+def test_code_of_other_sources_under_a_fresh_index_is_refused(tree: Path) -> None:
+    """Two processes with different sources can interleave: one writes the index last, the other the code."""
+    assert run(tree) == (20.0, 0)
+    old = {path: path.read_bytes() for path in tree.rglob("*.nbc")}
+    edit(tree / "deep" / "inner.py", "1.0", "2.0")
+    assert run(tree) == (30.0, 0)
+    assert set(old) == set(tree.rglob("*.nbc"))  # outdated code is overwritten, not kept
+    for path, content in old.items():
+        path.write_bytes(content)
+    assert run(tree) == (30.0, 0)
+    assert run(tree) == (30.0, 1)
+
+
+def test_several_processes_at_once(tree: Path) -> None:
+    environment = os.environ | {"PYTHONPATH": str(tree.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", PROGRAM]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(3)]
+    assert {process.communicate(timeout=300)[0].split()[0] for process in processes} == {b"20.0"}
+    assert run(tree) == (20.0, 1)
+
+
+def test_the_stamp_sees_names_and_contents(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jit, "__file__", str(tree / "_jit.py"))
+    stamps = [_jit._hash_sources()]
+    (tree / "deep" / "inner.py").rename(tree / "deep" / "other.py")
+    stamps.append(_jit._hash_sources())
+    (tree / "deep" / "other.py").write_text(INNER + " ")
+    stamps.append(_jit._hash_sources())
+    assert len(set(stamps)) == 3
+    (tree / "__pycache__").mkdir(exist_ok=True)
+    (tree / "__pycache__" / "ignored.py").touch()
+    (tree / "notes.txt").touch()
+    assert _jit._hash_sources() == stamps[-1]

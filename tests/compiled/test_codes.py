@@ -1,0 +1,80 @@
+"""A kernel takes the codes of ``codes.py`` and no others: an unknown one is an error, never some other loss."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from corollary._compiled import codes, losses
+from corollary._compiled.linear import cd
+from corollary.core.loss import LOSSES as LOSS_CLASSES
+
+ONE = np.ones(1)
+
+
+def value(code: int) -> float:
+    return float(losses.loss_block(code, 0.5, ONE, 0.3 * ONE, ONE, np.zeros(1), np.zeros(1)))
+
+
+def conjugate(code: int) -> float:
+    # a dual point in the domain of every conjugate
+    return float(losses.conjugate_block(code, 0.5, ONE, -0.1 * ONE, ONE))
+
+
+def constant(code: int) -> float:
+    return float(losses.best_shift(code, 0.5, ONE, 0.0 * ONE, ONE, 0.0, 1.0, 1.0))
+
+
+def gram(code: int) -> float:
+    return float(cd.gram_epochs(np.eye(1), -2.0 * ONE, np.zeros(1), code, 0.1, 0.1, 3, 0.0))
+
+
+def dense(code: int) -> float:
+    X = np.asfortranarray(np.ones((1, 1)))
+    return float(cd.dense_epochs(X, ONE, -2.0 * ONE, np.zeros(1), np.zeros(1), ONE, code, 0.1, 0.1, 3, 0.0))
+
+
+def sparse(code: int) -> float:
+    none, rows, places = np.zeros(1), np.zeros(1, np.int32), np.array([0, 1])
+    chosen = np.array([0])
+    return float(
+        cd.sparse_epoch(chosen, ONE, ONE, rows, places, 1.0, -2.0 * ONE, none, none, ONE, code, 0.1, 0.1, 0.0)[0]
+    )
+
+
+TAKES_LOSS = [value, conjugate, constant]
+TAKES_PENALTY = [gram, dense, sparse]
+
+
+@pytest.mark.parametrize("call", TAKES_LOSS)
+def test_every_loss_has_its_branch_and_others_are_refused(call: Callable[[int], Any]) -> None:
+    assert np.isfinite([call(code) for code in codes.LOSSES]).all()
+    for unknown in (-1, len(codes.LOSSES), 10**6):
+        with pytest.raises(ValueError, match="Unknown loss code"):
+            call(unknown)
+
+
+@pytest.mark.parametrize("call", TAKES_PENALTY)
+def test_every_penalty_has_its_branch_and_others_are_refused(call: Callable[[int], Any]) -> None:
+    assert np.isfinite([call(code) for code in codes.PENALTIES]).all()
+    for unknown in (-1, len(codes.PENALTIES), 10**6):
+        with pytest.raises(ValueError, match="Unknown penalty code"):
+            call(unknown)
+
+
+def test_a_code_without_a_branch_would_give_nan() -> None:
+    """What an added code meets in a kernel that was not taught it (the plain Python of the kernels that call it)."""
+    missing = len(codes.LOSSES)
+    assert np.isnan(losses._point.py_func(missing, 0.5, 1.0, 0.3)).all()
+    assert np.isnan(losses._conjugate.py_func(missing, 0.5, 1.0, -0.1))
+    for z in (-2.0, 0.0, 2.0):
+        assert np.isnan(cd._minimiser(len(codes.PENALTIES), z, 1.0, 0.1, 0.1))
+
+
+def test_no_two_losses_share_a_code() -> None:
+    used = [loss.code for loss in LOSS_CLASSES.values() if loss.code >= 0]
+    assert len(set(used)) == len(used)
+    assert set(used) == {*codes.LOSSES, codes.SOFTMAX}
