@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,6 +44,10 @@ class Source(ABC):
     def total(self, summarize: Callable[[Block], S]) -> S:
         """Σ summarize(block), added in the order of the rows whoever does the work."""
 
+    @abstractmethod
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> Source:
+        """The same rows after ``change``, which looks at each row by itself; ``size`` is that of the blocks."""
+
 
 class ArraySource(Source):
     """Arrays in memory (or mapped to it), in blocks of ``size`` rows that threads share out."""
@@ -59,6 +64,9 @@ class ArraySource(Source):
 
     def total(self, summarize: Callable[[Block], S]) -> S:
         return sum_blocks(lambda start, stop: summarize(self._block(start, stop)), self.arrays[0].shape[0], self.size)
+
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> ArraySource:
+        return ArraySource(*change(self.arrays), size=size or self.size)
 
 
 class BlockSource(Source):
@@ -78,6 +86,21 @@ class BlockSource(Source):
         if total is None:
             raise ValueError("blocks is empty: there are no rows to learn from.")
         return total
+
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> BlockSource:
+        mapped = copy(self)
+        mapped.blocks, mapped.size = _Changed(self.blocks, change), size or self.size
+        return mapped
+
+
+class _Changed:
+    """Blocks that are changed whenever they are read."""
+
+    def __init__(self, blocks: Iterable[Block], change: Callable[[Block], Block]) -> None:
+        self.blocks, self.change = blocks, change
+
+    def __iter__(self) -> Iterator[Block]:
+        return map(self.change, self.blocks)
 
 
 def _divided(summarize: Callable[[Block], S], size: int, block: Block) -> S:

@@ -80,6 +80,10 @@ class Algorithm(ABC, Generic[S]):
         """Who goes on from the best state when this algorithm can make no more progress."""
         return None
 
+    def finish(self, state: S, measure: Measure) -> tuple[S, Measure]:
+        """The state that is kept, however the run ended, with what is too costly to work out after every step."""
+        return state, measure
+
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """What is claimed of the state that is kept."""
         value = np.inf if measure.residual is None else measure.residual
@@ -157,11 +161,11 @@ class _Loop(Generic[S]):
             status = Status.INTERRUPTED
             self.kept = self.hands[-1].settle(self.kept[0]), self.kept[1]
         assert self.kept is not None
-        state, measure = self.kept
+        state, measure = self.hands[-1].finish(*self.kept)
         return Run(
             state=state,
             measure=measure,
-            status=status,
+            status=status if measure is self.kept[1] else self._judged(status, measure),
             certificate=self.hands[-1].certify(measure, self.rules.tol),
             solver=", then ".join(hand.name for hand in self.hands),
             n_iter=self.iteration,
@@ -199,6 +203,14 @@ class _Loop(Generic[S]):
                 return Status.CONVERGED
             state = following
             self.iteration += 1
+
+    def _judged(self, status: Status, measure: Measure) -> Status:
+        """What a residual that was worked out at the end says of a run that was not cut short."""
+        if measure.residual is None or status not in (Status.CONVERGED, Status.MAX_ITER):
+            return status
+        if measure.residual <= self.rules.tol:
+            return Status.CONVERGED
+        return Status.STALLED if status is Status.CONVERGED else status
 
     def _note(self, algorithm: Algorithm[S], state: S, measure: Measure) -> dict[str, float]:
         """Keep the record and, if it is the best so far, the state."""

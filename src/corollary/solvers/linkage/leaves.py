@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
+from corollary.core.scaling import exponent_of, row_lengths
 from corollary.core.types import Array
-from corollary.solvers.distances import check_square, checked, distance_table
+from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
+from corollary.solvers.distances import check_square, complete_options
 
+Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, and the height of each merge
 # name -> what is taken of the differences, what becomes of their sum
 COMPILED = {
     "euclidean": (SQUARES, ROOT),
@@ -70,17 +72,11 @@ class Points:
 def points(X: Array, metric: str, *, centred: bool = False) -> Points:
     """Rows for one of the ``COMPILED`` metrics; ``centred`` takes away what all share, for methods that form means."""
     code, shape = COMPILED[metric]
-    largest = float(np.abs(X).max(initial=0.0))
-    exponent = int(np.frexp(largest)[1]) if largest > 0 else 0
-    rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
     if metric == "cosine":
-        lengths = np.linalg.norm(rows, axis=1)
-        if not lengths.all():
-            raise ValueError(
-                "metric='cosine' is an angle, which a row of zeros does not have, but X has "
-                f"{int((lengths == 0).sum())} of them; the first is row {int(np.argmin(lengths))}."
-            )
-        rows, exponent = rows / lengths[:, None], 0
+        rows, exponent = X / row_lengths(X)[:, None], 0
+    else:
+        exponent = exponent_of(float(np.abs(X).max(initial=0.0)))
+        rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
     if centred:
         # a number is taken away exactly from all that are between half and twice of it
         near = (rows * rows[0] > 0) & (np.abs(rows) <= 2.0 * np.abs(rows[0])) & (2.0 * np.abs(rows) >= np.abs(rows[0]))
@@ -88,55 +84,17 @@ def points(X: Array, metric: str, *, centred: bool = False) -> Points:
     return Points(np.ascontiguousarray(rows.T), code, shape, exponent)
 
 
-@dataclass(frozen=True)
-class Distances:
-    """Blocks of any symmetric table: ``block(start, stop)`` are the distances of those rows to all rows, checked."""
-
-    n: int
-    compute: Callable[[int, int], Array]
-
-    def block(self, start: int, stop: int) -> Array:
-        return checked(np.asarray(self.compute(start, stop), dtype=np.float64)) + 0.0  # no negative zeros
-
-    def row(self, i: int) -> Array:
-        """Distances of row i to all."""
-        return np.ascontiguousarray(self.block(i, i + 1)[0])
-
-    def pairs(self, u: Array, v: Array) -> Array:
-        """Distances of rows u[e] and v[e], a row of the table at a time."""
-        lengths, order = np.empty(len(u)), np.argsort(u, kind="stable")
-        for asked in np.split(order, np.flatnonzero(np.diff(u[order])) + 1):
-            if len(asked):
-                lengths[asked] = self.row(int(u[asked[0]]))[v[asked]]
-        return lengths
-
-
-def table(D: Array) -> Distances:
-    """A square table of distances given by the user."""
-    known = distance_table(np.asarray(D))
-    return Distances(len(known), lambda start, stop: known[start:stop])
-
-
 def measured(X: Array, metric: Any) -> Distances:
     """Distances by a metric of scikit-learn's or the user's own."""
-    from sklearn.metrics import pairwise_distances
-
     if callable(metric):
         some = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
         there = np.array([[metric(a, b) for b in some] for a in some], dtype=np.float64)
         check_square(there, "the metric")
-        return Distances(len(X), lambda start, stop: pairwise_distances(X[start:stop], X, metric=metric))
-    # SciPy's Mahalanobis and standardised distances take their scales from what they are given: give them everything
-    options: dict[str, Any] = {}
-    if metric == "seuclidean":
-        options["V"] = np.var(X, axis=0, ddof=1)
-    elif metric == "mahalanobis":
-        options["VI"] = np.linalg.inv(np.cov(X.T)).T
-    return Distances(len(X), lambda start, stop: pairwise_distances(X[start:stop], X, metric=metric, **options))
+    return ComputedDistances(X, metric, complete_options(metric, {}, X, np.ones(len(X))))
 
 
 @dataclass(frozen=True)
-class Rows:
+class Leaves:
     """The rows of positive weight, with their distances, and all rows where some have none."""
 
     measure: Points | Distances
@@ -153,7 +111,7 @@ class Rows:
         return present, absent, np.array(hosts, dtype=np.int64)
 
 
-def read_rows(X: Array, metric: Any, kept: Array, *, centred: bool) -> Rows:
+def read_leaves(X: Array, metric: Any, kept: Array, *, centred: bool) -> Leaves:
     """The rows of X, or the table of distances that X is, by any metric."""
 
     def read(X: Array) -> Points | Distances:
@@ -162,7 +120,7 @@ def read_rows(X: Array, metric: Any, kept: Array, *, centred: bool) -> Rows:
         return measured(X, metric)
 
     if isinstance(metric, str) and metric == "precomputed":
-        everything = table(X)
-        return Rows(everything if kept.all() else table(X[np.ix_(kept, kept)]), everything)
+        everything = read_matrix(X)
+        return Leaves(everything if kept.all() else read_matrix(X[np.ix_(kept, kept)]), everything)
     measure = read(X[kept])
-    return Rows(measure, measure if kept.all() else read(X))
+    return Leaves(measure, measure if kept.all() else read(X))

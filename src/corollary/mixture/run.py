@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
+from corollary.core.blocks import Source
 from corollary.core.evidence import Evidence, Status
 from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
 from corollary.core.gaussian_summary import GaussianSummary
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
-from corollary.mixture.mixture_rows import ArraySource, BlockSource, Labels
-from corollary.solvers.em.engine import Estimate, Rules, em
-from corollary.solvers.em.gaussian import GaussianModel, block_size
+from corollary.mixture.labels import Labels
+from corollary.solvers.em import Estimate, em
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, block_size
 from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
 from corollary.solvers.loop import Observer
 
@@ -24,16 +26,16 @@ EMPTY = 1e-8  # a component with less than this of one row is empty
 
 
 class MixtureRun:
-    """What the parameters of the estimator mean for these rows."""
+    """What the parameters of the estimator mean for these rows, which come in blocks (X, weights, labels)."""
 
-    def __init__(self, parameters: Any, source: ArraySource | BlockSource) -> None:
+    def __init__(self, parameters: Any, source: Source) -> None:
         self.parameters, self.rng = parameters, check_random_state(parameters.random_state)
         self.kind = parameters.covariance_type
         given = (parameters.weights_init, parameters.means_init, parameters.precisions_init)
         self.warm = parameters.warm_start and hasattr(parameters, "weights_")
         whole = not self.warm and any(part is None for part in given)
         size = max(SAMPLE, 64 * parameters.n_components) if whole else TYPICAL
-        self.seen = survey(source.blocks(), size, np.random.RandomState(self.rng.randint(2**31 - 1)))
+        self.seen = survey(source, size, np.random.RandomState(self.rng.randint(2**31 - 1)))
         self.labels = Labels(self.seen.labels, parameters.n_components)
         self.k, self.d = self.labels.n_components, len(self.seen.low)
         if self.seen.n_rows < self.k:
@@ -52,26 +54,35 @@ class MixtureRun:
         )
         # divided twice, so that no square of a scale is taken that could leave the range of float64
         self.model = GaussianModel(self.units, parameters.reg_covar / self.units.scale / self.units.scale)
-        self.data = source.data(self.labels, block_size(self.kind, self.k, self.d))
+        self.data = source.map(self._coded, block_size(self.kind, self.k, self.d))
+
+    def _coded(self, block: Any) -> LabelledRows:
+        """The block with components in the place of labels."""
+        X, weights, y = block
+        return X, weights, self.labels.codes(y)
 
     def climb(self, observe: Observer | None) -> Found:
         """EM from all starts, and once more from the best end if components died out there."""
         p = self.parameters
-        rules = Rules(tol=p.tol, max_iter=p.max_iter, observe=observe)
         codes = self.labels.codes(self.seen.sample[2])
         begin = Start(self.model, self.kind, self.k, p.init_params, *self._given())
         n_init = 1 if begin.given else p.n_init
-        found = em(self.model, self.data, starts(begin, self.seen, codes, n_init, self.rng), rules)
-        found = self._revive(found, rules)
+        found = self._em(starts(begin, self.seen, codes, n_init, self.rng), observe)
+        found = self._revive(found, observe)
         return replace(found, evidence=self._told(found))
 
-    def _revive(self, found: Found, rules: Rules) -> Found:
+    def _em(self, begin: Iterable[Gaussians], observe: Observer | None) -> Found:
+        p = self.parameters
+        return em(self.model, self.data, begin, tol=p.tol, max_iter=p.max_iter, observe=observe)
+
+    def _revive(self, found: Found, observe: Observer | None) -> Found:
         empty = self._empty(found)
-        if not empty.any() or found.evidence.status in (Status.BUDGET, Status.INTERRUPTED):
+        if not empty.any() or found.evidence.status.cut_short:
             return found
-        again = em(self.model, self.data, [revived(found.params, empty, self.model.regular)], rules)
+        again = self._em([revived(found.params, empty, self.model.regular)], observe)
         if again.objective <= found.objective + 1e-9 * (1 + abs(found.objective)):
-            return found
+            status = again.evidence.status if again.evidence.status.cut_short else found.evidence.status
+            return replace(found, evidence=replace(found.evidence, status=status))
         died = int(empty.sum())
         note = f"{died} component{'s' * (died != 1)} had died out, and went on as half of another."
         return replace(again, evidence=replace(again.evidence, notes=(*found.evidence.notes, note)))

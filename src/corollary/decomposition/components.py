@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from corollary.base import Estimator, check_weights
+from corollary.base import Estimator, check_weights, predicting
 from corollary.core.types import Array
-from corollary.solvers.pca.centred import centred
-from corollary.solvers.pca.rows import Rows
+from corollary.solvers.pca.centred import StoredRows, centred
 
 
 class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -31,7 +30,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def _n_features_out(self) -> int:
         return len(self.components_)
 
-    def _rows(self, X: Any) -> tuple[Rows, Array, Any]:
+    def _rows(self, X: Any) -> tuple[StoredRows, Array, Any]:
         X = self._validate_predict(X)
         rows = centred(X)
         rows.centre = self.mean_
@@ -41,6 +40,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         """What whitening divides by; 0 stands for a direction without variance, whose coordinate is 0."""
         return np.sqrt(self.explained_variance_.astype(np.float64))
 
+    @predicting
     def transform(self, X: Any) -> Array:
         """Coordinates of rows along the components (n × k), of unit variance with ``whiten``."""
         rows, V, dtype = self._rows(X)
@@ -50,9 +50,9 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
             scores = np.divide(scores, scale, out=np.zeros_like(scores), where=scale > 0)
         return scores.astype(dtype, copy=False)
 
+    @predicting
     def inverse_transform(self, X: Any) -> Array:
         """Rows (n × d) from coordinates (n × k): the nearest points of the plane to what was transformed."""
-        check_is_fitted(self)
         scores = check_array(X, dtype=(np.float64, np.float32), input_name="X")
         if scores.shape[1] != len(self.components_):
             raise ValueError(
@@ -63,11 +63,13 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         points: Array = wide @ self.components_ + self.mean_
         return points.astype(scores.dtype, copy=False)
 
+    @predicting
     def reconstruction_error(self, X: Any) -> Array:
         """Squared distance of each row from the plane through the mean that the components span."""
         rows, V, dtype = self._rows(X)
         return rows.distances(V)[1].astype(dtype, copy=False)
 
+    @predicting
     def outlier_score(self, X: Any) -> Array:
         """Squared Mahalanobis distance of each row from the mean: Σ zᵢ²/λᵢ in the plane plus ‖rest‖²/σ² off it.
 
@@ -90,6 +92,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         spread = np.repeat(variance, [1] * len(self.components_) + [left])
         return out.sum(axis=1).astype(dtype, copy=False), spread[spread > 0]
 
+    @predicting
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row. Where directions have no variance it is the density on the plane of the others,
         and −∞ off that plane."""
@@ -97,22 +100,23 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         constant = np.log(spread).sum() + len(spread) * np.log(2 * np.pi)
         return np.asarray(-0.5 * (distance + constant)).astype(distance.dtype, copy=False)
 
+    @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
         scores = self.score_samples(X)
         return float(np.average(scores, weights=check_weights(sample_weight, scores)))
 
+    @predicting
     def get_covariance(self) -> Array:
         """The covariance of the model, V diag(λ) Vᵀ + σ²(I − VVᵀ) (d × d)."""
-        check_is_fitted(self)
         excess = np.maximum(self.explained_variance_ - self.noise_variance_, 0.0)
         covariance: Array = (self.components_.T * excess) @ self.components_
         covariance.flat[:: len(covariance) + 1] += self.noise_variance_
         return covariance
 
+    @predicting
     def get_precision(self) -> Array:
         """The inverse of ``get_covariance()``, from the components (d × d)."""
-        check_is_fitted(self)
         left = self.components_.shape[1] - len(self.components_)
         lam, noise = self.explained_variance_, float(self.noise_variance_)
         if not (lam > 0).all() or (left > 0 and noise <= 0):
@@ -125,16 +129,17 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         precision.flat[:: len(precision) + 1] += rest
         return precision
 
+    @predicting
     def plot(self, ax: Any = None) -> Any:
         """Scree plot: the share of variance of each component, and their running sum; returns the axes."""
-        from corollary.decomposition.component_plots import plot_scree
+        from corollary.decomposition.plots import plot_scree
 
-        check_is_fitted(self)
         return plot_scree(self.explained_variance_ratio_, ax)
 
+    @predicting
     def plot_biplot(self, X: Any, y: Any = None, components: tuple[int, int] = (0, 1), ax: Any = None) -> Any:
         """Rows in the plane of two components, coloured by y if given, with the columns as arrows; returns the axes."""
-        from corollary.decomposition.component_plots import plot_biplot
+        from corollary.decomposition.plots import plot_biplot
 
         if max(components) >= len(self.components_) or min(components) < 0:
             raise ValueError(f"components must be two of the {len(self.components_)} there are, not {components!r}.")

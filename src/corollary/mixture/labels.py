@@ -1,16 +1,13 @@
-"""What a mixture is fitted to: an array or blocks of rows, and what labels say about components."""
+"""What labels of rows say about the components of a mixture."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.em.engine import Rows, Stream
-from corollary.solvers.em.gaussian import Block
 
 
 def check_labels(y: Any, n: int) -> Array:
@@ -70,46 +67,3 @@ class Labels:
             return np.full(len(y), -1, dtype=np.int32)
         places = np.minimum(np.searchsorted(self.known, y), len(self.known) - 1)
         return np.where(y == -1, -1, self.components[places]).astype(np.int32)
-
-
-class ArraySource:
-    """Rows in memory; those without weight are absent."""
-
-    def __init__(self, X: Array, weights: Array, labels: Array) -> None:
-        kept = weights > 0
-        self.block: Block = (X, weights, labels) if kept.all() else (X[kept], weights[kept], labels[kept])
-
-    def blocks(self) -> Iterator[Block]:
-        yield self.block
-
-    def data(self, labels: Labels, size: int) -> Rows:
-        X, weights, y = self.block
-        return Rows(X, weights, labels.codes(y), size=size)
-
-
-class BlockSource:
-    """Blocks X, or (X, y, sample_weight) with None where something is left out; ``check`` makes arrays of them."""
-
-    def __init__(self, blocks: Iterable[Any], check: Callable[..., Block]) -> None:
-        Stream(blocks)  # refuses what can be read only once
-        self.given, self.check = blocks, check
-
-    def blocks(self) -> Iterator[Block]:
-        for given in self.given:
-            parts = given if isinstance(given, tuple) else (given,)
-            yield from ArraySource(*self.check(*parts)).blocks()
-
-    def data(self, labels: Labels, size: int) -> Stream:
-        return Stream(_Coded(self, labels), size)
-
-
-class _Coded:
-    """Blocks with the components of labelled rows, read anew for every pass."""
-
-    def __init__(self, source: BlockSource, labels: Labels) -> None:
-        self.source, self.labels = source, labels
-
-    def __iter__(self) -> Iterator[Block]:
-        for X, weights, y in self.source.blocks():
-            if len(X):
-                yield X, weights, self.labels.codes(y)
