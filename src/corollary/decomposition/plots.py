@@ -39,7 +39,11 @@ def plot_biplot(
     else:
         _coloured(ax, scores, np.asarray(y))
     length = np.hypot(*components)
-    reach = 0.85 * float(np.abs(scores).max(initial=0.0)) / (float(length.max(initial=0.0)) or 1.0)
+    spread, size = np.abs(scores).max(axis=0, initial=0.0), np.abs(components).max(axis=1, initial=0.0)
+    fits = (spread > 0) & (size > 0)
+    reach = 0.85 * float(np.min(spread[fits] / size[fits], initial=np.inf)) if fits.any() else 1.0
+    ax.update_datalim(reach * components.T)  # an arrow that ends outside the axes is not drawn
+    ax.autoscale_view()
     named = set(np.argsort(-length)[:NAMED].tolist())
     for j, (a, b) in enumerate(reach * components.T):
         ax.annotate("", (a, b), (0, 0), arrowprops={"arrowstyle": "->", "color": ORANGE, "lw": 1.2, "alpha": 0.8})

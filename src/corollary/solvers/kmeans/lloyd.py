@@ -1,7 +1,7 @@
 """Lloyd's iteration: rows to their nearest centre, centres to the middle of their rows, until nothing moves.
 
 The answer is exactly that of the plain algorithm in float64, with ties to the first centre; float32 and bounds decide
-only where they can prove what float64 would say.
+only where their error is too small to change what float64 would say.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a linear solver is, and how the loop runs it on a problem.
 
-A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which proves the
-answer. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence that names
+A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which bounds the
+objective from below. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence that names
 the missing piece.
 """
 
@@ -61,14 +61,14 @@ class Solver(ABC):
         return problem.null_objective()
 
     def trivial_dual(self, problem: Problem) -> float:
-        """The dual value of θ = 0, which is always feasible: exact fits are proved by it."""
+        """The dual value of θ = 0, which is always feasible: it shows that an exact fit is optimal."""
         zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
         if not problem.penalty.has_conjugate:
             return -np.inf
         return problem.offset - problem.conjugate_sum(zero) - problem.penalty.conjugate(np.zeros(problem.coef_shape))
 
     def certificate_name(self, problem: Problem) -> str:
-        """What is proved: a duality gap, or for penalties without a conjugate only that no move of a kind helps."""
+        """What is measured: a duality gap, or for penalties without a conjugate how much another move would gain."""
         return "relative duality gap" if problem.penalty.has_conjugate else f"relative gain of another {self.move}"
 
     def successor(self, problem: Problem) -> Solver | None:
