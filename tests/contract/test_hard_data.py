@@ -48,7 +48,7 @@ HARD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "columns of 1e-100": lambda X, y: (X * 1e-100, y),
 }
 
-# here squares overflow, or a row or column drowns the others in rounding: evidence that holds, a warning or a refusal will do
+# here squares overflow, or a row or column drowns the others in rounding: evidence, a warning or a refusal will do
 EXTREME: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "nearly repeated columns": lambda X, y: (stack(X, X * (1 + 1e-12)), y),
     "different scales": lambda X, y: (X * SCALES, y),
@@ -76,7 +76,7 @@ EXTREME_TARGETS: dict[str, Callable[[Any], Any]] = {
 
 
 def survives(case: Case, X: Any, y: Any, *, holds: bool = True) -> Any:
-    """The fitted model, with finite predictions and evidence that holds or a warning; None if it refused with a sentence."""
+    """The fitted model, with finite predictions, and evidence that holds or a warning; None if it refused in words."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", ConvergenceWarning)

@@ -23,7 +23,7 @@ from corollary.core.loss import LOSSES, Loss
 from corollary.core.penalty import Penalty
 from corollary.io import ModelFileError, classes
 from corollary.io import save as save_model
-from corollary.report.page import render
+from corollary.report import render
 
 
 class Expectile(Loss):

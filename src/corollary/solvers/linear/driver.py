@@ -1,8 +1,8 @@
 """What a linear solver is, and how the loop runs it on a problem.
 
 A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which bounds the
-objective from below. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence that names
-the missing piece.
+objective from below. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence
+that names the missing piece.
 """
 
 from __future__ import annotations
