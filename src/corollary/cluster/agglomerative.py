@@ -25,7 +25,7 @@ GRAPH = (
 
 
 class AgglomerativeClustering(ClusterMixin, Estimator):
-    r"""Clusters that grow together: the two nearest merge, again and again, until one is left.
+    r"""Hierarchical clusters: the two nearest clusters merge, repeatedly, until one is left.
 
     How near two clusters A and B are is the linkage:
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from corollary.cluster.choose_k import KChoice
 
 MOST_POINTS = 20_000  # more only make a picture slow
-MOST_PAIRS = 5_000  # rows whose distances to each other are worth their square
+MOST_PAIRS = 5_000  # rows up to which all pairs of distances are computed
 
 
 def scatter(

@@ -183,7 +183,7 @@ class _Loop(Generic[S]):
             if measure is not None:
                 record = self._note(algorithm, state, measure)
                 if measure.done or (measure.residual is not None and measure.residual <= rules.tol):
-                    if self.told < self.iteration:  # nothing was known before the first step: tell of the last instead
+                    if self.told < self.iteration:  # the start was not told, so the last step is
                         self._asked_to_stop(record)
                     return Status.CONVERGED
                 if measure.stalled or self.progress.none_for(algorithm.patience):

@@ -59,7 +59,7 @@ class Loss(Part, ABC):
         """∂²ℓ/∂f² (zero where it does not exist)."""
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """ℓ*(y, u), found numerically unless a subclass has a formula: never below the truth but for rounding."""
+        """ℓ*(y, u), found numerically unless a subclass has a formula: at least the true value, up to rounding."""
         return conjugate(self, y, u)
 
     def shrink(self, slope: Array, weights: Array) -> float:

@@ -150,7 +150,7 @@ def lloyd(
 
 
 def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
-    """What a run has shown: centres that came to rest; or, if the cost ever rose, that something went wrong."""
+    """The evidence: the last movement of the centres, or, if the cost ever rose, a certificate that fails."""
     state = found.state
     if state.repaired:
         times = "time" if state.repaired == 1 else "times"
