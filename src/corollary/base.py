@@ -6,6 +6,7 @@ Every estimator of the library derives from :class:`Estimator` and wraps its ``f
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 import os
 import sys
@@ -34,6 +35,22 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 NO_WEIGHT = "sample_weight is zero for every row: nothing is left to learn from."
+
+
+def assigning(init: F) -> F:
+    """Wrap an ``__init__`` without a body: every argument, or its default, becomes the attribute of the same name."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def assign(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)  # does nothing but refuse what it does not know, in Python's words
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for name, value in list(given.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    return cast(F, assign)
+
 
 _began: ContextVar[float] = ContextVar("corollary_fit_began")  # when the innermost fit in progress was called
 

@@ -67,6 +67,7 @@ CLASSIFIERS: dict[str, Any] = {
     "LogisticRegression lbfgs": LogisticRegression(solver="lbfgs", tol=1e-12),
     "LogisticRegressionCV": LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, tol=1e-12),
     "hinge": LinearModel("hinge", "l2", alpha=0.01, tol=1e-10),
+    "softmax groups": LinearModel("softmax", "group", alpha=0.01, groups=[0, 0, 1, 1, 2, 2], tol=1e-6),
 }
 CUTS = {"one": [0, N], "uneven": [0, 1, 20, 41, 42, N], "rows": list(range(N + 1))}
 
@@ -141,7 +142,7 @@ def test_fewer_rows_than_columns(name: str) -> None:
     same(model.__class__(**model.get_params()).fit(Blocks(cut([0, 4, 15], WIDE, y))), whole)
 
 
-@pytest.mark.parametrize("name", ["LogisticRegression", "LogisticRegression l1", "LogisticRegression lbfgs", "hinge"])
+@pytest.mark.parametrize("name", [name for name in CLASSIFIERS if "CV" not in name])
 def test_three_classes(name: str) -> None:
     model = CLASSIFIERS[name]
     whole = model.fit(X, THREE)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import ClusterMixin
 
-from corollary.base import Estimator, fitting
+from corollary.base import Estimator, assigning, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.solvers.linkage.check import check
@@ -122,6 +122,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int | None = 2,
@@ -134,16 +135,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         distance_threshold: float | None = None,
         compute_distances: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.memory = memory
-        self.connectivity = connectivity
-        self.compute_full_tree = compute_full_tree
-        self.linkage = linkage
-        self.distance_threshold = distance_threshold
-        self.compute_distances = compute_distances
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
@@ -106,6 +106,7 @@ class KMeans(CentreModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -119,17 +120,7 @@ class KMeans(CentreModel):
         metric: str = "euclidean",
         moves: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.algorithm = algorithm
-        self.metric = metric
-        self.moves = moves
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:

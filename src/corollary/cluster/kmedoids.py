@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
-from corollary.base import Estimator, check_weights, fitting, predicting
+from corollary.base import Estimator, assigning, check_weights, fitting, predicting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
@@ -117,6 +117,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     labels_: Array
     inertia_: float
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -130,17 +131,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         metric_params: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.method = method
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.metric_params = metric_params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
@@ -110,6 +110,7 @@ class MiniBatchKMeans(CentreModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -125,19 +126,7 @@ class MiniBatchKMeans(CentreModel):
         n_init: Any = "auto",
         reassignment_ratio: float = 0.01,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.compute_labels = compute_labels
-        self.random_state = random_state
-        self.tol = tol
-        self.max_no_improvement = max_no_improvement
-        self.init_size = init_size
-        self.n_init = n_init
-        self.reassignment_ratio = reassignment_ratio
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:

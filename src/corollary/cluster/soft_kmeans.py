@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_array
 
-from corollary.base import check_weights, fitting, predicting
+from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import ArraySource, Source, as_blocks
@@ -91,6 +91,7 @@ class SoftKMeans(CentreModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -102,15 +103,7 @@ class SoftKMeans(CentreModel):
         tol: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.stiffness = stiffness
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SoftKMeans:

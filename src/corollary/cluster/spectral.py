@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from corollary.base import Estimator, fitting
+from corollary.base import Estimator, assigning, fitting
 from corollary.cluster.affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
@@ -142,6 +142,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -161,23 +162,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         kernel_params: dict[str, Any] | None = None,
         landmarks: Any = "auto",
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.eigen_solver = eigen_solver
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_init = n_init
-        self.gamma = gamma
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.eigen_tol = eigen_tol
-        self.assign_labels = assign_labels
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

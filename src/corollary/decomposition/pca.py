@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.blocks import as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
@@ -123,6 +123,7 @@ class PCA(ComponentModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_components: Any = None,
@@ -136,17 +137,7 @@ class PCA(ComponentModel):
         power_iteration_normalizer: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     _weight: float
     _scatter: Array

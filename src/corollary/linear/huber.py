@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Boolean, Integer, Limit, Real
@@ -87,6 +87,7 @@ class HuberRegressor(LinearRegressor):
         "tol": Real(low=0),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -96,13 +97,7 @@ class HuberRegressor(LinearRegressor):
         warm_start: bool = False,
         fit_intercept: bool = True,
         tol: float = 1e-8,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:

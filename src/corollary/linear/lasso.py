@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.evidence import worst_of
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
@@ -102,6 +102,7 @@ class ElasticNet(LinearRegressor):
         "selection": Choice("cyclic", "random"),
     }
 
+    @assigning
     def __init__(
         self,
         alpha: float = 1.0,
@@ -116,18 +117,7 @@ class ElasticNet(LinearRegressor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -256,8 +246,9 @@ class Lasso(ElasticNet):
     """
 
     limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNet.limits.items() if k != "l1_ratio"}
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+    l1_ratio: ClassVar[float] = 1.0
 
+    @assigning
     def __init__(
         self,
         alpha: float = 1.0,
@@ -271,17 +262,7 @@ class Lasso(ElasticNet):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     @staticmethod
     def path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:

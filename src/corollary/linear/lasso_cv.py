@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
@@ -169,6 +169,7 @@ class ElasticNetCV(LinearRegressor):
         "selection": Choice("cyclic", "random"),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -186,21 +187,7 @@ class ElasticNetCV(LinearRegressor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNetCV:
@@ -342,8 +329,9 @@ class LassoCV(ElasticNetCV):
     """
 
     limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNetCV.limits.items() if k != "l1_ratio"}
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+    l1_ratio: ClassVar[float] = 1.0
 
+    @assigning
     def __init__(
         self,
         *,
@@ -360,17 +348,4 @@ class LassoCV(ElasticNetCV):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...

@@ -11,7 +11,7 @@ from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status, worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
@@ -119,6 +119,7 @@ class LinearModel(LinearPredictor):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         loss: Any = "squared",
@@ -135,20 +136,7 @@ class LinearModel(LinearPredictor):
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.delta = delta
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
@@ -103,6 +103,7 @@ class LinearRegression(UpdatableRegressor):
         "positive": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -111,12 +112,7 @@ class LinearRegression(UpdatableRegressor):
         tol: float = 1e-8,
         n_jobs: int | None = None,
         positive: bool = False,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:

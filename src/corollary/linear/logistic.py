@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
@@ -114,6 +114,7 @@ class LogisticRegression(LinearClassifier):
         "random_state": RANDOM_STATE,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -127,17 +128,7 @@ class LogisticRegression(LinearClassifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:

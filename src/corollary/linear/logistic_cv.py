@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Status
 from corollary.core.limits import ArrayLike, Choice, Instance, Integer, Limit
@@ -95,8 +95,9 @@ class LogisticRegressionCV(LogisticRegression):
         "cv": Choice(None) | Integer(2) | Instance("a splitter or iterable", object),
         "scoring": Choice(None) | Instance("a scorer's name", str) | Instance("a callable", methods=("__call__",)),
     }
-    warm_start: ClassVar[bool] = False  # type: ignore[misc]
+    warm_start: ClassVar[bool] = False
 
+    @assigning
     def __init__(
         self,
         *,
@@ -111,18 +112,7 @@ class LogisticRegressionCV(LogisticRegression):
         max_iter: int = 1000,
         n_jobs: int | None = None,
         random_state: Any = None,
-    ) -> None:
-        self.Cs = Cs
-        self.l1_ratios = l1_ratios
-        self.fit_intercept = fit_intercept
-        self.cv = cv
-        self.scoring = scoring
-        self.tol = tol
-        self.class_weight = class_weight
-        self.solver = solver
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegressionCV:

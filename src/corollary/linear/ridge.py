@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
@@ -96,6 +96,7 @@ class Ridge(UpdatableRegressor):
         "random_state": RANDOM_STATE,
     }
 
+    @assigning
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -107,15 +108,7 @@ class Ridge(UpdatableRegressor):
         solver: str = "auto",
         positive: bool = False,
         random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.drawing import axes
 from corollary.core.evidence import Status
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
@@ -92,6 +92,7 @@ class RidgeCV(LeastSquaresRegressor):
         "alpha_per_target": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         alphas: Any = (0.1, 1.0, 10.0),
@@ -102,14 +103,7 @@ class RidgeCV(LeastSquaresRegressor):
         gcv_mode: str | None = None,
         store_cv_results: bool = False,
         alpha_per_target: bool = False,
-    ) -> None:
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.scoring = scoring
-        self.cv = cv
-        self.gcv_mode = gcv_mode
-        self.store_cv_results = store_cv_results
-        self.alpha_per_target = alpha_per_target
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RidgeCV:

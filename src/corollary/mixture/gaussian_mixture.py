@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.gaussian import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
@@ -106,6 +106,7 @@ class GaussianMixture(MixtureDensity):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_components: int = 1,
@@ -122,20 +123,7 @@ class GaussianMixture(MixtureDensity):
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianMixture:

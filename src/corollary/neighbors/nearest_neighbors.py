@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode
@@ -71,6 +71,7 @@ class NearestNeighbors(NeighborsModel):
 
     limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Real(0)}
 
+    @assigning
     def __init__(
         self,
         *,
@@ -82,15 +83,7 @@ class NearestNeighbors(NeighborsModel):
         p: float = 2,
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:

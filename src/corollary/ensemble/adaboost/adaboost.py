@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import get_tags
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -101,6 +101,7 @@ class AdaBoostClassifier(BoostedVote):
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     }
 
+    @assigning
     def __init__(
         self,
         estimator: Any = None,
@@ -110,13 +111,7 @@ class AdaBoostClassifier(BoostedVote):
         random_state: Any = None,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.categorical_features = categorical_features
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

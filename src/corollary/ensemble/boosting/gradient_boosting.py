@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.types import Array
@@ -119,6 +119,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         "alpha": Real(low=0, above=True),
     } | LIMITS
 
+    @assigning
     def __init__(
         self,
         *,
@@ -149,34 +150,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.leaf_penalty = leaf_penalty
-        self.growth = growth
-        self.subsample = subsample
-        self.max_features = max_features
-        self.max_features_per_tree = max_features_per_tree
-        self.goss = goss
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.category_smoothing = category_smoothing
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -327,6 +301,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         "class_weight": CLASS_WEIGHT,
     } | LIMITS
 
+    @assigning
     def __init__(
         self,
         *,
@@ -357,34 +332,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.leaf_penalty = leaf_penalty
-        self.growth = growth
-        self.subsample = subsample
-        self.max_features = max_features
-        self.max_features_per_tree = max_features_per_tree
-        self.goss = goss
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.category_smoothing = category_smoothing
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
-from corollary.base import Estimator, fitting, predicting
+from corollary.base import Estimator, assigning, fitting, predicting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
@@ -129,6 +129,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -145,20 +146,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         normalize: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.min_detection_rate = min_detection_rate
-        self.max_false_positive_rate = max_false_positive_rate
-        self.target_false_positive_rate = target_false_positive_rate
-        self.max_stages = max_stages
-        self.max_features = max_features
-        self.max_candidates = max_candidates
-        self.n_negatives = n_negatives
-        self.validation_fraction = validation_fraction
-        self.window = window
-        self.stride = stride
-        self.normalize = normalize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

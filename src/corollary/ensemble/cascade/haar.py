@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import validate_data
 
-from corollary.base import Estimator, fitting, predicting
+from corollary.base import Estimator, assigning, fitting, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
 from corollary.core.memory import check_memory
@@ -128,6 +128,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -137,13 +138,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         normalize: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.window = window
-        self.stride = stride
-        self.max_features = max_features
-        self.normalize = normalize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from corollary.base import assigning
 from corollary.core.design import as_design
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Limit
@@ -167,6 +168,7 @@ class BlendingClassifier(ByVote, _Blending):
         "class_weight": CLASS_WEIGHT,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -175,12 +177,7 @@ class BlendingClassifier(ByVote, _Blending):
         cv: Any = 5,
         n_jobs: int | None = None,
         class_weight: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weighting = weighting
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
+    ) -> None: ...
 
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         k = len(self.classes_)
@@ -247,6 +244,7 @@ class BlendingRegressor(ByMean, _Blending):
         "cv": CV,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -255,12 +253,7 @@ class BlendingRegressor(ByMean, _Blending):
         sum_to_one: bool = False,
         cv: Any = 5,
         n_jobs: int | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weighting = weighting
-        self.sum_to_one = sum_to_one
-        self.cv = cv
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         columns = np.stack(said, axis=1)

@@ -13,7 +13,7 @@ import scipy.sparse
 from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import predicting
+from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
 from corollary.core.types import Array
@@ -212,6 +212,7 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         "class_weight": CLASS_WEIGHT,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -222,14 +223,7 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         n_jobs: int | None = None,
         passthrough: bool = False,
         class_weight: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.stack_method = stack_method
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
-        self.class_weight = class_weight
+    ) -> None: ...
 
     def _final(self) -> Any:
         from corollary.linear.logistic import LogisticRegression
@@ -311,6 +305,7 @@ class StackingRegressor(RegressorMixin, _Stacking):
         "passthrough": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -319,12 +314,7 @@ class StackingRegressor(RegressorMixin, _Stacking):
         cv: Any = None,
         n_jobs: int | None = None,
         passthrough: bool = False,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
+    ) -> None: ...
 
     def _final(self) -> Any:
         from corollary.linear.ridge_cv import RidgeCV

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import TransformerMixin
 
-from corollary.base import predicting
+from corollary.base import assigning, predicting
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
 from corollary.core.types import Array
@@ -136,6 +136,7 @@ class VotingClassifier(ByVote, _Voting):
         "flatten_transform": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -144,12 +145,7 @@ class VotingClassifier(ByVote, _Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
-    ) -> None:
-        self.estimators = estimators
-        self.voting = voting
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.flatten_transform = flatten_transform
+    ) -> None: ...
 
     def _members(self) -> Members:
         members = super()._members()
@@ -234,7 +230,5 @@ class VotingRegressor(ByMean, _Voting):
 
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {"weights": Choice(None) | ArrayLike()}
 
-    def __init__(self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.n_jobs = n_jobs
+    @assigning
+    def __init__(self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None) -> None: ...

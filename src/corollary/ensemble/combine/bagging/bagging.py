@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
-from corollary.base import predicting
+from corollary.base import assigning, predicting
 from corollary.core.limits import CLASS_WEIGHT, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
@@ -90,6 +90,7 @@ class BaggingClassifier(ByVote, Bagging):
     _several = False
     classes_: Array
 
+    @assigning
     def __init__(
         self,
         estimator: Any = None,
@@ -104,18 +105,7 @@ class BaggingClassifier(ByVote, Bagging):
         n_jobs: int | None = None,
         random_state: Any = None,
         class_weight: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.class_weight = class_weight
+    ) -> None: ...
 
     @property
     def estimator_(self) -> Any:
