@@ -284,7 +284,7 @@ PENALTIES: dict[str, type[Penalty]] = {cls.name: cls for cls in (NoPenalty, L1, 
 
 
 def as_penalty(penalty: str | Penalty, offered: Mapping[str, Any]) -> Penalty:
-    """The penalty itself, or the one that is called so, with those of its parameters that are offered."""
+    """The given penalty, or the one with that name, made with those of the offered parameters that it has."""
     return penalty if isinstance(penalty, Penalty) else PENALTIES[penalty].made_from(offered)
 
 

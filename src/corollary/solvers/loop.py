@@ -135,7 +135,7 @@ class Run(Generic[S]):
 
 
 def run(algorithm: Algorithm[S], rules: Rules, began: float | None = None) -> Run[S]:
-    """Step until the residual is at most ``rules.tol``, the algorithm is done, or someone says stop."""
+    """Step until the residual is at most ``rules.tol``, the algorithm is done, or a callback stops it."""
     # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
     with nullcontext() if algorithm.foreign else one_blas_thread():
         return _Loop(algorithm, rules, began).run()

@@ -108,7 +108,7 @@ class Loss(Part, ABC):
 
     @property
     def straight(self) -> bool:
-        """Made of straight pieces, perhaps rounded off by a parabola: the interior point will take it."""
+        """Whether it consists of straight pieces and perhaps a parabola, so that the interior point can be used."""
         return self.piecewise_linear or self.flat
 
 

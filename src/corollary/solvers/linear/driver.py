@@ -103,7 +103,7 @@ def solve(
     start: State | None = None,
     observe: Observer | None = None,
 ) -> Solution:
-    """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
+    """Run ``solver`` until the relative duality gap is at most ``tol``, ``max_iter``, or until a callback stops it."""
     solver.check(problem)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())

@@ -171,7 +171,7 @@ class EagerSwaps(Algorithm[SwapSearch]):
     def finish(self, state: SwapSearch, measure: Measure) -> tuple[SwapSearch, Measure]:
         if state.complete and not state.broken:
             gain = state.largest
-        else:  # somebody ended the search: all swaps are tried once more if that costs no new distances
+        else:  # the search was stopped: all swaps are tried once more if that needs no new distances
             gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
         return state, replace(measure, objective=float(state.cost), residual=gain)
 
