@@ -6,17 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.drawing import BLUE, ORANGE, axes
+from corollary.core.drawing import BLUE, ORANGE, axes, colours
 from corollary.core.types import Array
 
 
 def plot_validation_curve(alphas: Array, errors: Array, chosen: float, ax: Any = None) -> Any:
     """Mean held-out error ± one standard error against strength; one line per mix when there are several."""
     ax = axes(ax)
-    for grid, error in zip(np.atleast_2d(alphas), errors.reshape(-1, *errors.shape[-2:]), strict=True):
+    grids, every = np.atleast_2d(alphas), errors.reshape(-1, *errors.shape[-2:])
+    for grid, error, colour in zip(grids, every, colours(len(grids)), strict=True):
         mean, spread = error.mean(axis=1), error.std(axis=1) / np.sqrt(error.shape[1])
-        (line,) = ax.plot(grid, mean)
-        ax.fill_between(grid, mean - spread, mean + spread, color=line.get_color(), alpha=0.15, lw=0)
+        ax.plot(grid, mean, color=colour)
+        ax.fill_between(grid, mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
     ax.axvline(chosen, color="0.3", ls="--", lw=1)
     ax.annotate(f"chosen: {chosen:.3g}", (chosen, 0.97), xycoords=("data", "axes fraction"), va="top", xytext=(4, 0),
                 textcoords="offset points")  # fmt: skip
