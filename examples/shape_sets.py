@@ -18,6 +18,7 @@ from sklearn.datasets import make_blobs, make_circles, make_moons
 from sklearn.metrics import adjusted_rand_score
 
 from corollary import AgglomerativeClustering, GaussianMixture, KMeans, SpectralClustering
+from corollary.core.drawing import PALETTE
 
 FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "clustering"  # beside the repository, if at all
 METHODS: dict[str, Callable[[int], Any]] = {
@@ -71,7 +72,7 @@ def show(data: dict[str, tuple[Any, Any]], found: dict[str, dict[str, tuple[Any,
 def draw(data: dict[str, tuple[Any, Any]], found: dict[str, dict[str, tuple[Any, float]]]) -> Any:
     import matplotlib.pyplot as plt
 
-    colours = np.array(plt.get_cmap("tab10").colors)
+    colours = np.array(PALETTE)
     figure, axes = plt.subplots(
         len(METHODS), len(data), figsize=(max(9.1, 1.55 * len(data)), 1.6 * len(METHODS)), layout="constrained"
     )
