@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from corollary import LinearModel
+from corollary.core.drawing import PALETTE
 
 LOSSES = ("squared", "huber", "absolute", "epsilon_insensitive", "poisson")
 STRENGTHS = {"none": 0.0, "l2": 0.5, "l1": 0.12, "elastic_net": 0.2, "group": 0.12, "l0": 0.03}
@@ -66,7 +67,7 @@ def report(found: dict[tuple[str, str], Any]) -> None:
 def draw(found: dict[tuple[str, str], Any], out: Path) -> None:
     import matplotlib.pyplot as plt
 
-    colours = np.array(["#2b6cb0", "#c05621", "#2f855a", "#6b46c1"])[GROUPS]
+    colours = np.array(PALETTE)[GROUPS]
     figure, axes = plt.subplots(
         len(LOSSES), len(STRENGTHS), figsize=(10, 6.2), sharex=True, sharey=True, layout="constrained"
     )

@@ -20,12 +20,12 @@ import numpy as np
 import pandas as pd
 
 from corollary import GradientBoostingRegressor
+from corollary.core.drawing import BLUE, ORANGE
 from corollary.tree.importances import importances
 from corollary.tree.shap import shap_values
 
 WEATHER = {"sun": 40.0, "clouds": 10.0, "rain": -70.0, "snow": -110.0}
 DAYS = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"]
-BLUE, ORANGE = "#2b6cb0", "#c05621"
 
 
 def hour_effect(hour: Any, weekend: Any) -> Any:

@@ -20,8 +20,9 @@ import numpy as np
 from scipy.ndimage import zoom
 from sklearn.datasets import load_digits, load_sample_images
 
+from corollary.core.drawing import BLUE, ORANGE
 from corollary.ensemble.cascade import CascadeClassifier, Detector
-from corollary.ensemble.cascade.plots import BLUE, ORANGE, OUTLINE, draw_boxes, draw_features, draw_rates
+from corollary.ensemble.cascade.plots import OUTLINE, draw_boxes, draw_features, draw_rates
 from corollary.solvers.trees.cascade.integral import as_grey
 
 FOLDER = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "images"

@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.linear_model import LinearRegression as SklearnLinearRegression
 
 from corollary import LinearRegression
+from corollary.core.drawing import BLUE, ORANGE, SOFT
 
 Fit = Callable[[Any, Any], Any]
 
@@ -80,7 +81,7 @@ FITS: dict[str, Fit] = {
     "scikit-learn, tol=0": estimator(SklearnLinearRegression, tol=0.0),
     "corollary": estimator(LinearRegression),
 }
-LOOKS = (("#c05621", "s", 0.22), ("#718096", "D", 0.0), ("#2b6cb0", "o", -0.22))
+LOOKS = ((ORANGE, "s", 0.22), (SOFT, "D", 0.0), (BLUE, "o", -0.22))
 
 
 def digits(found: Any, exact: Any) -> float:

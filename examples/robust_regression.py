@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from corollary import HuberRegressor, LinearModel, LinearRegression
+from corollary.core.drawing import BLUE, ORANGE, PALETTE
 
 TRUTH = (1.0, 2.0)
 QUANTILES = (0.1, 0.5, 0.9)
-COLOURS = ("#b00020", "#2b6cb0", "#2f855a")
+COLOURS = (PALETTE[6], BLUE, PALETTE[2])
 
 
 def spoilt_data(n: int = 200, bad: int = 30, seed: int = 1) -> tuple[Any, Any, Any]:
@@ -69,7 +70,7 @@ def draw(spoilt_set: tuple[Any, Any, Any], fits: dict[str, Any], band_set: tuple
     X, y, spoilt = spoilt_set
     ends = np.array([[0.0], [10.0]])
     left.scatter(X[~spoilt], y[~spoilt], s=11, color="0.6", label="good points")
-    left.scatter(X[spoilt], y[spoilt], s=18, color="#dd6b20", marker="x", lw=1.2, label="spoilt points")
+    left.scatter(X[spoilt], y[spoilt], s=18, color=ORANGE, marker="x", lw=1.2, label="spoilt points")
     left.axline((0, TRUTH[0]), slope=TRUTH[1], color="black", lw=7, alpha=0.12, label="truth")
     for (name, model), colour in zip(fits.items(), COLOURS, strict=True):
         left.plot(ends, model.predict(ends), color=colour, lw=2, ls="--" if name == "absolute" else "-", label=name)
@@ -78,12 +79,10 @@ def draw(spoilt_set: tuple[Any, Any, Any], fits: dict[str, Any], band_set: tuple
     X, y = band_set
     low, middle, high = (fit.predict(ends) for fit in band)
     right.scatter(X, y, s=9, color="0.65")
-    right.fill_between(ends[:, 0], low, high, color="#2b6cb0", alpha=0.15, lw=0)
+    right.fill_between(ends[:, 0], low, high, color=BLUE, alpha=0.15, lw=0)
     for values, quantile in ((low, "10 %"), (middle, "50 %"), (high, "90 %")):
-        right.plot(ends, values, color="#2b6cb0", lw=2)
-        right.annotate(
-            quantile, (10, values[1]), xytext=(5, 0), textcoords="offset points", va="center", color="#2b6cb0"
-        )
+        right.plot(ends, values, color=BLUE, lw=2)
+        right.annotate(quantile, (10, values[1]), xytext=(5, 0), textcoords="offset points", va="center", color=BLUE)
     right.set(xlabel="x", xlim=(0, 10), title="Growing noise: three quantiles")
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)

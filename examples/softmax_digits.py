@@ -17,6 +17,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from corollary import LogisticRegressionCV
+from corollary.core.drawing import BLUE
 
 EDGES = np.array([0.0, 0.6, 0.8, 0.9, 0.97, 1.0])
 
@@ -46,8 +47,8 @@ def draw(model: Any, curve: tuple[Any, Any, Any], out: Path) -> None:
     mean, share, counts = curve
     ax = right.subplots()
     ax.plot([0.4, 1], [0.4, 1], color="0.6", lw=1, ls="--")
-    ax.plot(mean, share, color="#2b6cb0", lw=1.2)
-    ax.scatter(mean, share, s=8 + 120 * np.sqrt(counts / counts.max()), color="#2b6cb0", zorder=3)
+    ax.plot(mean, share, color=BLUE, lw=1.2)
+    ax.scatter(mean, share, s=8 + 120 * np.sqrt(counts / counts.max()), color=BLUE, zorder=3)
     ax.set(xlabel="stated probability", ylabel="share of right answers", xlim=(0.4, 1.03), ylim=(0.4, 1.03))
     ax.set_title("Held-out rows: stated and true", fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)

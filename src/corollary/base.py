@@ -171,7 +171,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         return BlockSource(_Checked(self, blocks, target, sparse, every, options), executor=blocks.executor)
 
     def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any] | None]) -> Any:
-        """What the solver calls after each iteration, or None when nobody listens.
+        """What the solver calls after each iteration, or None when there are no callbacks.
 
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
         Data that are read from blocks are not shown to callbacks.
@@ -209,7 +209,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _keep_evidence(self, evidence: Evidence) -> None:
         """Store the evidence, with the time that the whole fit took.
 
-        A fit that falls short of its claim says so aloud, with the number, the cause and one fix; one that Ctrl-C ended
+        A fit that falls short of its claim warns, with the number, the cause and one fix; one that Ctrl-C ended
         raises KeyboardInterrupt with the same words when it returns.
         """
         began = _began.get(None)

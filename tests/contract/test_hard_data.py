@@ -33,7 +33,7 @@ def stack(*columns: Any) -> Any:
 
 SCALES = 10.0 ** np.array([-9, 6, 0, 9, -6])
 
-# name -> what becomes of X and y; these are hard but well within float64, so the answer must be proved
+# name -> what becomes of X and y; these are hard but well within float64, so the evidence must hold
 HARD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "two rows": lambda X, y: (X[:2], y[:2]),
     "one column": lambda X, y: (X[:, :1], y),
@@ -48,7 +48,7 @@ HARD: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "columns of 1e-100": lambda X, y: (X * 1e-100, y),
 }
 
-# here squares overflow, or a row or column drowns the others in rounding: a proof, a warning or a refusal will do
+# here squares overflow, or a row or column drowns the others in rounding: evidence, a warning or a refusal will do
 EXTREME: dict[str, Callable[[Any, Any], tuple[Any, Any]]] = {
     "nearly repeated columns": lambda X, y: (stack(X, X * (1 + 1e-12)), y),
     "different scales": lambda X, y: (X * SCALES, y),
@@ -75,13 +75,13 @@ EXTREME_TARGETS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def survives(case: Case, X: Any, y: Any, *, proved: bool = True) -> Any:
-    """The fitted model, with finite predictions and a proof or a warning; None if it refused with a sentence."""
+def survives(case: Case, X: Any, y: Any, *, holds: bool = True) -> Any:
+    """The fitted model, with finite predictions, and evidence that holds or a warning; None if it refused in words."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("error")
         warnings.simplefilter("always", ConvergenceWarning)
         try:
-            model = case.make(max_iter=case.enough if proved else 20).fit(X, y)
+            model = case.make(max_iter=case.enough if holds else 20).fit(X, y)
             answers = outputs(model, X)
         except ValueError as refusal:  # of the fit, or of asking one row for its four neighbours
             if len(str(refusal)) > 30:  # a sentence
@@ -92,7 +92,7 @@ def survives(case: Case, X: Any, y: Any, *, proved: bool = True) -> Any:
         if value.dtype.kind == "f":
             assert np.isfinite(value).all(), name
     assert model.evidence_.holds != bool(caught)
-    assert model.evidence_.holds or not proved, str(model.evidence_)
+    assert model.evidence_.holds or not holds, str(model.evidence_)
     return model
 
 
@@ -114,7 +114,7 @@ def test_hard_rows(case: Case, what: str) -> None:
 @every(CASES)
 def test_extreme_rows(case: Case, what: str) -> None:
     X, y = EXTREME[what](*case.data())
-    survives(case, X, labels(case, y), proved=False)
+    survives(case, X, labels(case, y), holds=False)
 
 
 REGRESSORS = [case for case in CASES if not case.classifier]
@@ -131,7 +131,7 @@ def test_hard_targets(case: Case, what: str) -> None:
 @every(REGRESSORS)
 def test_extreme_targets(case: Case, what: str) -> None:
     X, y = case.data()
-    survives(case, X, EXTREME_TARGETS[what](y), proved=False)
+    survives(case, X, EXTREME_TARGETS[what](y), holds=False)
 
 
 @every(CASES)

@@ -10,7 +10,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from corollary.core.drawing import PALETTE, axes, colours
+from corollary.core.drawing import PALETTE, axes, colours, panels
 from corollary.report.style import STYLE
 
 mpl.use("Agg")
@@ -24,6 +24,17 @@ def test_new_axes_are_open_and_in_our_colours_and_given_ones_are_kept() -> None:
     assert [to_hex(ax.plot([0, 1])[0].get_color()) for _ in PALETTE] == list(PALETTE)
     assert not ax.spines["top"].get_visible()
     assert axes(ax) is ax
+    plt.close("all")
+
+
+def test_panels_are_as_many_as_there_are_names() -> None:
+    import matplotlib.pyplot as plt
+
+    drawn = panels(["one", "two"], None, (4, 2), "measure")
+    assert not any(ax.spines["top"].get_visible() for ax in drawn)
+    assert list(panels(["one", "two"], drawn, (4, 2), "measure")) == list(drawn)
+    with pytest.raises(ValueError, match="axes must be 3, one for each measure, but there are 2"):
+        panels(["one", "two", "three"], drawn, (4, 2), "measure")
     plt.close("all")
 
 

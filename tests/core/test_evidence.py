@@ -24,7 +24,7 @@ BAD = Evidence(
 )
 
 
-def test_a_proof_reads_like_a_sentence() -> None:
+def test_evidence_reads_like_a_sentence() -> None:
     assert str(GOOD) == "Optimal: relative duality gap 3e-09 ≤ 1e-08 by coordinate descent (2 iterations, 0.5 s)."
     assert GOOD.holds
     assert "✓" in GOOD._repr_html_()

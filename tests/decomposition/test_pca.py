@@ -445,6 +445,8 @@ def test_pictures() -> None:
         for ax in axes:
             ax.figure.canvas.draw()
     assert "component 2" in axes[2].get_xlabel()
+    ends = [text.xy for text in axes[1].texts]
+    assert all(axes[1].viewLim.contains(*end) for end in ends)  # matplotlib leaves out an arrow that ends outside
     with pytest.raises(ValueError, match="components must be two"):
         model.plot_biplot(X, components=(0, 4))
     plt.close("all")

@@ -103,7 +103,7 @@ def test_members_that_come_fitted() -> None:
     assert "came fitted" in str(ours.evidence_)
 
 
-def test_splits_that_leak_are_no_proof() -> None:
+def test_splits_that_leak_fail_the_check() -> None:
     X, _, target = data()
     rows = np.arange(len(target))
     model = StackingRegressor(REGRESSORS, cv=[(rows, rows)])

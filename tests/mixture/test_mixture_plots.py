@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.patches import Ellipse
 
+from corollary.core.drawing import colours
 from corollary.mixture import GaussianMixture
 
 X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 3.0, 0.5] + 5 * (np.arange(60) % 2)[:, None]
@@ -32,9 +33,8 @@ def test_colours_are_mixed_by_probability_and_columns_named() -> None:
     frame = pd.DataFrame(X[:, :2], columns=["left", "up"])
     model = GaussianMixture(2, random_state=0).fit(frame)
     ax = model.plot(frame)
-    colours = ax.collections[0].get_facecolors()[:, :3]
-    palette = np.array([plt.get_cmap("tab10")(k)[:3] for k in range(2)])
-    np.testing.assert_allclose(colours, model.predict_proba(frame) @ palette, atol=1e-12)
+    mixed = ax.collections[0].get_facecolors()[:, :3]
+    np.testing.assert_allclose(mixed, model.predict_proba(frame) @ colours(2), atol=1e-12)
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("left", "up")
     plt.close("all")
 

@@ -25,7 +25,7 @@ GRAPH = (
 
 
 class AgglomerativeClustering(ClusterMixin, Estimator):
-    r"""Clusters that grow together: the two nearest merge, again and again, until one is left.
+    r"""Hierarchical clusters: the two nearest clusters merge, repeatedly, until one is left.
 
     How near two clusters A and B are is the linkage:
 
@@ -154,7 +154,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         merged = merge(rows, weights, self.linkage, graph, most)
         tree = with_absent(merged.tree, *rows.absent(weights > 0)) if len(X) > rows.n else merged.tree
         self._keep_tree(tree, merged)
-        self._keep_evidence(self._proof(tree, merged))
+        self._keep_evidence(self._check_merges(tree, merged))
         return self
 
     def _check_cut(self, n: int) -> None:
@@ -195,7 +195,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             self.labels_ = tree.into(int(self.n_clusters or 1))
         self.n_clusters_ = int(self.labels_.max()) + 1
 
-    def _proof(self, tree: Hierarchy, merged: Merged) -> Evidence:
+    def _check_merges(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
         certificate = Certificate(
             Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.core.drawing import INK, PALETTE, SOFT, axes
 from corollary.core.types import Array
-from corollary.tree.plots import COLOURS
 
-_ABOVE, _INK, _SOFT = "#9aa0a8", "#1d2129", "#666b75"
+_ABOVE = "#9aa0a8"  # the colour of branches above the cut
 _TURNED = 16  # names of leaves lie on their side beyond so many
 
 
@@ -29,23 +29,19 @@ def plot_dendrogram(model: Any, ax: Any = None, *, max_leaves: int = 40, labels:
     if labels is not None and len(labels) != n:
         raise ValueError(f"labels must name each of the {n} rows, but there are {len(labels)} of them.")
     shown = _layout(model, max_leaves)
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        width = min(14.0, max(6.0, 1.5 + 0.22 * len(shown.ends)))
-        _, ax = plt.subplots(figsize=(width, 4.2), layout="constrained")
+    ax = axes(ax, (min(14.0, max(6.0, 1.5 + 0.22 * len(shown.ends))), 4.2))
     _draw_branches(ax, model, shown)
     _name_leaves(ax, model, shown, labels)
     _draw_cut(ax, model)
     top = float(np.max(model.distances_, initial=0.0)) or 1.0
     ax.set_xlim(-0.7, len(shown.ends) - 0.3)
     ax.set_ylim(0.0, 1.06 * top)
-    ax.set_ylabel(f"{model.linkage} distance", color=_SOFT)
+    ax.set_ylabel(f"{model.linkage} distance", color=SOFT)
     counted = "" if len(shown.ends) == n else f"; the last {len(shown.merges)} of {len(model.children_)} merges"
     ax.set_title(f"{n} rows in {model.n_clusters_} cluster{'s' * (model.n_clusters_ != 1)}{counted}", loc="left",
-                 fontsize=10, color=_INK)  # fmt: skip
-    ax.spines[["top", "right", "bottom"]].set_visible(False)
-    ax.tick_params(axis="y", colors=_SOFT, labelsize=8)
+                 fontsize=10, color=INK)  # fmt: skip
+    ax.spines["bottom"].set_visible(False)
+    ax.tick_params(axis="y", colors=SOFT, labelsize=8)
     return ax
 
 
@@ -99,7 +95,7 @@ def _some_row(n: int, children: Array) -> Array:
 
 
 def _colour(cluster: int) -> str:
-    return _ABOVE if cluster < 0 else COLOURS[cluster % len(COLOURS)]
+    return _ABOVE if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 
 def _draw_branches(ax: Any, model: Any, shown: _Layout) -> None:
@@ -132,7 +128,7 @@ def _name_leaves(ax: Any, model: Any, shown: _Layout, labels: Any) -> None:
     ax.set_xticks(range(len(names)), names, rotation=90 if turned else 0, fontsize=7 if len(names) > 60 else 8)
     ax.tick_params(axis="x", length=0, pad=3)
     for text, node in zip(ax.get_xticklabels(), shown.ends, strict=True):
-        text.set_color(_SOFT if shown.cluster[node] < 0 else _colour(shown.cluster[node]))
+        text.set_color(SOFT if shown.cluster[node] < 0 else _colour(shown.cluster[node]))
 
 
 def _draw_cut(ax: Any, model: Any) -> None:
@@ -144,4 +140,4 @@ def _draw_cut(ax: Any, model: Any) -> None:
         level = 0.5 * float(heights[-apart] + heights[-apart - 1])
     else:
         return
-    ax.axhline(level, color=_INK, lw=0.8, ls=(0, (5, 4)), zorder=0)
+    ax.axhline(level, color=INK, lw=0.8, ls=(0, (5, 4)), zorder=0)

@@ -29,7 +29,8 @@ class KMeans(CentreModel):
     .. math:: \min_{c_1, \dots, c_k} \sum_i w_i \, \min_j \lVert x_i - c_j \rVert^2
 
     With ``metric="cosine"`` rows and centres have length one and the cost is :math:`1 - x_i^\top c_j`. Lloyd's
-    iteration is exact in float64 and never raises the cost; float32 and bounds skip what they can prove.
+    iteration is exact in float64 and never raises the cost; float32 and bounds only skip comparisons whose
+    outcome they settle.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ from corollary.solvers.spectral.embedding import Embedding, embed, embed_landmar
 from corollary.solvers.spectral.graph import Graph
 from corollary.solvers.spectral.labels import by_components, by_kmeans, by_pivots, by_rotation
 
-MANY = 50_000  # rows beyond which a kernel matrix gives way to landmarks
+MANY = 50_000  # rows beyond which landmarks replace the whole kernel matrix
 LANDMARKS = 1000
 TOL = 1e-7
 NO_CUT = 1e-12  # rounding of the sums of weights
@@ -268,7 +268,7 @@ class SpectralClustering(ClusterMixin, Estimator):
     ) -> Evidence:
         """The residual shows that the vectors are eigenvectors; it says nothing of other labels, nor of other vectors.
 
-        The history is that of the search for labels, whose own certificate goes by the name of what it is.
+        The history is that of the search for labels, whose own certificate is under another name.
         """
         history = {}
         if search is not None:

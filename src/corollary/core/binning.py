@@ -45,7 +45,7 @@ class Binner:
     ) -> Binner:
         """Learn bins of about equal weight from at most ``sample`` rows; rows of weight zero are not looked at.
 
-        The rows are drawn at random, but always the same: bins are not a matter of chance.
+        The rows are drawn with a fixed seed, so the same data always give the same bins.
 
         Cost: O(sample log sample) per column, threads over columns; one column of the sample at a time per thread.
         """

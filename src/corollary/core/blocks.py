@@ -145,7 +145,7 @@ class Blocks:
 
 
 def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
-    """Refuse what is empty after one pass: methods read their data again in every iteration."""
+    """Refuse iterators that can be read only once: methods read their data again in every iteration."""
     if iter(blocks) is blocks:
         raise ValueError(
             "blocks must be something that can be read more than once, such as a list or an object whose __iter__ "
@@ -155,7 +155,7 @@ def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
 
 
 def as_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks | None:
-    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables.
+    """X as ``Blocks`` if it is that, or a list or other collection of two-dimensional tables; else None.
 
     Blocks bring their y and weights along, so these must then not be given beside them.
     """

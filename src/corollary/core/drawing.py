@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,17 @@ def axes(ax: Any = None, size: tuple[float, float] = (6.5, 4.0)) -> Any:
         ax.set_prop_cycle(color=PALETTE)
     ax.spines[["top", "right"]].set_visible(False)
     return ax
+
+
+def panels(names: Sequence[str], given: Any, size: tuple[float, float], what: str, sharey: bool = False) -> Array:
+    """Axes side by side, one for each name: those that are given, or those of a new figure. ``what`` is named."""
+    if given is None:
+        import matplotlib.pyplot as plt
+
+        _, given = plt.subplots(1, len(names), figsize=size, layout="constrained", sharey=sharey, squeeze=False)
+    if np.size(given) != len(names):
+        raise ValueError(f"axes must be {len(names)}, one for each {what}, but there are {np.size(given)}.")
+    return np.array([axes(ax) for ax in np.ravel(given)])
 
 
 def colours(k: int) -> Array:

@@ -16,7 +16,7 @@ from scipy.linalg import solve_triangular
 from corollary.core.types import Array
 
 DENSE = ("full", "tied")
-FAINT, NEVER = -46.0, -745.0  # logarithms of shares that no sum of float64 notices, and that are zero
+FAINT, NEVER = -46.0, -745.0  # logarithms of shares too small to change a sum in float64, and of shares that are zero
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class Gaussians:
         )  # fmt: skip
 
     def starting(self, regular: Array) -> Gaussians:
-        """As a place to start EM from: with its penalty, and a floor that it does not lie below itself."""
+        """As a start for EM: with its penalty, and a floor that is not above these covariances."""
         dense = self.kind in DENSE
         diagonals = np.diagonal(self.covariances, axis1=1, axis2=2) if dense else self.covariances
         size = np.sqrt(self.weights @ diagonals if len(diagonals) > 1 else diagonals[0])

@@ -15,7 +15,7 @@ from corollary.core.types import Array
 
 NARROWEST = 1e-10  # the least variance in any direction, relative to the pooled variance within components
 RESOLUTION = 1e-30  # the same when everything within components is constant, relative to the units of the data
-SURE = 1e-6  # a component with this share of the rows loses nothing if it is not told of faint shares
+SURE = 1e-6  # a component with this share of the rows is not changed by leaving out faint shares
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 
 class Limit(ABC):
-    """A set of allowed values that can say what it is."""
+    """A set of allowed values, with a description for error messages."""
 
     @abstractmethod
     def accepts(self, value: Any) -> bool: ...

@@ -24,5 +24,5 @@ def _free_memory() -> int:
         pass
     try:
         return int(os.sysconf("SC_PAGE_SIZE")) * int(os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, ValueError, OSError):  # a system that does not tell: let the allocation speak for itself
+    except (AttributeError, ValueError, OSError):  # the system does not say: no check is possible
         return 2**62

@@ -39,7 +39,7 @@ def _forget_pool() -> None:
 
 @functools.lru_cache(maxsize=8)
 def _pool_of(size: int) -> ThreadPoolExecutor:
-    """A pool of so many threads and never more. One that has not been asked for lately ends when its work is done."""
+    """A pool of that many threads. A pool that has not been used lately is shut down when its work is done."""
     return ThreadPoolExecutor(size, thread_name_prefix="corollary", initializer=mark_own_thread)
 
 

@@ -42,7 +42,7 @@ class Part:
 
     @classmethod
     def made_from(cls, offered: Mapping[str, Any]) -> Self:
-        """One with those of its parameters that are offered, and the defaults of the others."""
+        """A part made with those of the offered parameters that it has, and defaults for the others."""
         return cls(**{name: offered[name] for name in cls.parameter_names() if name in offered})
 
     @property

@@ -48,7 +48,10 @@ class Penalty(Part, ABC):
         """
 
     def conjugate(self, z: Array) -> float:
-        """Ω*(z) = sup_w zᵀw − Ω(w); +inf outside its domain. This one knows only that Ω ≥ 0 = Ω(0)."""
+        """Ω*(z) = sup_w zᵀw − Ω(w); +inf outside its domain.
+
+        The default, zero at z = 0 and +inf elsewhere, is a bound from above for any Ω ≥ 0 = Ω(0).
+        """
         return 0.0 if not np.any(z) else np.inf
 
     def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
@@ -281,7 +284,7 @@ PENALTIES: dict[str, type[Penalty]] = {cls.name: cls for cls in (NoPenalty, L1, 
 
 
 def as_penalty(penalty: str | Penalty, offered: Mapping[str, Any]) -> Penalty:
-    """The penalty itself, or the one that is called so, with those of its parameters that are offered."""
+    """The given penalty, or the one with that name, made with those of the offered parameters that it has."""
     return penalty if isinstance(penalty, Penalty) else PENALTIES[penalty].made_from(offered)
 
 

@@ -14,7 +14,7 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 
 MOST_LEAVES = 32
-WORTH_ROWS = 4096  # fewer rows are walked: preparing the tables would take longer
+WORTH_ROWS = 4096  # for fewer rows the trees are walked: preparing the tables would take longer
 _BLOCK_BYTES, _TABLE_BYTES = 1 << 17, 64 << 20
 
 

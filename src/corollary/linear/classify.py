@@ -20,7 +20,7 @@ from corollary.solvers.linear.driver import Solution
 def honest_status(problem: Problem, found: Solution) -> Evidence:
     """The evidence, with the status SEPARABLE if nothing is penalised and every row with weight is on the right side.
 
-    A loss that is only ever neared has no finite optimum then. A fit that was cut short keeps its status.
+    The loss then falls towards a limit that no finite coefficients reach. A fit that was cut short keeps its status.
     """
     if found.evidence.status.cut_short:
         return found.evidence

@@ -36,7 +36,7 @@ def mean_over_folds(scores: Array, weights: Array, folds: list[Fold]) -> Array:
 
 
 def uninterrupted(found: Solution) -> Solution:
-    """One fit of many: Ctrl-C ends all of them, since what is known of some is no answer."""
+    """One fit of many: Ctrl-C ends all of them, since some of the fits alone give no answer."""
     if found.evidence.status is Status.INTERRUPTED:
         raise KeyboardInterrupt
     return found

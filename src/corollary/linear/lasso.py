@@ -155,7 +155,7 @@ class ElasticNet(LinearRegressor):
         return State(coef, float(np.reshape(self.intercept_, -1)[target]))
 
     def _keep(self, found: list[tuple[Solution, float]], n_targets: int, dtype: Any, single: bool) -> None:
-        """Targets that were not reached before someone said stop have coefficients of zero and a gap of infinity."""
+        """Targets that were not fitted before the fit was stopped have coefficients of zero and an infinite gap."""
         reached = so_far(found, n_targets, single)
         counts, gaps = [0] * n_targets, np.full(n_targets, np.inf)
         for k, (solution, _) in enumerate(found):

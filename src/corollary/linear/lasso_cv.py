@@ -68,7 +68,7 @@ class _Folds:
 
 @dataclass
 class _Scored:
-    """Errors of shape (ratios, alphas, folds), NaN where a callback came first, and how many fits were optimal."""
+    """Errors of shape (ratios, alphas, folds), NaN where a callback stopped first, and how many fits were optimal."""
 
     errors: Array
     optimal: int = 0
@@ -203,7 +203,7 @@ class ElasticNetCV(LinearRegressor):
         mean = mean_over_folds(scored.errors, weights, folds)
         best, at = np.unravel_index(int(np.where(np.isnan(mean), np.inf, mean).argmin()), mean.shape)
         self.alpha_, self.l1_ratio_ = float(grids[best, at]), float(ratios[best])
-        if scored.last is not None:  # there is no time left to begin from nothing
+        if scored.last is not None:  # no time is left for a fit from the start
             whole.state = scored.last
         penalty = penalty_of(self.alpha_, self.l1_ratio_, self.positive)
         found = whole.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)

@@ -45,8 +45,8 @@ class LinearModel(LinearPredictor):
     .. math:: \min_{w, b} \frac{1}{\sum_i s_i} \sum_i s_i\, \ell(y_i, x_i^\top w + b) + \alpha\, \Omega(w)
 
     It is a regressor or a classifier, depending on the loss. Losses for two classes are used one-vs-rest for more.
-    Where no solver can prove an optimum for the pair (for instance a hinge loss with a group penalty), ``fit`` says
-    which piece is missing.
+    Where no solver suits the pair (for instance a hinge loss with a group penalty), ``fit`` says which piece is
+    missing.
 
     Parameters
     ----------

@@ -6,35 +6,28 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.drawing import BLUE, ORANGE, axes, colours
 from corollary.core.types import Array
-
-
-def _axes(ax: Any) -> Any:
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-    return ax
 
 
 def plot_validation_curve(alphas: Array, errors: Array, chosen: float, ax: Any = None) -> Any:
     """Mean held-out error ± one standard error against strength; one line per mix when there are several."""
-    ax = _axes(ax)
-    for grid, error in zip(np.atleast_2d(alphas), errors.reshape(-1, *errors.shape[-2:]), strict=True):
+    ax = axes(ax)
+    grids, every = np.atleast_2d(alphas), errors.reshape(-1, *errors.shape[-2:])
+    for grid, error, colour in zip(grids, every, colours(len(grids)), strict=True):
         mean, spread = error.mean(axis=1), error.std(axis=1) / np.sqrt(error.shape[1])
-        (line,) = ax.plot(grid, mean)
-        ax.fill_between(grid, mean - spread, mean + spread, color=line.get_color(), alpha=0.15, lw=0)
+        ax.plot(grid, mean, color=colour)
+        ax.fill_between(grid, mean - spread, mean + spread, color=colour, alpha=0.15, lw=0)
     ax.axvline(chosen, color="0.3", ls="--", lw=1)
     ax.annotate(f"chosen: {chosen:.3g}", (chosen, 0.97), xycoords=("data", "axes fraction"), va="top", xytext=(4, 0),
                 textcoords="offset points")  # fmt: skip
     ax.set(xscale="log", xlabel="strength of the penalty", ylabel="held-out mean squared error")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def plot_path(alphas: Array, coefs: Array, names: Any = None, ax: Any = None, labels: int = 8) -> Any:
     """Coefficients (d, m) against strength, strongest penalty on the right; the largest few are named."""
-    ax = _axes(ax)
+    ax = axes(ax)
     largest = set(np.argsort(-np.abs(coefs).max(axis=1))[:labels])
     for j, line in enumerate(coefs):
         if not line.any():
@@ -44,20 +37,18 @@ def plot_path(alphas: Array, coefs: Array, names: Any = None, ax: Any = None, la
     ax.axhline(0, color="0.4", lw=0.8)
     ax.set(xscale="log", xlabel="strength of the penalty", ylabel="coefficient")
     ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-    ax.spines[["top", "right"]].set_visible(False)
     return ax
 
 
 def plot_coefficients(coef: Array, names: Any = None, top: int = 20, ax: Any = None) -> Any:
     """Horizontal bars of the largest coefficients (d,), by size."""
-    ax = _axes(ax)
+    ax = axes(ax)
     order = np.argsort(-np.abs(coef))[:top][::-1]
     ax.barh(
         [str(names[j]) if names is not None else f"x{j}" for j in order],
         coef[order],
-        color=np.where(coef[order] > 0, "#2b6cb0", "#c05621"),
+        color=np.where(coef[order] > 0, BLUE, ORANGE),
     )
     ax.axvline(0, color="0.4", lw=0.8)
     ax.set(xlabel="coefficient")
-    ax.spines[["top", "right"]].set_visible(False)
     return ax

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
 from corollary.base import assigning, fitting, predicting
+from corollary.core.drawing import axes
 from corollary.core.evidence import Status
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
@@ -155,10 +156,7 @@ class RidgeCV(LeastSquaresRegressor):
     @predicting
     def plot(self, ax: Any = None) -> Any:
         """Draw the score against alpha, with the choice marked; returns the matplotlib axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        ax = axes(ax)
         error = self.cv is None and self.scoring is None
         scores = np.abs(self.mean_scores_) if error else self.mean_scores_
         alphas = self._path()

@@ -78,7 +78,7 @@ class MixtureDensity(DensityMixin, Estimator, ABC):
         return -2 * total * self.score(X, sample_weight=sample_weight) + 2 * self._n_parameters()
 
     def _n_parameters(self) -> int:
-        """How many numbers the mixture has to be told: weights, means and covariances."""
+        """The number of free parameters: weights, means and covariances."""
         k, d = self.means_.shape
         each = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
         return each[self.covariance_type] + k * d + k - 1

@@ -150,6 +150,6 @@ class GaussianMixture(MixtureDensity):
 
 
 def _labelled(block: Any) -> Any:
-    """A block (X, y, weights) as EM wants it: (X, weights, labels) of the rows that have a weight."""
+    """A block (X, y, weights) as (X, weights, labels) of the rows with a positive weight."""
     X, y, weights = block
     return present((X, weights, check_labels(y, len(X))))

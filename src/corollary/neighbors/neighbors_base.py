@@ -119,7 +119,7 @@ class NeighborsModel(Estimator):
             return found
         distances, rows = self._search.nearest(self._fit_X, k + 1)
         own = rows == np.arange(len(rows))[:, None]
-        own[~own.any(axis=1), -1] = True  # so many equal rows come before it that it is not among them
+        own[~own.any(axis=1), -1] = True  # with many equal rows before it, the row itself may not be among them
         keep = ~own
         return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
 

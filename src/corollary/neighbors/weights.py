@@ -49,7 +49,7 @@ def _gaussian(distances: Array, copies: Array, bandwidth: float | None) -> Array
     else:
         width = np.full((len(distances), 1), float(bandwidth))
     first = distances[:, :1]
-    with np.errstate(over="ignore", invalid="ignore"):  # far beyond h: all but the nearest weigh nothing
+    with np.errstate(over="ignore", invalid="ignore"):  # far beyond h only the nearest has a weight
         exponent = 0.5 * ((distances - first) / width) * ((distances + first) / width)
     scaled: Array = np.exp(-np.where(distances > first, exponent, 0.0))
     return scaled

@@ -19,7 +19,7 @@ def within_dispersion(X: Array, labels: Array) -> tuple[float, Array]:
 
 
 def distinct_rows(X: Array, enough: int) -> int:
-    """How many rows differ, or some number that is ``enough`` or more: a beginning of a long table often is."""
+    """The number of distinct rows; counting stops early once there are ``enough``."""
     for rows in (X[: max(1000, 4 * enough)], X):
         found = len(np.unique(rows, axis=0))
         if found >= enough:

@@ -98,7 +98,7 @@ class ComputedDistances(Distances):
 
 
 def read_matrix(matrix: Array) -> StoredDistances:
-    """A table that the user calls distances: refused unless square, finite, not negative and symmetric."""
+    """A table of distances given by the user; refused unless square, finite, not negative and symmetric."""
     return StoredDistances(distance_table(matrix))
 
 

@@ -1,4 +1,4 @@
-"""Distances between rows by any metric, and tables of distances that somebody else made, refused if they cannot be."""
+"""Distances between rows by any metric; and given tables of distances, refused if they are not valid."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def _mixed(values: Any, multipliers: Array) -> Array:
 
 
 def fingerprint(keys: Array, weights: Array) -> int:
-    """A number that another set of rows or weights would hardly have; the same in any order of the rows."""
+    """A hash of the rows and weights that does not depend on the order of the rows."""
     mixed = keys * (weights.view(np.uint64) | np.uint64(1))
     return int((mixed ^ (mixed >> np.uint64(17))).sum(dtype=np.uint64) >> np.uint64(1))
 

@@ -75,7 +75,7 @@ class BlockLanczos(Algorithm[Pairs]):
 def leading(apply: Callable[[Array], Array], start: Array, k: int, tol: float, max_products: int) -> Pairs:
     """The pairs of :class:`BlockLanczos` with residuals of at most ``tol`` λ₁, or after ``max_products`` products.
 
-    For whoever only passes through here: Ctrl-C is raised.
+    For callers that keep no partial answer: Ctrl-C is raised.
     """
     found = run(BlockLanczos(apply, start, k, tol), Rules(max(1, max_products // start.shape[1]), tol))
     if found.stopped:

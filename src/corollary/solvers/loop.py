@@ -135,7 +135,7 @@ class Run(Generic[S]):
 
 
 def run(algorithm: Algorithm[S], rules: Rules, began: float | None = None) -> Run[S]:
-    """Step until the residual is at most ``rules.tol``, the algorithm is done, or someone says stop."""
+    """Step until the residual is at most ``rules.tol``, the algorithm is done, or a callback stops it."""
     # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
     with nullcontext() if algorithm.foreign else one_blas_thread():
         return _Loop(algorithm, rules, began).run()
@@ -186,7 +186,7 @@ class _Loop(Generic[S]):
             if measure is not None:
                 record = self._note(algorithm, state, measure)
                 if measure.done or (measure.residual is not None and measure.residual <= rules.tol):
-                    if self.told < self.iteration:  # nothing was known before the first step: tell of the last instead
+                    if self.told < self.iteration:  # the start was not told, so the last step is
                         self._asked_to_stop(record)
                     return Status.CONVERGED
                 if measure.stalled or self.progress.none_for(algorithm.patience):

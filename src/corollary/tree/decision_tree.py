@@ -15,7 +15,7 @@ from corollary.core.types import Array
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier
 
-_LARGEST = 1e150  # the square of a target must be a number, and so must that of its smallest unit
+_LARGEST = 1e150  # between this and its inverse, squares of targets neither overflow nor vanish
 
 
 class DecisionTreeClassifier(TreeClassifier):

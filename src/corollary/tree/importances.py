@@ -12,6 +12,7 @@ import scipy.sparse
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, resample
 
+from corollary.core.drawing import BLUE, ORANGE, PALETTE, panels
 from corollary.core.types import Array
 from corollary.tree.shap import column_names, shap_values
 
@@ -134,11 +135,11 @@ _AXES = {
     "out of bag": "rise of the error when shuffled",
 }
 _COLOURS = {
-    "gain": "#718096",
+    "gain": PALETTE[7],
     "splits": "#a0aec0",
-    "SHAP": "#2b6cb0",
-    "permutation": "#c05621",
-    "out of bag": "#c05621",
+    "SHAP": BLUE,
+    "permutation": ORANGE,
+    "out of bag": ORANGE,
 }
 
 
@@ -150,25 +151,22 @@ def plot_importances(
     axes: Any = None,
 ) -> Any:
     """One panel of horizontal bars for each measure, the first of ``columns`` on top; returns the matplotlib axes."""
-    if axes is None:
-        import matplotlib.pyplot as plt
-
-        size = (2.6 + 2.1 * len(measures), 1.2 + 0.3 * len(columns))
-        _, axes = plt.subplots(1, len(measures), figsize=size, sharey=True, layout="constrained", squeeze=False)
+    size = (2.6 + 2.1 * len(measures), 1.2 + 0.3 * len(columns))
+    drawn = panels(list(measures), axes, size, "measure", sharey=True)
     lines = np.arange(len(columns))[::-1]
-    for number, (ax, (measure, values)) in enumerate(zip(np.ravel(axes), measures.items(), strict=True)):
+    for number, (ax, (measure, values)) in enumerate(zip(drawn, measures.items(), strict=True)):
         error = (spread or {}).get(measure)
         xerr = None if error is None else error[columns]
-        ax.barh(lines, values[columns], height=0.66, color=_COLOURS.get(measure, "#2b6cb0"), xerr=xerr,
+        ax.barh(lines, values[columns], height=0.66, color=_COLOURS.get(measure, BLUE), xerr=xerr,
                 error_kw={"ecolor": "0.25", "elinewidth": 1})  # fmt: skip
         ax.axvline(0, color="0.4", lw=0.8)
         ax.set_title(measure, fontsize="medium", fontweight="bold", loc="left")
         ax.set_xlabel(_AXES.get(measure, measure), fontsize="small")
-        ax.spines[["top", "right", "left"]].set_visible(False)
+        ax.spines["left"].set_visible(False)
         ax.tick_params(axis="y", length=0, labelleft=number == 0)
         ax.tick_params(axis="x", labelsize="small")
         ax.locator_params(axis="x", nbins=4)
         ax.grid(axis="x", color="0.9", lw=0.8)
         ax.set_axisbelow(True)
         ax.set_yticks(lines, [str(names[f]) for f in columns])
-    return np.ravel(axes)
+    return drawn

@@ -44,7 +44,7 @@ def prepare_rows(X, weights, shift, scale, single, norms, sums):
 
 @kernel
 def unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, slack, rows):
-    """Rows of the range whose bounds do not prove that they stay; their number is returned."""
+    """Rows of the range whose bounds leave open whether they stay; their number is returned."""
     found = 0
     for i in range(start, stop):
         limit = upper[i] + grown[labels[i]] + slack

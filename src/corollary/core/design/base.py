@@ -57,7 +57,7 @@ class Design(ABC):
     dtype: Any
     is_sparse: bool
     resident: ClassVar[bool] = True  # X lies in memory: a part of it costs no pass over the whole
-    sample_every: int = 1  # which rows make a sample that can be copied without a thought for memory
+    sample_every: int = 1  # the step between rows of a sample that is small enough to copy
     _size: int  # rows in a block
 
     @abstractmethod

@@ -48,14 +48,14 @@ _NAMES = LOSSES | {alias: cls for cls in LOSSES.values() for alias in cls.aliase
 
 
 def known_loss(loss: Any) -> Loss | type[Loss] | None:
-    """The loss itself, or the class that is called so, to be asked what it is; None if there is no such loss."""
+    """The given loss, or the class with that name, for questions about its kind; None if there is no such loss."""
     if isinstance(loss, Loss):
         return loss
     return _NAMES.get(loss) if isinstance(loss, str) else None
 
 
 def as_loss(loss: str | Loss, offered: Mapping[str, Any] | None = None) -> Loss:
-    """The loss itself, or the one that is called so, with those of its parameters that are offered."""
+    """The given loss, or the one with that name, made with those of the ``offered`` parameters that it has."""
     return loss if isinstance(loss, Loss) else _NAMES[loss].made_from(offered or {})
 
 

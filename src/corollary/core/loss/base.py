@@ -83,7 +83,7 @@ class Loss(Part, ABC):
         """∂²ℓ/∂f² (zero where it does not exist)."""
 
     def conjugate(self, y: Array, u: Array) -> Array:
-        """ℓ*(y, u), found numerically unless a subclass has a formula: never below the truth but for rounding."""
+        """ℓ*(y, u), found numerically unless a subclass has a formula: at least the true value, up to rounding."""
         return conjugate(self, y, u)
 
     def shrink(self, slope: Array, weights: Array) -> float:
@@ -132,7 +132,7 @@ class Loss(Part, ABC):
 
     @property
     def straight(self) -> bool:
-        """Made of straight pieces, perhaps rounded off by a parabola: the interior point will take it."""
+        """Whether it consists of straight pieces and perhaps a parabola, so that the interior point can be used."""
         return self.piecewise_linear or self.flat
 
 

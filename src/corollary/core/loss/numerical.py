@@ -11,9 +11,9 @@ from corollary.core.types import Array
 if TYPE_CHECKING:
     from corollary.core.loss.base import Loss
 
-DOUBLINGS = 60  # of a bracket, before it is clear that there is nothing to be found
+DOUBLINGS = 60  # of a bracket, after which there is taken to be no solution
 ROUNDS = 200  # bisections need 60 to 120, Newton's steps about 10
-EDGE = 1e-12  # by so much may u lie outside the domain of a conjugate, through rounding
+EDGE = 1e-12  # how far rounding may put u outside the domain of a conjugate
 
 
 def best_shift(loss: Loss, y: Array, raw: Array, weights: Array, l1: float, l2: float) -> float:

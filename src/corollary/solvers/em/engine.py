@@ -150,7 +150,7 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
         return _Place(params, summary, float(value))
 
     def measure(self, state: _Place[Params, S]) -> Measure:
-        """At rest when nothing is gained, or nothing moves; a fall beyond rounding ends it as well."""
+        """Done when nothing is gained or nothing moves; a fall of the objective beyond rounding ends it as well."""
         yardstick = 1.0 + abs(state.value)
         fell = state.gain < -FALL * yardstick
         more = {"gain": state.gain} if self.movement else {}
@@ -172,7 +172,7 @@ def _e_step(model: LatentModel[Params, S], params: Params, block: Any) -> S:
 
 
 def _evidence(found: Run[_Place[Params, S]]) -> Evidence:
-    """With the largest fall of the objective as a fact, and as the certificate that fails if it was no rounding."""
+    """The evidence, with the largest fall of the objective as a fact. If it exceeds rounding, the certificate fails."""
     objective = np.asarray(found.history["objective"])
     fall = float(np.max(np.diff(objective) / (1.0 + np.abs(objective[1:])), initial=0.0))
     if fall > FALL:

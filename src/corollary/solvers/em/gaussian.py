@@ -24,13 +24,13 @@ LabelledRows = tuple[Array, Array, Array]  # rows, weights, components of labell
 
 
 def chunk_rows(kind: str, k: int, d: int) -> int:
-    """Rows at a time: what is made of them stays in the cache. No power of two, whose lines would collide there."""
+    """Rows at a time: few enough for the results to stay in cache, and not a power of two, to avoid cache conflicts."""
     fitting = (1 << 17) // (k * d) if kind in DENSE else (1 << 13) // max(k, d)
     return int(np.clip(fitting, 64, 1024)) // 16 * 16 + 8
 
 
 def enter(units: Units, X: Array, out: Array) -> Array:
-    """``units.enter``, compiled where X is as most are."""
+    """``units.enter``, compiled for the usual layouts of X."""
     if not (X.flags.c_contiguous and X.flags.writeable):  # each layout would be compiled anew
         return units.enter(X, out)
     kernels.enter(X, units.centre, 1.0 / units.scale, out)
@@ -106,7 +106,7 @@ class _Sums:
         return float(kernels.settle(squares, top, weights, labels, self.posterior[:m], logs, self.counts))
 
     def whole_pass(self, block: LabelledRows, units: Units) -> float:
-        """Expect and add all rows of a block in one call, for diagonal components: there calls are what takes time."""
+        """Both steps for a whole block in one call: with diagonal components calls would take most of the time."""
         params = self.params
         known = (params.means, params.means * params.roots, params.roots, self.offsets, params.cut)
         return float(
@@ -154,5 +154,5 @@ def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]
 
 
 def block_size(kind: str, k: int, d: int) -> int:
-    """Rows of one task for a thread: several chunks, so that summaries are few, but not so many that one waits long."""
+    """Rows of one task for a thread: several chunks, to keep summaries few, but not so many that others wait."""
     return (4 if kind in DENSE else 32) * chunk_rows(kind, k, d)

@@ -60,7 +60,7 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
 
 
 def present(block: Any) -> Any:
-    """The rows of a block (X, weights, …) that have a weight: the others are not there."""
+    """The rows of a block (X, weights, …) that have a positive weight; the others are left out."""
     kept = block[1] > 0
     return block if kept.all() else tuple(part[kept] for part in block)
 
@@ -83,7 +83,7 @@ class Start:
 
     @property
     def given(self) -> bool:
-        """Whether nothing is left to find."""
+        """Whether weights, means and roots are all given."""
         return self.weights is not None and self.means is not None and self.roots is not None
 
     def draw(self, sample: LabelledRows, labels: Array, rng: np.random.RandomState) -> Gaussians:
@@ -147,7 +147,7 @@ def starts(begin: Start, seen: Survey, labels: Array, n_init: int, rng: np.rando
 
 
 def _spread(Z: Array, weights: Array, *, common: bool) -> tuple[Array, Array]:
-    """Rows with columns of standard deviation one, in which k-means sees all columns alike, and the deviations."""
+    """Rows scaled so that every column has standard deviation one, for k-means, and the deviations."""
     mean = np.average(Z, axis=0, weights=weights)
     variance = np.average((Z - mean) ** 2, axis=0, weights=weights)
     if common:

@@ -50,7 +50,7 @@ class Batches(ABC):
 
     @property
     def in_a_pass(self) -> int:
-        """Batches that have as many rows as there are."""
+        """How many batches have as many rows as the data."""
         return max(1, -(-self.n // self.size))
 
 

@@ -38,7 +38,7 @@ class Bounds:
         self.moved = float(self._grown.max())
 
     def forget(self, rows: Array) -> None:
-        """These rows were given other labels from outside."""
+        """Other code has changed the labels of these rows."""
         self.upper[rows] = np.inf
 
 

@@ -1,7 +1,7 @@
 """Lloyd's iteration: rows to their nearest centre, centres to the middle of their rows, until nothing moves.
 
 The answer is exactly that of the plain algorithm in float64, with ties to the first centre; float32 and bounds decide
-only where they can prove what float64 would say.
+only where their error is too small to change what float64 would say.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def lloyd(
 
 
 def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
-    """What a run has shown: centres that came to rest; or, if the cost ever rose, that something went wrong."""
+    """The evidence: the last movement of the centres, or, if the cost ever rose, a certificate that fails."""
     state = found.state
     if state.repaired:
         times = "time" if state.repaired == 1 else "times"

@@ -56,7 +56,7 @@ class Running:
         )
 
     def reassigned(self, X: Any, ratio: float, rng: np.random.RandomState) -> Running:
-        """Now and then, centres that hardly any rows come to get a place among the rows of this batch."""
+        """From time to time, move centres that get hardly any rows to rows of this batch."""
         if self.fed < 10 * len(self.counts):
             return self
         poor = np.flatnonzero(self.counts < ratio * self.counts.max())[: X.shape[0] // 2]

@@ -15,7 +15,7 @@ from corollary.solvers.kmeans.lloyd import Lloyd, Partition
 from corollary.solvers.kmeans.rows import KMeansRows
 from corollary.solvers.loop import Rules, run
 
-MISSES = 3  # rejected moves in a row after which there is little hope
+MISSES = 3  # rejected moves in a row after which no more are tried
 SAMPLE = 4096  # rows of a cluster that tell how to part it
 PARTED = 4  # costliest clusters whose splits are tried in each round
 

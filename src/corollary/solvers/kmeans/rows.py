@@ -59,7 +59,7 @@ class KMeansRows(ABC):
         self.spread = max(0.0, (total / (self.mass or 1.0) - float(mean @ mean)) / self.d)
 
     def bounds(self, k: int) -> Bounds | None:
-        """Bounds to skip rows with, where they pay."""
+        """Bounds that let rows be skipped; None where they cost more than they save."""
         return None
 
     @abstractmethod

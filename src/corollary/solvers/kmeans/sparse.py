@@ -16,7 +16,7 @@ from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_ro
 
 
 class SparseRows(KMeansRows):
-    """Compressed sparse rows. They are not moved (that would fill them) and need no sieve: their products are few."""
+    """Compressed sparse rows. They are not centred, which would make them dense, and not sieved: products are few."""
 
     def __init__(self, X: Any, weights: Array, angular: bool = False, place: Place | None = None) -> None:
         X = X.tocsr()

@@ -78,7 +78,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
     n, d = task.design.shape
     root, null = root_of_spectrum(H, 1e-11)
     if task.design.is_sparse and float(n) * d * d > 1e10:
-        return root  # no orthogonal factor of a matrix that large, were it dense
+        return root  # an orthogonal factor would need X as a dense matrix, which is too large
     if not null.shape[1] or not root.rank or root.condition > SQUARED:
         return None
     images = plain_gradient(task, mean, null, 0.0, with_target=False).value
@@ -87,7 +87,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
 
 
 def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
-    """Solve in the moments; look at the residuals themselves only where the moments cannot tell."""
+    """Solve from the moments; compute residuals from the rows only where the moments are not accurate enough."""
     coef = factor.solve(xy)
     slope = xy - xx @ coef - task.penalties * coef
     squares = np.maximum(yy - np.einsum("jk,jk->k", coef, 2 * xy - xx @ coef), 0.0)
@@ -163,7 +163,7 @@ def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array
         step_intercept = total / task.weight - factor.mean @ step if task.fit_intercept else np.zeros(k)
         gap = 0.5 * (factor.whiten(inward) + total**2 / task.weight)
         size = float(gap.max())
-        if not size < best / 16:  # the contraction has reached the end of the digits
+        if not size < best / 16:  # rounding prevents further progress
             break
         best = size
         coef = coef + Pair.of(step)

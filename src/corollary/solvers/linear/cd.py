@@ -19,11 +19,11 @@ from corollary.core.penalty import Penalty
 from corollary.core.types import Array
 from corollary.solvers.loop import overflow
 
-GRAM_COLUMNS = 4096  # beyond this a working set's H would outgrow a cache and then the memory
+GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one would not fit in cache, or in memory
 HISTORY = 5
 MAX_EPOCHS = 2000
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
-STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H itself leads astray
+STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H is too nearly singular to solve with
 
 
 def minimise_quadratic(

@@ -1,8 +1,8 @@
 """What a linear solver is, and how the loop runs it on a problem.
 
-A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which proves the
-answer. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence that names
-the missing piece.
+A solver says what one iteration is (``init``, ``step``) and keeps the best dual value it knows, which bounds the
+objective from below. It declares what it needs from the loss and the penalty as data, and a mismatch becomes a sentence
+that names the missing piece.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Solver(ABC):
         return problem.null_objective()
 
     def trivial_dual(self, problem: Problem) -> float:
-        """The dual value of θ = 0, which is always feasible: exact fits are proved by it."""
+        """The dual value of θ = 0, which is always feasible: it shows that an exact fit is optimal."""
         if not problem.has_dual:
             return -np.inf
         zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
@@ -106,7 +106,7 @@ def solve(
     start: State | None = None,
     observe: Observer | None = None,
 ) -> Solution:
-    """Run ``solver`` until the relative duality gap is at most ``tol``, or ``max_iter``, or someone says stop."""
+    """Run ``solver`` until the relative duality gap is at most ``tol``, ``max_iter``, or until a callback stops it."""
     solver.check(problem)
     problem.loss.check_convex(problem.y)
     if start is None:

@@ -81,7 +81,7 @@ class GramCache:
 
     def product(self, columns: Array, step: Array) -> Array:
         """X[:, columns] · step for cached columns (not centred)."""
-        if self._store is None:  # nothing was ever wanted
+        if self._store is None:  # no column was ever asked for
             return np.zeros(self.design.shape[0])
         full = np.zeros(len(self.columns))
         full[self._place[columns]] = step

@@ -27,7 +27,7 @@ from corollary.solvers.linear.driver import Solver, State
 from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
-TURNS = 12  # the pieces are found by then, or hardly ever
+TURNS = 12  # usually enough; if not, another solver goes on
 
 
 class HuberNewton(Solver):
@@ -40,13 +40,13 @@ class HuberNewton(Solver):
         w, y = problem.weights, problem.y
         centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
         spread = 2 * float(np.sqrt((w @ centred**2) * w.sum()))
-        return max(spread, float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0)))  # of a constant y nothing else is left
+        return max(spread, float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0)))  # for a constant y
 
     def trivial_dual(self, problem: Problem) -> float:
         return 0.0
 
     def successor(self, problem: Problem) -> Solver | None:
-        """Where few rows are inliers, or σ tends to zero, this is a linear program in disguise."""
+        """Where few rows are inliers, or σ tends to zero, the problem is nearly a linear program."""
         return InteriorPoint(free_scale=True) if InteriorPoint().suits(problem) else None
 
     def init(self, problem: Problem, start: State) -> State:
@@ -131,7 +131,7 @@ class HuberNewton(Solver):
                     problem, state.coef + length * direction, state.intercept + length * shift, None, state
                 )
                 level = new.objective <= state.objective * (1 + 1e-13) and new.dual > state.dual
-                if new.objective < state.objective or level:  # at the rounding of F the dual can still tell better
+                if new.objective < state.objective or level:  # F differs by rounding only: compare duals
                     new.stalled = new.memory["turn"] >= TURNS and self.successor(problem) is not None
                     return new
                 length *= 0.25

@@ -13,7 +13,7 @@ from corollary.core.types import Array
 
 
 def least_scale(problem: Problem) -> float:
-    """The rounding of residuals: a smaller scale is none."""
+    """The rounding of residuals; a scale below it counts as zero."""
     largest = float(np.abs(problem.y[problem.weights > 0]).max(initial=0.0))
     return 10 * float(np.finfo(float).eps) * (largest or 1.0)
 

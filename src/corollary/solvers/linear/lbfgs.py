@@ -65,7 +65,7 @@ class LBFGS(Solver):
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         memory = state.memory
-        if memory["age"] == PATIENCE and coupled(problem):  # slow going: look at the curvature here, from every row
+        if memory["age"] == PATIENCE and coupled(problem):  # slow: use the curvature here, from every row
             memory |= {"pairs": [], "age": 0, "precondition": _by_class_hessian(problem, state, every=1)}
         direction, shift = self._direction(state)
         gradient, tilt = memory["gradient"], memory["tilt"]
@@ -81,7 +81,7 @@ class LBFGS(Solver):
                 break
             length *= 0.5
         if not new.objective <= state.objective:
-            # either a bad model of the curvature (start again from the preconditioner) or the end of the road
+            # either the model of the curvature is bad (start again from the preconditioner) or no progress is possible
             state.stalled = not memory["pairs"]
             memory["pairs"], memory["age"] = [], PATIENCE
             return state
@@ -136,7 +136,7 @@ class LBFGS(Solver):
         state.memory |= {"gradient": gradient, "tilt": tilt}
         about_means = gradient - np.multiply.outer(state.memory["means"], tilt)  # as if the intercept followed
         estimate = float(np.vdot(about_means, about_means)) / (2 * l2) if l2 > 0 else 0.0
-        # for an L2 penalty the gap is |gradient|²/(2 l2) but for the intercept's part, so the costly proof can wait
+        # for an L2 penalty the gap is |gradient|²/(2 l2) but for the intercept's part, so the costly bound can wait
         if np.isfinite(state.objective) and estimate <= tol * abs(state.objective):
             state.dual = self._dual(problem, slope, curve, swept.gradient, tilt)
         return state
@@ -215,7 +215,7 @@ def _by_class_hessian(problem: Problem, state: State, *, every: int) -> Precondi
 
 
 def _factor(H: Array) -> tuple[Array, Any]:
-    """Cholesky of H scaled to a unit diagonal, with a whisper of ridge: intercepts of classes share a null space."""
+    """Cholesky of H scaled to a unit diagonal, with a very small ridge: intercepts of classes share a null space."""
     scale = 1 / np.sqrt(np.where(np.diag(H) > 0, np.diag(H), 1.0))
     unit = H * scale * scale[:, None]
     if not np.isfinite(unit).all():

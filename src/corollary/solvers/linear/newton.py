@@ -28,7 +28,7 @@ from corollary.solvers.loop import overflow
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
 SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
-TURNS = 15  # a loss with straight parts is solved by then, or some of its rows keep changing sides
+TURNS = 15  # enough for a loss with straight parts, unless rows keep changing from one part to another
 
 
 def thinned(problem: Problem, keep: Array | None = None) -> Problem:
@@ -177,7 +177,7 @@ class Newton(Solver):
         if l2 > 0:
             if not problem.fit_intercept:
                 return problem.dual_value(slope, memory["loss_gradient"])
-            if not total > 0:  # nothing is curved, so nothing can be balanced
+            if not total > 0:  # no row has curvature, so slopes cannot be balanced
                 return -np.inf
             ratio = tilt / total
             return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - memory["border"] * ratio)

@@ -26,7 +26,7 @@ from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
 
 EVERY = 5  # iterations between two looks at the duality gap
-GROWTH = 1.1  # of the length of steps, which is halved where it proves too long
+GROWTH = 1.1  # of the length of steps, which is halved where it turns out too long
 POWER_STEPS = 8
 ROUNDING = 1e-12  # of the objective, where columns are far from zero; a rise by less says nothing
 

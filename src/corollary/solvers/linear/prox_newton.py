@@ -207,7 +207,7 @@ class ProxNewton(Solver):
         return self._judge(problem, state, previous)
 
     def _gradient(self, problem: Problem, memory: dict[str, Any], slope: Array) -> Array:
-        """Xᵀ slope, of the columns that are still in play (the others are proved to be zero)."""
+        """Xᵀ slope, of the columns that are still in play (the others are known to be zero)."""
         if "narrow" not in memory:
             return problem.design.rmatvec(slope)
         gradient = np.zeros(problem.design.shape[1])

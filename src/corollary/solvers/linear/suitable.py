@@ -11,7 +11,7 @@ NEWTON_COLUMNS = 2000  # the Hessian has that many squared entries
 
 
 def choose_solver(problem: Problem) -> Solver:
-    """The solver that proves the answer soonest for this loss, penalty and shape."""
+    """The solver that reaches the tolerance soonest for this loss, penalty and shape."""
     loss, penalty = problem.loss, problem.penalty
     if loss.piecewise_linear:
         from corollary.solvers.linear.interior_point.solver import InteriorPoint

@@ -19,7 +19,7 @@ from corollary.solvers.linkage.chain import SMALL, STALLED
 from corollary.solvers.linkage.leaves import Merges, Points
 
 WIDE = kernels.WIDE
-SLICE = 500  # merges between two looks at the keyboard
+SLICE = 500  # merges between two checks for Ctrl-C
 
 
 @dataclass(frozen=True)

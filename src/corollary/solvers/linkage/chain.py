@@ -17,7 +17,7 @@ from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.leaves import Merges, Points
 
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}
-STALLED = 25  # a pass that merges less than one in so many costs more than chains do
+STALLED = 25  # if a pass merges fewer than one cluster in so many, chains are quicker
 SMALL = 64
 WRITTEN = 1 << 18
 BAND = 1 << 21  # entries of the triangle that are worked out before they overwrite the old ones

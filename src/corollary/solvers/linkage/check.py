@@ -1,4 +1,4 @@
-"""What proves a hierarchy: merges worked out again from the rows below them, by the definition of the linkage."""
+"""The check of a hierarchy: merges are worked out again from the rows below them, by the definition of the linkage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One door to all linkages: the algorithm that suits the rows, the tree, and what there is to say about it."""
+"""The entry to all linkages: chooses an algorithm that suits the rows, and makes the tree and its notes."""
 
 from __future__ import annotations
 

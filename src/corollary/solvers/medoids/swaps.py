@@ -127,7 +127,7 @@ class SwapSearch:
         return self.refused >= self.distances.n
 
     def answer(self) -> Medoids:
-        """What was found so far; what comes later does not change it."""
+        """A copy of what was found so far; later swaps do not change it."""
         return Medoids(self.medoids.copy(), self.near.copy(), float(self.cost))
 
     def largest_gain(self) -> float:
@@ -171,13 +171,13 @@ class EagerSwaps(Algorithm[SwapSearch]):
     def finish(self, state: SwapSearch, measure: Measure) -> tuple[SwapSearch, Measure]:
         if state.complete and not state.broken:
             gain = state.largest
-        else:  # somebody ended the search: all swaps are tried once more if that costs no new distances
+        else:  # the search was stopped: all swaps are tried once more if that needs no new distances
             gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
         return state, replace(measure, objective=float(state.cost), residual=gain)
 
 
 def best_single(distances: Distances, weights: Array, tol: float) -> Run[Medoids]:
-    """The one medoid of all points: every candidate is tried, so it is the best there is, up to rounding."""
+    """The medoid of all points. Every candidate is tried, so it is the best one up to rounding."""
     totals = np.concatenate([rows @ weights.astype(rows.dtype) for _, _, rows in distances.blocks()])
     rounding = distances.n * float(np.finfo(totals.dtype).eps)
     totals = np.where(weights > 0, totals.astype(np.float64), np.inf)

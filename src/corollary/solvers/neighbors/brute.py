@@ -1,4 +1,4 @@
-r"""Comparing everything with everything, by the means that the metric and the storage allow.
+r"""Brute force: every query is compared with every row, as the metric and the storage allow.
 
 Euclidean neighbours, of many columns or sparse rows, are found by blocked matrix products. With rows shifted to the
 mean, ½‖q − x‖² − ½‖q‖² = ½‖x‖² − q·x: one matrix product screens a block of pairs, in float32 if that tells the rows
@@ -26,12 +26,12 @@ from corollary.solvers.neighbors.screen import SPARSE_WIDTH, DenseScreen, Screen
 from corollary.solvers.neighbors.tree import Tree
 
 _PILOT = 16  # queries that show whether float32 tells the rows apart
-_MANY = 4  # float64 takes twice the time; measuring so many times more than needed takes longer than that
+_MANY = 4  # float64 takes twice the time; float32 is slower still if it leaves this many times more pairs than needed
 _LEAF = 256  # points that are compared with a query at once, for other metrics
 
 
 def plain_index(P: Any, metric: Metric) -> Index:
-    """An index that rules nothing out by where it lies."""
+    """An index that compares all pairs; nothing is skipped because of its position."""
     if scipy.sparse.issparse(P):
         return SparseProducts(P)
     if metric.code == compiled.EUCLIDEAN:

@@ -24,7 +24,7 @@ _CODES = {
     "cosine": EUCLIDEAN,
 }
 _POWERS = {EUCLIDEAN: 2.0, MANHATTAN: 1.0, CHEBYSHEV: math.inf}
-_LARGEST = 2.0**300  # squares and sums of squares of what lies below are numbers; so it is with the inverse
+_LARGEST = 2.0**300  # between this and its inverse, squares and their sums stay in range
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ class MetricSearch(Search):
         """Queries as points, in parts that may be made dense, each with the index to search."""
         scale, index = self.scale, self.index
         size = magnitude(Q)
-        if scale_for(self.metric, size * scale) != 1.0 and size * scale > 1:  # queries out of all proportion to X
+        if scale_for(self.metric, size * scale) != 1.0 and size * scale > 1:  # queries far larger than the values of X
             scale = scale_for(self.metric, max(size, magnitude(self.X)))
             index = plain_index(points(self.metric, self.X, scale, queries=False), self.metric)
         sparse = scipy.sparse.issparse(self.X)

@@ -19,7 +19,7 @@ from corollary.solvers.neighbors.metric import Metric
 LEVELS = 4  # of the binary tree that a query walks at once
 _LANES = 16  # a leaf's points fill registers without a remainder
 _QUERIES = 128
-_PILOT = 32  # rows whose neighbours are looked for to see whether a tree pays
+_PILOT = 32  # rows whose neighbours are searched for, to see whether a tree is quicker
 _SAMPLE = 4096  # rows of the tree that is tried first when there are many columns
 _FEW_COLUMNS = 16
 # seconds, measured on one core: a leaf and each of its values; a row of a product and each of its values
@@ -163,7 +163,7 @@ def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | 
     if d > _FEW_COLUMNS and n > 2 * _SAMPLE:
         sample = np.ascontiguousarray(P[:: n // _SAMPLE])
         if _looked(Tree.of(sample, metric, leaf_size), sample, k) > 0.7:
-            return None  # fewer rows lie farther apart, but not so much that this would change
+            return None  # a sample is sparser than all rows, but not so much that the decision would change
     tree = Tree.of(P, metric, leaf_size)
     n_leaves, _, width = tree.leaves.shape
     cost = _looked(tree, P, k) * n_leaves * (_LEAF + _LEAF_VALUE * width * d)

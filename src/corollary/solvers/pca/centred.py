@@ -17,7 +17,7 @@ from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.pca.rows import CentredRows
 
-SAMPLE = 64  # rows that say where the data are
+SAMPLE = 64  # rows that give a first estimate of the mean
 GRAM_BYTES = 1 << 20  # rows that are multiplied at once, unless they are fewer than the columns
 GRAM_BLOCKS = 16  # so many of those are added up before threads' sums are merged
 

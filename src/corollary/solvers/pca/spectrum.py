@@ -126,7 +126,7 @@ def by_iteration(
 
 
 def _start(rows: CentredRows, width: int, random: np.random.RandomState) -> Array:
-    """Random directions; where rows are many, after a few steps on some of them: half a pass that saves two."""
+    """Random directions. With many rows, a few steps on a sample improve them: half a pass that saves about two."""
     n, d = rows.shape
     start = random.standard_normal((min(n, d), width))
     some = rows.every(SPARSER) if n >= max(d, 4 * SPARSER * width) else None
@@ -204,7 +204,7 @@ def find_spectrum(
     max_steps: int,
     observe: Observer | None,
 ) -> Spectrum:
-    """Eigenpairs by the named solver of PCA; "auto" may change its mind once it has seen the data, and says so."""
+    """Eigenpairs by the named solver of PCA; "auto" may switch to another after a look at the data, and notes it."""
     n, d = rows.shape
     whole = callable(k)
     auto = solver == "auto"

@@ -98,7 +98,7 @@ def _deflated(product: Array, V: Array, known: Array) -> Array:
 
 
 def _lanczos(part: Any, known: Array, start: Array, k: int, tol: float) -> tuple[Array, Array, str]:
-    """A sparse component: Lanczos on cheap products, or on a factor where eigenvalues crowd near zero."""
+    """A sparse component: Lanczos with products, or with a factorisation if many eigenvalues are near zero."""
     m = len(known)
     operator = LinearOperator((m, m), matvec=lambda v: _deflated(part @ v, v, known), dtype=np.float64)
     basis, last = min(m - 1, 3 * k + 29), PATIENCE if m <= FACTOR else MOST_STEPS

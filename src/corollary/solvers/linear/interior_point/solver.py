@@ -29,7 +29,7 @@ from corollary.solvers.linear.driver import Need, Solver, State
 from corollary.solvers.linear.interior_point.check_functions import Checks, Point
 from corollary.solvers.linear.interior_point.kkt import fits, newton_system
 
-PATIENCE = 12  # iterations without progress after which float64 has no more to give
+PATIENCE = 12  # iterations without progress after which more would not help in float64
 CENTRED = 1e-3  # no product u p, v q may fall below this part of their mean
 LONGER = 0.3  # centrality corrections aim at steps longer by this much
 BACK = 0.9995  # how much of the way to the boundary a step goes
@@ -116,7 +116,7 @@ class InteriorPoint(Solver):
         if checks.problem.penalty.l1 > 0 and (gap <= enough or waited >= PATIENCE):
             sparser = checks.with_zeros(point)
             polished = checks.values(sparser, point.b, theta)
-            if polished.primal - dual <= max(gap, enough):  # so that the proof is one of these coefficients
+            if polished.primal - dual <= max(gap, enough):  # so that the gap is that of these coefficients
                 coef, found = sparser, polished
         memory = memory | {"point": point, "theta": theta, "waited": waited, "gap": min(gap, memory["gap"])}
         return State(coef, point.b, found.primal, dual, waited >= PATIENCE, memory | {"scale": found.scale})

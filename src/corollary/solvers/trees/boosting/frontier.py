@@ -103,7 +103,7 @@ class _Race:
         with self.changed:
             while not self.failed and frontier.splits_left > 0 and frontier.queue:
                 node = frontier.queue[0][-1]
-                if id(node) in self.begun:  # someone works on it: look ahead
+                if id(node) in self.begun:  # another thread works on it: look ahead
                     while self.open and id(self.open[0][-1]) in self.begun:
                         heapq.heappop(self.open)
                     if not self.open or self.ahead >= frontier.splits_left:
