@@ -29,7 +29,7 @@ demo: $(VENV)/core ## compare models on an embedded data set; writes a report an
 test: $(VENV)/extra-test ## all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow" -n $${COROLLARY_TEST_WORKERS:-2} --dist worksteal
 
-test-slow: $(VENV)/extra-test ## the long proofs
+test-slow: $(VENV)/extra-test ## the long tests
 	$(BIN)/python -m pytest -m slow
 
 check: $(VENV)/extra-dev ## lint, types, import layers

@@ -1,7 +1,7 @@
 """One estimator, the same data, every regression loss with every penalty: what each pair makes of it.
 
 Twelve columns in four groups of three; the first two groups carry the signal. A few targets are wildly wrong. Each
-small picture is one fit; the short lines are the truth. A pair that no solver can prove is refused with a sentence.
+small picture is one fit; the short lines are the truth. A pair that no solver suits is refused with a sentence.
 
 Run: python examples/any_loss_any_penalty.py --out any_loss_any_penalty.png
 """
@@ -59,8 +59,8 @@ def report(found: dict[tuple[str, str], Any]) -> None:
             print(f"{loss:21}{penalty:13}{'':13}   refused: {model}")
             continue
         error = np.linalg.norm(model.coef_ - TRUTH)
-        mark = "proved" if model.evidence_.holds else "not proved"
-        print(f"{loss:21}{penalty:13}{used(model):5}{error:8.2f}   {mark}, {model.evidence_.solver}")
+        evidence = model.evidence_
+        print(f"{loss:21}{penalty:13}{used(model):5}{error:8.2f}   {evidence.claim.lower()}, {evidence.solver}")
 
 
 def draw(found: dict[tuple[str, str], Any], out: Path) -> None:
@@ -75,7 +75,7 @@ def draw(found: dict[tuple[str, str], Any], out: Path) -> None:
         ax.set(xticks=[], yticks=[], ylim=(-1.1, 1.2), xlim=(-0.8, 11.8))
         ax.spines[["top", "right", "bottom", "left"]].set_visible(False)
         if isinstance(model, str):
-            ax.text(0.5, 0.5, "refused:\nno solver could\nprove it", ha="center", va="center", color="0.5",
+            ax.text(0.5, 0.5, "refused:\nno solver\nsuits it", ha="center", va="center", color="0.5",
                     fontsize="small", transform=ax.transAxes)  # fmt: skip
             ax.set_facecolor("0.97")
             continue

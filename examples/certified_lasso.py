@@ -1,9 +1,9 @@
-"""A lasso whose answer is proved, and the proof done again by hand.
+"""A lasso whose answer is shown to be optimal, and the bound that shows it computed again by hand.
 
 1. Fit 1000 columns of which 8 matter, and read the evidence.
 2. Recompute the duality gap with nothing but NumPy: a lower bound on every possible objective value.
 3. Hold a fit that stopped on another rule against the same bound.
-4. Draw the whole path, and how the proof closed in.
+4. Draw the whole path, and how the gap closed.
 
 Run: python examples/certified_lasso.py --out certified_lasso.png
 """
@@ -82,13 +82,13 @@ def draw(X: Any, y: Any, beta: Any, chosen: float, evidence: Any, out: Path) -> 
         "chosen by\ncross-validation", (chosen, 0.24), xycoords=("data", "axes fraction"), xytext=(6, 0),
         textcoords="offset points", va="top", fontsize="small",
     )  # fmt: skip
-    left.set(xscale="log", xlabel="alpha", ylabel="coefficient", title="50 lasso fits, each proved")
+    left.set(xscale="log", xlabel="alpha", ylabel="coefficient", title="50 lasso fits, each optimal")
     left.text(
         0.98, 0.97, "grey: columns without signal;  ◂: true value", transform=left.transAxes, ha="right", va="top",
         fontsize="small", color="0.35",
     )  # fmt: skip
     evidence.plot(right)
-    right.set_title("One fit: how the proof closed in")
+    right.set_title("One fit: how the gap closed")
     for ax in (left, right):
         ax.spines[["top", "right"]].set_visible(False)
     figure.savefig(out, dpi=130)

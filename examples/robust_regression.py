@@ -47,7 +47,7 @@ def robust_fits(X: Any, y: Any, spoilt: Any) -> dict[str, Any]:
     for name, model in models.items():
         model.fit(X, y)
         line = f"intercept {float(model.intercept_):.2f}, slope {model.coef_[0]:.2f}"
-        print(f"  {name:9} {line}   {'proved' if model.evidence_.holds else 'not proved'} by {model.evidence_.solver}")
+        print(f"  {name:9} {line}   {model.evidence_.claim.lower()}, by {model.evidence_.solver}")
     flagged = models["Huber"].outliers_
     print(f"Huber marks {flagged.sum()} outliers; {np.sum(flagged & spoilt)} of the {spoilt.sum()} are among them")
     return models

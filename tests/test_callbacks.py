@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +12,19 @@ import numpy as np
 import pytest
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from corollary import EarlyStopping, JSONLog, LogisticRegression, LogisticRegressionCV, Status, TimeBudget
+from corollary import (
+    EarlyStopping,
+    GradientBoostingClassifier,
+    JSONLog,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Status,
+    TimeBudget,
+)
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6))
@@ -115,3 +126,37 @@ def test_scikit_learns_scoring_monitor() -> None:
     scores = [row["neg_log_loss"] for row in monitor.get_logs().data]
     assert len(scores) == fitted.evidence_.n_iter
     assert scores[-1] > scores[0]
+
+
+class PressingCtrlC:
+    """Ctrl-C after the second iteration of a fit."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def setup(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.seen += 1
+        if self.seen == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+
+@pytest.mark.parametrize("make", [model, lambda: GradientBoostingClassifier(n_estimators=20)])
+def test_ctrl_c_ends_the_fit_and_the_search_around_it(make: Any) -> None:
+    pressed = PressingCtrlC()
+    fitted = make().set_callbacks(pressed)
+    with pytest.raises(KeyboardInterrupt, match="Interrupted: "):
+        fitted.fit(X, Y)
+    assert fitted.evidence_.status is Status.INTERRUPTED
+    assert fitted.predict(X).shape == (200,)  # the best answer so far is there
+    before = pressed.seen
+    pressed.seen = 0
+    with pytest.raises(KeyboardInterrupt):
+        cross_val_score(make().set_callbacks(pressed), X, Y, cv=3)
+    assert pressed.seen == before  # no second fold was begun

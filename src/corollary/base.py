@@ -6,6 +6,7 @@ Every estimator of the library derives from :class:`Estimator` and wraps its ``f
 from __future__ import annotations
 
 import functools
+import inspect
 import numbers
 import os
 import sys
@@ -23,13 +24,32 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from corollary.core.blocks import Blocks, BlockSource
+from corollary.core.blocks import Blocks, BlockSource, as_blocks
+from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+NO_WEIGHT = "sample_weight is zero for every row: nothing is left to learn from."
+
+
+def assigning(init: F) -> F:
+    """Wrap an ``__init__`` without a body: every argument, or its default, becomes the attribute of the same name."""
+    signature = inspect.signature(init)
+
+    @functools.wraps(init)
+    def assign(self: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, *args, **kwargs)  # does nothing but refuse what it does not know, in Python's words
+        given = signature.bind(self, *args, **kwargs)
+        given.apply_defaults()
+        for name, value in list(given.arguments.items())[1:]:
+            setattr(self, name, value)
+
+    return cast(F, assign)
 
 
 _began: ContextVar[float] = ContextVar("corollary_fit_began")  # when the innermost fit in progress was called
@@ -77,6 +97,10 @@ def predicting(method: F) -> F:
     return cast(F, predict)
 
 
+class EvidenceWarning(ConvergenceWarning):
+    """The evidence of a fit does not hold; the message is that evidence."""
+
+
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
@@ -91,51 +115,69 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 raise ValueError(f"{type(self).__name__}: {name} must be {limit}, but it is {value!r}.")
 
     def _validate_fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, *, sparse: bool = True, **options: Any
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        *,
+        sparse: bool = True,
+        blocks: bool = False,
+        **options: Any,
     ) -> tuple[Any, Array, Array]:
-        """X, y and float64 weights, checked. Float32 and float64 X pass through without a copy, in any order."""
+        """X, y and float64 weights, checked. Float32 and float64 X pass through without a copy, in any order.
+
+        A method that touches X through a ``Design`` alone may allow ``blocks``: X is then a ``BlockDesign``, with the
+        y and the weights of all rows.
+        """
+        given = as_blocks(X, y, sample_weight) if blocks else None
+        if given is not None:
+            design, y, weights = gather(self._validate_blocks(given, target=True, sparse=sparse, every=True, **options))
+            if not weights.sum() > 0:
+                raise ValueError(NO_WEIGHT)
+            return design, y, weights
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "It learns from examples with known answers."
             )
-        options = {"y_numeric": True, "multi_output": False} | options
-        X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
-        )
+        X, y = self._validate(X, y, sparse=sparse, **{"y_numeric": True, "multi_output": False, **options})
         return X, y, check_weights(sample_weight, X)
 
     def _validate_rows(
         self, X: Any, sample_weight: Any = None, *, sparse: bool = True, **options: Any
     ) -> tuple[Any, Array]:
         """X and float64 weights, checked, for models that learn from rows without a target."""
-        X = validate_data(
-            self, X, accept_sparse=("csr", "csc") if sparse else False, dtype=(np.float64, np.float32), **options
-        )
+        X = self._validate(X, sparse=sparse, **options)
         return X, check_weights(sample_weight, X)
 
-    def _validate_blocks(self, blocks: Blocks, *, target: bool, sparse: bool = True, **options: Any) -> BlockSource:
+    def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
+        """X, checked against the columns of the fit."""
+        check_is_fitted(self)
+        return self._validate(X, sparse=sparse, reset=False)
+
+    def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
+        """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
+        accept = ("csr", "csc") if sparse else False
+        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+
+    def _validate_blocks(
+        self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any
+    ) -> BlockSource:
         """Blocks (X, y, float64 weights) as a source whose blocks are checked whenever they are read.
 
-        Without ``target`` y is None. Names and number of the columns are those of the first block.
+        Without ``target`` y is passed on as it came. Blocks without any weight are left out, unless ``every`` row is
+        asked for. Names and number of the columns are those of the first block.
         """
-        return BlockSource(_Checked(self, blocks, target, sparse, options), executor=blocks.executor)
-
-    def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
-        check_is_fitted(self)
-        return validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc") if sparse else False,
-            dtype=(np.float64, np.float32),
-            reset=False,
-        )
+        return BlockSource(_Checked(self, blocks, target, sparse, every, options), executor=blocks.executor)
 
     def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any] | None]) -> Any:
         """What the solver calls after each iteration, or None when nobody listens.
 
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
+        Data that are read from blocks are not shown to callbacks.
         """
+        if isinstance(X, Design):
+            X = y = None
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         if not getattr(self, "_skl_callbacks", None):
@@ -156,6 +198,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
         return observe
 
+    def _stop_between(self, task_name: str) -> bool:
+        """Whether a callback asks to stop between two parts of a fit, such as the folds of a cross-validation."""
+        if not getattr(self, "_skl_callbacks", None):
+            return False
+        task = self._callback_fit_ctx.subcontext(task_name=task_name)
+        task.call_on_fit_task_begin(estimator=self)
+        return bool(task.call_on_fit_task_end(estimator=self))
+
     def _keep_evidence(self, evidence: Evidence) -> None:
         """Store the evidence, with the time that the whole fit took.
 
@@ -168,7 +218,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
-            warnings.warn(f"{type(self).__name__}: {self.evidence_}", ConvergenceWarning, stacklevel=caller_level())
+            warnings.warn(f"{type(self).__name__}: {self.evidence_}", EvidenceWarning, stacklevel=caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -190,23 +240,30 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 class _Checked:
     """Blocks through the same door as arrays, in every pass."""
 
-    def __init__(self, owner: Estimator, blocks: Blocks, target: bool, sparse: bool, options: dict[str, Any]) -> None:
-        self.owner, self.blocks, self.target, self.sparse, self.options = owner, blocks, target, sparse, options
-        self.seen = False
+    def __init__(
+        self, owner: Estimator, blocks: Blocks, target: bool, sparse: bool, every: bool, options: dict[str, Any]
+    ) -> None:
+        self.owner, self.blocks, self.target, self.sparse, self.every = owner, blocks, target, sparse, every
+        self.options, self.seen = options, False
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Array]]:
         for X, y, sample_weight in self.blocks:
             if self.target and y is None:
                 raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
             options = {"reset": not self.seen, "ensure_min_samples": 0, **self.options}
+            absent = sample_weight is not None and not np.any(sample_weight)  # one block may be so, but not all
             if self.target:
-                X, y, weights = self.owner._validate_fit(X, y, sample_weight, sparse=self.sparse, **options)
+                X, y, weights = self.owner._validate_fit(
+                    X, y, None if absent else sample_weight, sparse=self.sparse, **options
+                )
             else:
-                X, weights = self.owner._validate_rows(X, sample_weight, sparse=self.sparse, **options)
-                y = None
+                X, weights = self.owner._validate_rows(
+                    X, None if absent else sample_weight, sparse=self.sparse, **options
+                )
             self.seen = True
-            if X.shape[0]:
-                yield X, y, weights
+            if X.shape[0] and (self.every or not absent):
+                yield X, y, np.zeros_like(weights) if absent else weights
+            del X, y, sample_weight, weights  # before the next block is made
 
 
 def caller_level() -> int:
@@ -231,7 +288,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     if (weights < 0).any():
         raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")
     if not weights.sum() > 0:
-        raise ValueError("sample_weight is zero for every row: nothing is left to learn from.")
+        raise ValueError(NO_WEIGHT)
     return weights
 
 

@@ -70,7 +70,7 @@ def _table() -> Iterator[Entry]:
     reg, cla, clu = ("regression",), ("classification",), ("clustering",)
     yield Entry("LinearRegression", "linear.linear_regression", "L1", reg, "fast")
     yield Entry("Ridge", "linear.ridge", "L2", reg)
-    yield Entry("RidgeCV", "linear.ridge", "L2", reg, "fast")
+    yield Entry("RidgeCV", "linear.ridge_cv", "L2", reg, "fast")
     yield Entry("Lasso", "linear.lasso", "L3", reg)
     yield Entry("ElasticNet", "linear.lasso", "L3", reg)
     yield Entry("LassoCV", "linear.lasso_cv", "L3", reg, "fast")
@@ -86,8 +86,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("RandomForestRegressor", "ensemble.forest.random_forest", "T2", reg, "fast")
     yield Entry("ExtraTreesClassifier", "ensemble.forest.extra_trees", "T2", cla, "full")
     yield Entry("ExtraTreesRegressor", "ensemble.forest.extra_trees", "T2", reg, "full")
-    yield Entry("BaggingClassifier", "ensemble.combine.bagging", "T3", cla)
-    yield Entry("BaggingRegressor", "ensemble.combine.bagging", "T3", reg)
+    yield Entry("BaggingClassifier", "ensemble.combine.bagging.bagging", "T3", cla)
+    yield Entry("BaggingRegressor", "ensemble.combine.bagging.bagging", "T3", reg)
     yield Entry("AdaBoostClassifier", "ensemble.adaboost.adaboost", "T4", cla, "full", {"n_estimators": 200})
     yield Entry("GradientBoostingClassifier", "ensemble.boosting.gradient_boosting", "T5", cla, "fast")
     yield Entry("GradientBoostingRegressor", "ensemble.boosting.gradient_boosting", "T5", reg, "fast")
@@ -120,9 +120,19 @@ TRANSFORMERS: dict[str, Entry] = {
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
 
+# what estimators are made of and model files hold, by kind: the module and its classes. A new kind is a line
+PARTS: dict[str, tuple[str, str]] = {
+    "loss": (
+        "core.loss",
+        "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
+        "SquaredHinge Tweedie",
+    ),
+    "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
+}
+
 FUNCTIONS: dict[str, str] = {
-    "lasso_path": "linear.lasso",
-    "enet_path": "linear.lasso",
+    "lasso_path": "linear.squared_path",
+    "enet_path": "linear.squared_path",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
@@ -140,7 +150,9 @@ FUNCTIONS: dict[str, str] = {
     "save": "io",
     "load": "io",
     "inspect": "io",
+    "register_part": "io",
     "compare": "evaluate.compare",
+    "write_report": "report",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",

@@ -12,6 +12,7 @@ import pytest
 from sklearn.datasets import make_blobs
 from test_bad_input import refused
 
+from corollary.core.evidence import Kind
 from corollary.evaluate.clustering import METHODS
 
 Run = Callable[..., Any]
@@ -42,8 +43,10 @@ def test_finds_describes_and_writes(run: Run, shops: pd.DataFrame, shops_csv: Pa
     found = run("cluster", shops_csv, "--report", report, "--save", model, "--labels", labels, "--drop", "opened")
     assert found.code == 0, found.err
     for words in ("90 rows", "chain: constant", "Calinski–Harabasz", "silhouette", "3 clusters, because", "Evidence",
-                  "Proved", "cluster  rows  share", "green 100%", "typical row", "corollary predict"):  # fmt: skip
+                  "KMeans, fitted to every row.", "cluster  rows  share",
+                  "green 100%", "typical row", "corollary predict"):  # fmt: skip
         assert words in found.out, words
+    assert any(f"{kind.word}: " in found.out for kind in Kind)
     assert all(len(line) <= 80 for line in found.out.splitlines() if str(tmp_path) not in line)
     groups = pd.read_csv(labels)
     assert groups["row"].tolist() == list(range(1, 91))

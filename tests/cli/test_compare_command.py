@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
+from time import perf_counter
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,7 +18,8 @@ from sklearn.dummy import DummyClassifier
 
 import corollary
 from corollary import registry
-from corollary.evaluate import race
+from corollary.core.evidence import Kind
+from corollary.evaluate import candidates, cross_validation
 
 Run = Callable[..., Any]
 
@@ -36,7 +38,7 @@ class Interrupting(DummyClassifier):
 
 
 class Swallowing(DummyClassifier):
-    """As Interrupting, but it keeps its best answer so far and goes on, as our solvers do."""
+    """As Interrupting, but the exception gets lost."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         with contextlib.suppress(KeyboardInterrupt):
@@ -44,19 +46,41 @@ class Swallowing(DummyClassifier):
         return super().fit(X, y)
 
 
+class Keeping(corollary.LogisticRegression):
+    """Ctrl-C arrives during an iteration: the solver keeps its best answer, and the fit raises."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return self.set_callbacks(_PressingCtrlC()).fit_on(X, y)
+
+    def fit_on(self, X: Any, y: Any) -> Any:
+        return super().fit(X, y)
+
+
+class _PressingCtrlC:
+    def setup(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        os.kill(os.getpid(), signal.SIGINT)
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+
 class _StandIn(registry.Entry):
     def load(self) -> type[Any]:
-        return {"Breaking": Breaking, "Interrupting": Interrupting, "Swallowing": Swallowing}[self.name]
+        return {each.__name__: each for each in (Breaking, Interrupting, Swallowing, Keeping)}[self.name]
 
 
 @pytest.fixture
-def with_model(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Adds one of the classes above in front of the registry."""
+def with_model(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Adds one of the classes above to the registry, in front or after some."""
 
-    def add(name: str) -> None:
+    def add(name: str, place: int = 0) -> None:
         entry = _StandIn(name, "linear.none", "X0", ("classification",), "fast")
-        real = registry.all_estimators
-        monkeypatch.setattr(race, "all_estimators", lambda task=None: [entry, *real(task)])
+        real = registry.all_estimators("classification")
+        monkeypatch.setattr(candidates, "all_estimators", lambda task=None: [*real[:place], entry, *real[place:]])
 
     return add
 
@@ -69,8 +93,9 @@ def test_the_leaderboard_and_the_files(
     outcome = run("compare", people_csv.name, "--target", "rich", "--report", report, "--save", model)
     assert outcome.code == 0
     assert outcome.err == ""
-    for words in ("60 rows", "2 numbers", "because the target is text", "LogisticRegression", "Baseline", "±", "proved",
-                  "Evidence", str(report), str(model), "corollary predict"):  # fmt: skip
+    for words in ("60 rows", "2 numbers", "because the target is text", "LogisticRegression", "Baseline", "±",
+                  "✓ optimal", "✓ checked", Kind.OPTIMAL.value, "Evidence", str(report), str(model),
+                  "corollary predict"):  # fmt: skip
         assert words in outcome.out
     # a command to copy is never broken; everything else fits the terminal
     assert all(len(line) <= 80 for line in outcome.out.split("\n") if not line.startswith("Next"))
@@ -92,6 +117,11 @@ def test_regression(run: Run, people: pd.DataFrame, tmp_path: Path) -> None:
     assert "R² ↑" in outcome.out
 
 
+def test_what_is_proposed_next_keeps_the_options(run: Run, people_csv: Path) -> None:
+    outcome = run("compare", people_csv, "-t", "rich", "--drop", "since", "--folds", "3", "--metric", "auc")
+    assert f"{people_csv} --target rich --folds 3 --metric auc --drop since --save model.corollary" in outcome.out
+
+
 def test_a_model_that_fails_does_not_stop_the_rest(
     run: Run, people_csv: Path, with_model: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -103,7 +133,7 @@ def test_a_model_that_fails_does_not_stop_the_rest(
     assert "this model always breaks" in (tmp_path / "out.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["Interrupting", "Swallowing"])
+@pytest.mark.parametrize("name", ["Interrupting", "Swallowing", "Keeping"])
 def test_ctrl_c_ends_everything_and_writes_nothing(
     name: str, run: Run, people_csv: Path, with_model: Callable[[str], None], tmp_path: Path
 ) -> None:
@@ -119,12 +149,29 @@ def test_ctrl_c_ends_everything_and_writes_nothing(
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.parametrize("name", ["Interrupting", "Swallowing", "Keeping"])
+def test_ctrl_c_shows_what_was_finished(
+    name: str, run: Run, people_csv: Path, with_model: Callable[..., None], tmp_path: Path
+) -> None:
+    with_model(name, 1)  # after LogisticRegression
+    outcome = run("compare", people_csv, "-t", "rich", "--report", tmp_path / "a.html")
+    assert outcome.code == 130
+    assert outcome.err == "corollary: interrupted; nothing is left half-written\n"
+    out = " ".join(outcome.out.split())
+    for words in ("1 LogisticRegression", "✓ optimal", f"Not run {name}, ", ", Baseline: interrupted",
+                  "LogisticRegression, in its weakest fold. Optimal: ",
+                  "Stopped 1 of 4 models were finished"):  # fmt: skip
+        assert words in out, words
+    assert "Next" not in out
+    assert [each.name for each in tmp_path.iterdir()] == [people_csv.name]
+
+
 def test_nothing_but_failures_is_an_error(
     run: Run, people_csv: Path, monkeypatch: pytest.MonkeyPatch, with_model: Callable[[str], None]
 ) -> None:
     with_model("Breaking")
-    first = race.all_estimators("classification")[:1]
-    monkeypatch.setattr(race, "all_estimators", lambda task=None: first)
+    first = candidates.all_estimators("classification")[:1]
+    monkeypatch.setattr(candidates, "all_estimators", lambda task=None: first)
     outcome = run("compare", people_csv, "-t", "rich")
     assert outcome.code == 2
     assert outcome.err == "corollary: no model could be fitted (Breaking: this model always breaks)\n"
@@ -134,9 +181,11 @@ def test_a_used_up_budget_is_said(run: Run, people_csv: Path, monkeypatch: pytes
     logistic = registry.ESTIMATORS["LogisticRegression"]
     entries = [logistic, _StandIn("Breaking", "linear.none", "X0", ("classification",), "fast")]
     clock = iter(range(0, 10_000, 4))  # each look at the clock is four seconds later
-    monkeypatch.setattr(race, "time", SimpleNamespace(monotonic=lambda: next(clock)))
+    monkeypatch.setattr(
+        cross_validation, "time", SimpleNamespace(monotonic=lambda: next(clock), perf_counter=perf_counter)
+    )
     monkeypatch.setattr("corollary.evaluate.compare.time", SimpleNamespace(monotonic=lambda: 0))
-    monkeypatch.setattr(race, "all_estimators", lambda task=None: entries)
+    monkeypatch.setattr(candidates, "all_estimators", lambda task=None: entries)
     outcome = run("compare", people_csv, "-t", "rich", "--time-budget", "18")
     assert outcome.code == 0
     assert "not run" in outcome.out
@@ -164,7 +213,7 @@ def test_without_header_and_with_another_encoding(run: Run, people: pd.DataFrame
 
 def test_wide_terminals_show_the_certificate(run: Run, people_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "120")
-    assert "✓ relative duality gap" in run("compare", people_csv, "-t", "rich").out
+    assert "✓ optimal: relative duality gap" in run("compare", people_csv, "-t", "rich").out
 
 
 def test_the_demo(run: Run, tmp_path: Path) -> None:

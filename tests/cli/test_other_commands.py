@@ -39,7 +39,7 @@ def test_inspect_shows_the_pipeline(run: Run, people_csv: Path, tmp_path: Path) 
     run("compare", people_csv, "-t", "rich", "--save", path)
     outcome = run("inspect", path)
     assert outcome.code == 0
-    for words in ("Pipeline", "DateColumns", "LogisticRegression", "Proved"):
+    for words in ("Pipeline", "DateColumns", "LogisticRegression", "Optimal: relative duality gap"):
         assert words in outcome.out
 
 

@@ -18,8 +18,8 @@ from corollary.cluster import AgglomerativeClustering
 from corollary.core import memory
 from corollary.core.parallel import threads
 from corollary.io import load
+from corollary.solvers.linkage import centres as linkage_centres
 from corollary.solvers.linkage import chain as linkage_chain
-from corollary.solvers.linkage import ward as linkage_ward
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "clustering"
@@ -163,7 +163,7 @@ def test_chains_are_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = rows(300)
     rounds = AgglomerativeClustering(3, linkage=name).fit(X)
     monkeypatch.setattr(linkage_chain, "SMALL", 10**9)
-    monkeypatch.setattr(linkage_ward, "SMALL", 10**9)
+    monkeypatch.setattr(linkage_centres, "SMALL", 10**9)
     chains = AgglomerativeClustering(3, linkage=name).fit(X)
     np.testing.assert_array_equal(chains.children_, rounds.children_)
     np.testing.assert_allclose(chains.distances_, rounds.distances_, rtol=1e-12)

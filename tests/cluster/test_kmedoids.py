@@ -15,10 +15,11 @@ from sklearn.exceptions import ConvergenceWarning
 from corollary import KMedoids, Status, load
 from corollary.cluster import kmedoids
 from corollary.core import parallel
-from corollary.solvers.medoids import distances as medoids_distances
-from corollary.solvers.medoids.distances import ComputedDistances, StoredDistances
+from corollary.solvers.distance_tables import ComputedDistances, StoredDistances
+from corollary.solvers.distances import between
+from corollary.solvers.loop import Rules, run
 from corollary.solvers.medoids.start import build
-from corollary.solvers.medoids.swaps import eager_swaps
+from corollary.solvers.medoids.swaps import EagerSwaps
 
 BLOBS, TRUTH = make_blobs(240, centers=5, cluster_std=1.5, random_state=3)
 
@@ -35,7 +36,7 @@ def best_of_all(D: Any, k: int) -> float:
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 def test_no_swap_lowers_the_cost(init: str, metric: str) -> None:
     model = KMedoids(5, init=init, metric=metric, random_state=0).fit(BLOBS)
-    D = medoids_distances.between(BLOBS, BLOBS, metric, {})
+    D = between(BLOBS, BLOBS, metric, {})
     medoids = model.medoid_indices_.tolist()
     assert model.inertia_ == pytest.approx(cost(D, medoids))
     for slot, j in itertools.product(range(5), range(len(D))):
@@ -98,11 +99,9 @@ def test_many_columns_and_nearly_coinciding_rows() -> None:
     X = rng.normal(size=(80, 60)) + 1000.0
     X[1], X[2] = X[0], X[0] + 1e-9
     exact = cdist(X, X)
-    np.testing.assert_allclose(medoids_distances.between(X, X, "euclidean", {}), exact, rtol=1e-7, atol=1e-15)
+    np.testing.assert_allclose(between(X, X, "euclidean", {}), exact, rtol=1e-7, atol=1e-15)
     S = sparse.csr_array(np.where(rng.random((80, 60)) < 0.1, X, 0.0))
-    np.testing.assert_allclose(
-        medoids_distances.between(S, S, "euclidean", {}), cdist(S.toarray(), S.toarray()), rtol=1e-7
-    )
+    np.testing.assert_allclose(between(S, S, "euclidean", {}), cdist(S.toarray(), S.toarray()), rtol=1e-7)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
@@ -160,7 +159,7 @@ def test_any_callable_and_its_options() -> None:
 @pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis", "minkowski", "correlation"])
 def test_metrics_that_need_variances_take_those_of_all_rows(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).normal(size=(100, 4)) * [1, 10, 100, 3]
-    D = medoids_distances.between(X, X, metric, {})
+    D = between(X, X, metric, {})
     assert KMedoids(4, metric=metric).fit(X).inertia_ == pytest.approx(
         KMedoids(4, metric="precomputed").fit(np.maximum(D, D.T)).inertia_
     )
@@ -228,9 +227,9 @@ def test_an_interrupted_search_keeps_its_best(monkeypatch: pytest.MonkeyPatch) -
     def interrupt(record: dict[str, float], snapshot: Any) -> bool:
         raise KeyboardInterrupt
 
-    answer = eager_swaps(D, ones, np.arange(5), tol=1e-9, max_iter=9, observe=interrupt)
-    assert answer.status in (Status.INTERRUPTED, Status.CONVERGED)
-    assert answer.cost == pytest.approx(cost(D.matrix, answer.points))
+    found = run(EagerSwaps(D, ones, np.arange(5), 1e-9), Rules(9, 1e-9, interrupt))
+    assert found.status is Status.INTERRUPTED
+    assert found.measure.objective == pytest.approx(cost(D.matrix, found.state.answer().points))
 
 
 def test_round_trip_and_output(tmp_path: Any) -> None:
@@ -245,5 +244,5 @@ def test_round_trip_and_output(tmp_path: Any) -> None:
 
 def test_computed_rows_are_those_of_the_matrix() -> None:
     computed = ComputedDistances(BLOBS, "euclidean", {})
-    np.testing.assert_allclose(computed.rows(3, 9), cdist(BLOBS[3:9], BLOBS))
+    np.testing.assert_allclose(computed.rows(slice(3, 9)), cdist(BLOBS[3:9], BLOBS))
     np.testing.assert_allclose(computed.table([1, 5]), cdist(BLOBS, BLOBS[[1, 5]]))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
+import operator
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
 
+from corollary import Blocks
 from corollary.cluster import KMeans, SoftKMeans
 from corollary.core.evidence import Status
-from corollary.solvers.kmeans.soft import responsibilities, summarize
+from corollary.solvers.em.soft_kmeans import SoftModel, responsibilities
 
 
 @pytest.fixture
@@ -78,12 +82,43 @@ def test_predict_is_the_largest_share(blobs):
         model.inverse_transform(np.ones((2, 3)))
 
 
+def test_summaries_of_blocks_add_up(blobs):
+    weights, model = np.linspace(0, 2, 400), SoftModel(0.2)
+    whole = model.e_step((blobs, weights), blobs[:6])
+    merged = sum_of(model.e_step((blobs[part], weights[part]), blobs[:6]) for part in (slice(37), slice(37, None)))
+    np.testing.assert_allclose(model.m_step(merged), model.m_step(whole), rtol=1e-12)
+    np.testing.assert_allclose([merged.energy, merged.log_likelihood], [whole.energy, whole.log_likelihood])
+
+
+def sum_of(parts):
+    return functools.reduce(operator.add, parts)
+
+
+def test_it_is_em_for_gaussians_of_one_known_variance(blobs):
+    """The objective is minus the mean log density of the mixture, whose density SciPy knows."""
+    model = SoftKMeans(4, stiffness=0.2, random_state=0).fit(blobs)
+    parts = [multivariate_normal(centre, np.eye(3) / 0.4).pdf(blobs) for centre in model.cluster_centers_]
+    expected = -np.log(np.mean(parts, axis=0)).mean()
+    assert model.evidence_.facts["objective"] == pytest.approx(expected, rel=1e-10)
+    assert model.evidence_.solver == "EM"
+    assert model.evidence_.claim == "Stationary"
+    assert model.evidence_.certificate.value == model.evidence_.history["certificate"][-1] <= model.tol
+
+
 def test_blocks_are_the_whole(blobs):
-    weights = np.linspace(0, 2, 400)
-    whole = summarize(blobs, weights, blobs[:6], 0.2)
-    merged = summarize(blobs[:37], weights[:37], blobs[:6], 0.2) + summarize(blobs[37:], weights[37:], blobs[:6], 0.2)
-    np.testing.assert_allclose(merged.finish(blobs[:6]), whole.finish(blobs[:6]), rtol=1e-12)
-    np.testing.assert_allclose(merged.energy, whole.energy)
+    weights = np.random.default_rng(0).integers(0, 3, 400).astype(float)
+    weights[:50] = 0.0  # a whole block without weight
+    whole = SoftKMeans(5, stiffness=0.3, random_state=0, n_init=2).fit(blobs, sample_weight=weights)
+    for size in (50, 61, 1000):
+        blocks = [(blobs[i : i + size], None, weights[i : i + size]) for i in range(0, 400, size)]
+        for executor in ("serial", "threads"):
+            parts = SoftKMeans(**whole.get_params()).fit(Blocks(blocks, executor=executor))
+            np.testing.assert_allclose(parts.cluster_centers_, whole.cluster_centers_, rtol=1e-10)
+            np.testing.assert_allclose(parts.free_energy_, whole.free_energy_)
+            np.testing.assert_array_equal(parts.labels_, whole.labels_)
+            assert parts.n_iter_ == whole.n_iter_
+    with pytest.raises(ValueError, match="must come in them"):
+        whole.fit([blobs[:9], blobs[9:]], sample_weight=weights)
 
 
 @pytest.mark.parametrize("scale", [1e-120, 1.0, 1e120])

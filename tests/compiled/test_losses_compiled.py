@@ -7,19 +7,21 @@ import pytest
 
 from corollary._compiled import losses as compiled
 from corollary.core.design import as_design
-from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile, SoftmaxLoss
+from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile, SoftmaxLoss, Tweedie
 from corollary.core.penalty import NoPenalty
 from corollary.core.problem import SMALL, Problem
 
-ONE_COLUMN = [cls() for name, cls in LOSSES.items() if name != "softmax"]
-ONE_COLUMN += [Huber(0.3), Quantile(0.9), EpsilonInsensitive(0.0)]
+ONE_COLUMN = [cls() for cls in LOSSES.values() if not cls.multiclass]
+ONE_COLUMN += [Huber(0.3), Quantile(0.9), EpsilonInsensitive(0.0), Tweedie(1.1), Tweedie(1.9), Tweedie(2)]
 IDS = [f"{loss.name}({loss.parameter:g})" for loss in ONE_COLUMN]
 
 
 def targets(loss: Loss) -> np.ndarray:
     if loss.task == "classification":
         return np.array([-1.0, 1.0])
-    return np.array([0.0, 1.0, 4.0]) if loss.name == "poisson" else np.array([-2.5, 0.0, 1.0])
+    if loss.domain.low >= 0:
+        return np.array([0.3 if loss.domain.above else 0.0, 1.0, 4.0])
+    return np.array([-2.5, 0.0, 1.0])
 
 
 def pairs(loss: Loss, values: list[float]) -> tuple[np.ndarray, np.ndarray]:

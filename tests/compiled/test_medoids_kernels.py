@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from corollary._compiled.medoids.swaps import cost_saved, first_improvement, square_faults
-from corollary.solvers.medoids.distances import StoredDistances
+from corollary.solvers.distance_tables import StoredDistances
 from corollary.solvers.medoids.swaps import SwapSearch
 
 

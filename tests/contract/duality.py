@@ -36,6 +36,12 @@ SMOOTH: dict[str, tuple[Callable[..., Array], ...]] = {
         lambda y, f, a: np.exp(f),
         lambda y, u, a: np.where(u + y >= 0, _xlogx(u + y) - (u + y), np.inf),
     ),
+    "tweedie": (  # half the deviance at power a
+        lambda y, f, a: _half_deviance(y, f, a),
+        lambda y, f, a: np.exp((2 - a) * f) - y * np.exp((1 - a) * f),
+        lambda y, f, a: (2 - a) * np.exp((2 - a) * f) + (a - 1) * y * np.exp((1 - a) * f),
+        lambda y, u, a: _by_halving("tweedie", y, u, a),
+    ),
     "logistic": (
         lambda y, f, a: np.log1p(np.exp(-abs(f))) + np.maximum(-y * f, 0),
         lambda y, f, a: -y / (1 + np.exp(y * f)),
@@ -63,6 +69,24 @@ KINKED: dict[str, Callable[..., tuple[Array, Array, Array, Array]]] = {
     "epsilon_insensitive": lambda y, a: (y - a, y + a, -1 + 0 * y, 1 + 0 * y),
     "hinge": lambda y, a: (y, y, np.where(y > 0, -1.0, 0.0), np.where(y > 0, 0.0, 1.0)),
 }
+
+
+def _half_deviance(y: Array, f: Array, a: float) -> Array:
+    """y²⁻ᵃ/((1−a)(2−a)) − y e⁽¹⁻ᵃ⁾ᶠ/(1−a) + e⁽²⁻ᵃ⁾ᶠ/(2−a), without cancellation where exp(f) is near y."""
+    some = y > 0
+    d = f - np.log(np.where(some, y, 1.0))
+    near = np.where(some, y, 1.0) ** (2 - a) * (np.expm1((2 - a) * d) / (2 - a) + np.expm1((1 - a) * d) / (a - 1))
+    return np.where(some, near, np.exp((2 - a) * f) / (2 - a))
+
+
+def _by_halving(loss: str, y: Array, u: Array, a: float) -> Array:
+    """sup over f of u f − ℓ(y, f), where u = ℓ′(y, f)."""
+    value, slope, *_ = SMOOTH[loss]
+    low, high = np.full_like(u, -60.0), np.full_like(u, 60.0)
+    for _ in range(80):
+        f = (low + high) / 2
+        low, high = np.where(slope(y, f, a) < u, f, low), np.where(slope(y, f, a) < u, high, f)
+    return np.where((y == 0) & (u < 0), np.inf, u * f - value(y, f, a))
 
 
 def _xlogx(v: Array) -> Array:

@@ -17,6 +17,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from corollary import Status
+from corollary.core.loss import Quantile, Tweedie
+from corollary.core.penalty import L1
 from corollary.registry import ESTIMATORS
 
 N_ROWS, N_COLUMNS = 60, 5
@@ -62,8 +64,11 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "huber", "delta": 0.01, "alpha": 1e-4, "tol": 1e-11},
         {"loss": "huber", "penalty": "l1", "alpha": 0.05},
         {"loss": "poisson", "alpha": 0.05},
+        {"loss": "tweedie", "alpha": 0.05},
+        {"loss": Tweedie(1.8), "penalty": L1(0.02)},
         {"loss": "logistic", "penalty": "group", "alpha": 0.02},
         {"loss": "softmax", "penalty": "l1", "alpha": 0.02, "tol": 1e-11},
+        {"loss": "softmax", "penalty": "group", "alpha": 0.02, "tol": 1e-11},
         {"loss": "hinge", "alpha": 0.05},
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
@@ -91,6 +96,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "GradientBoostingRegressor": [
         {"n_estimators": 12, "min_samples_leaf": 1, "max_leaf_nodes": 6, "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "absolute_error", "learning_rate": 0.3},
+        {"n_estimators": 12, "min_samples_leaf": 1, "loss": Quantile(0.5), "learning_rate": 0.3},
+        {"n_estimators": 12, "min_samples_leaf": 1, "loss": "tweedie", "learning_rate": 0.3},
     ],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
@@ -158,6 +165,12 @@ class Case:
     @property
     def convex(self) -> bool:
         return self.linear and dict(self.parameters).get("penalty") != "l0"
+
+    @property
+    def enough(self) -> int:
+        """Iterations that solve a hard problem: few for methods of second order, many for proximal gradient."""
+        parameters = dict(self.parameters)
+        return 5000 if parameters.get("loss") == "softmax" and parameters.get("penalty") == "group" else 100
 
     @property
     def missing(self) -> bool:

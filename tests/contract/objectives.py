@@ -18,6 +18,15 @@ def bounds(model: Any, X: Any, y: Any, s: Any) -> list[tuple[float, float]]:
     return [objective.bounds(X, *problem) for problem in _problems(model, y, objective.loss)]
 
 
+def yardsticks(model: Any, X: Any, y: Any, s: Any) -> list[float]:
+    """What a relative gap is relative to at least: 1e-6 of the objective at zero (docs/notation.md)."""
+    name = type(model).__name__
+    if name == "HuberRegressor":
+        return [0.0]
+    objective = OBJECTIVES[name](model, s)
+    return [1e-6 * abs(objective.primal(X, t, 0 * w, 0 * b)) for t, w, b in _problems(model, y, objective.loss)]
+
+
 def _ridge(model: Any, s: Any) -> Objective:
     alpha = getattr(model, "alpha_", getattr(model, "alpha", 0.0))
     return Objective("squared", s, l2=alpha, positive=getattr(model, "positive", False))
@@ -36,9 +45,12 @@ def _logistic(model: Any, s: Any) -> Objective:
 
 
 def _linear_model(model: Any, s: Any) -> Objective:
+    if not isinstance(model.loss, str):  # a loss and a penalty with their own parameters
+        loss, penalty = model.loss, model.penalty
+        return Objective(loss.name, s / s.sum(), penalty.l1, penalty.l2, loss.parameter)
     mix = {"l1": 1.0, "group": 1.0, "l2": 0.0, "none": 0.0}.get(model.penalty, model.l1_ratio)
     alpha = 0.0 if model.penalty == "none" else model.alpha
-    parameter = {"huber": model.delta, "quantile": model.quantile, "epsilon_insensitive": model.epsilon}
+    parameter = {"huber": model.delta, "quantile": model.quantile, "epsilon_insensitive": model.epsilon, "tweedie": 1.5}
     groups = None
     if model.penalty == "group":
         groups = np.arange(model.n_features_in_) if model.groups is None else model.groups

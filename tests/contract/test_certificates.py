@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from instances import CASES, Case, every
-from objectives import bounds, class_weights
+from objectives import bounds, class_weights, yardsticks
 
 from corollary import Evidence, Status
 
@@ -19,9 +19,9 @@ CONVEX = [case for case in CASES if case.convex]
 def assert_proved(model: Any, X: Any, y: Any, s: Any, tol: float) -> None:
     assert model.evidence_.certificate.tolerance == tol
     assert model.evidence_.holds
-    for primal, dual in bounds(model, X, y, s):
+    for (primal, dual), least in zip(bounds(model, X, y, s), yardsticks(model, X, y, s), strict=True):
         assert primal - dual >= -1e-12 * abs(primal)  # weak duality: otherwise the formulas above are wrong
-        assert primal - dual <= 10 * tol * abs(primal)
+        assert primal - dual <= 10 * tol * max(abs(primal), least)
 
 
 @every(CASES)
@@ -151,9 +151,9 @@ def test_certificates_are_true_on_the_way(case: Case, journey: str) -> None:
     model = case.make(tol=1e-8).set_callbacks(claims).fit(X, y)
     s = class_weights(model, y)
     assert_proved(model, X, y, s, 1e-8)
-    ((_, least),) = bounds(model, X, y, s)
+    ((_, least),), (yardstick,) = bounds(model, X, y, s), yardsticks(model, X, y, s)
     for seen, claimed in claims.claims:
         if hasattr(seen, "classes_") and seen.coef_.shape[0] == 2:  # the solver's two columns for two classes
             continue
         ((value, _),) = bounds(seen, X, y, s)
-        assert value - least <= (claimed + 1e-9) * abs(value)
+        assert value - least <= (claimed + 1e-9) * max(abs(value), yardstick)

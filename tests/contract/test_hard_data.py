@@ -81,7 +81,7 @@ def survives(case: Case, X: Any, y: Any, *, proved: bool = True) -> Any:
         warnings.simplefilter("error")
         warnings.simplefilter("always", ConvergenceWarning)
         try:
-            model = case.make(max_iter=100 if proved else 20).fit(X, y)
+            model = case.make(max_iter=case.enough if proved else 20).fit(X, y)
             answers = outputs(model, X)
         except ValueError as refusal:  # of the fit, or of asking one row for its four neighbours
             if len(str(refusal)) > 30:  # a sentence

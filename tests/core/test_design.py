@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections.abc import Iterator
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from corollary.core import parallel
-from corollary.core.design import Design, as_design
+from corollary.core.blocks import BlockSource
+from corollary.core.design import BlockDesign, DenseDesign, Design, SparseDesign, as_design, gather
 from corollary.core.summary import Moments, Triangle
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((97, 7)) * (RNG.random((97, 7)) < 0.6)
+X[5] = 0.0
 W = RNG.random(97)
 Y = RNG.standard_normal((97, 2))
 
@@ -48,10 +55,30 @@ LAYOUTS = {
 }
 
 
-@pytest.fixture(params=LAYOUTS)
+# how the rows are cut -> the layout of each block
+PARTITIONS = {
+    "one block": ([0, 97], "C"),
+    "uneven blocks": ([0, 1, 60, 61, 97], "Fortran"),
+    "single rows": (list(range(98)), "float32"),
+    "sparse blocks": ([0, 30, 31, 97], "CSR"),
+    "sparse and dense blocks": ([0, 30, 31, 97], "mixed"),
+}
+
+
+def in_blocks(name: str, executor: str = "serial") -> BlockDesign:
+    cuts, layout = PARTITIONS[name]
+    parts = [(LAYOUTS["C" if layout == "mixed" else layout][a:b], W[a:b], W[a:b]) for a, b in pairwise(cuts)]
+    if layout == "mixed":
+        parts[0] = (sparse.csr_array(parts[0][0]), *parts[0][1:])
+    return gather(BlockSource(parts, executor=executor))[0]
+
+
+@pytest.fixture(params=[*LAYOUTS, *PARTITIONS, "threads"])
 def design(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Design:
     monkeypatch.setattr(parallel, "BLOCK_BYTES", 1024)  # several blocks even here
-    return as_design(LAYOUTS[request.param])
+    if request.param in LAYOUTS:
+        return as_design(LAYOUTS[request.param])
+    return in_blocks("uneven blocks", "threads") if request.param == "threads" else in_blocks(request.param)
 
 
 def close(actual: np.ndarray, expected: np.ndarray) -> None:
@@ -83,9 +110,121 @@ def test_transposed_is_a_view_with_every_operation(design: Design) -> None:
     close(turned.matvec(W), X.T @ W)
     close(turned.rmatvec(v), X @ v)
     close(turned.gram(v), X @ (v[:, None] * X.T))
+    if not design.resident:
+        return
     assert np.shares_memory(
         turned.X.data if turned.is_sparse else turned.X, design.X.data if design.is_sparse else design.X
     )
+
+
+def test_rows_in_any_order_and_several_times(design: Design) -> None:
+    for index in (np.array([90, 3, 3, 50]), np.arange(97)[W > 0.1], np.arange(96, -1, -1)):
+        part = design.rows(index)
+        assert part.shape == (len(index), 7)
+        close(part.matvec(np.arange(7.0)), X[index] @ np.arange(7.0))
+        close(part.gram(W[index]), X[index].T @ (W[index][:, None] * X[index]))
+
+
+def test_blocks_of_rows_cover_all_in_order(design: Design) -> None:
+    parts = list(design.map_rows(lambda start, stop, rows: (start, stop, rows.copy()), 13))
+    assert [start for start, _, _ in parts] == [0, *(stop for _, stop, _ in parts[:-1])]
+    close(np.concatenate([rows for _, _, rows in parts]), X)
+    assert all(stop - start <= 64 for start, stop, _ in parts)
+    close(design.sum_rows(lambda start, stop, rows: rows.T @ W[start:stop]), X.T @ W)
+
+
+def test_extremes_and_lengths(design: Design) -> None:
+    close(design.column_largest(), np.abs(X).max(axis=0))
+    close(design.row_norms(), np.linalg.norm(X, axis=1))
+    close(design.matrix().toarray() if sparse.issparse(design.matrix()) else design.matrix(), X)
+
+
+CENTRE, SCALE, ROWS = RNG.standard_normal(7), np.exp(RNG.standard_normal(7)), RNG.random(97) - 0.3
+VIEWS = {
+    "centred": ({"centre": CENTRE}, X - CENTRE),
+    "scaled": ({"scale": SCALE}, X * SCALE),
+    "rows scaled": ({"rows": ROWS}, ROWS[:, None] * X),
+    "all": ({"centre": CENTRE, "scale": SCALE, "rows": ROWS}, ROWS[:, None] * (X - CENTRE) * SCALE),
+}
+
+
+def resident(design: Design) -> list[np.ndarray]:
+    """The arrays that hold X."""
+    X = design.matrix()
+    return [X.data, X.indices] if sparse.issparse(X) else [X]
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_is_the_matrix_that_it_stands_for(design: Design, view: str) -> None:
+    """Every operation, dense, sparse and in blocks; X itself is neither changed nor copied."""
+    parts, A = VIEWS[view]
+    seen = design.view(**parts)
+    v, coef = np.arange(7.0), RNG.standard_normal((7, 2))
+    close(seen.matvec(coef), A @ coef)
+    close(seen.matvec(v), A @ v)
+    close(seen.rmatvec(Y), A.T @ Y)
+    close(seen.rmatvec(W), A.T @ W)
+    close(seen.gram(), A.T @ A)
+    close(seen.gram(W), A.T @ (W[:, None] * A))
+    close(seen.block(10, 20), A[10:20])
+    close(seen.matrix(), A)
+    close(np.concatenate(list(seen.map_rows(lambda a, b, rows: rows.copy(), 20))), A)
+    close(seen.column_means(W), W @ A / W.sum())
+    close(seen.column_squares(v, W), W @ (A - v) ** 2)
+    close(seen.row_norms(), np.linalg.norm(A, axis=1))
+    for shift in (None, v):
+        moments, mean, mean_y = seen.moments(Y, W, shift), W @ A / W.sum(), W @ Y / W.sum()
+        close(moments.mean_x, mean)
+        close(moments.xx, (A - mean).T @ (W[:, None] * (A - mean)))
+        close(moments.xy, (A - mean).T @ (W[:, None] * (Y - mean_y)))
+    close(seen.take(np.array([5, 0])).matvec(np.array([1.0, 2.0])), A[:, [5, 0]] @ [1.0, 2.0])
+    close(seen.rows(np.array([3, 90, 4])).matvec(v), A[[3, 90, 4]] @ v)
+    close(seen.view(scale=SCALE, centre=v).matvec(v), (A - v) * SCALE @ v)
+    turned = seen.transposed()
+    close(turned.matvec(W), A.T @ W)
+    close(turned.rmatvec(v), A @ v)
+    close(turned.gram(), A @ A.T)
+    close(turned.gram(v), A @ (v[:, None] * A.T))
+    close(turned.column_squares(W), ((A.T - W) ** 2).sum(axis=0))
+    if design.resident:
+        assert all(np.shares_memory(a, b) for a, b in zip(resident(design), resident(seen.base), strict=True))
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_sweep_of_a_view(design: Design, view: str) -> None:
+    parts, A = VIEWS[view]
+    coef = RNG.standard_normal((7, 2))
+
+    def pointwise(start: int, stop: int, raw: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return (raw**2).sum(axis=0), raw - Y[start:stop], W[start:stop]
+
+    swept, raw = design.view(**parts).sweep(coef, 0.5, pointwise, gram=True), A @ coef + 0.5
+    close(swept.value, (raw**2).sum(axis=0))
+    close(swept.gradient, A.T @ (raw - Y))
+    close(swept.gradient_sum, (raw - Y).sum(axis=0))
+    close(swept.gram, A.T @ (W[:, None] * A))
+
+
+def test_unit_rows(design: Design) -> None:
+    norms = np.linalg.norm(X, axis=1)
+    assert (norms == 0).any()  # such rows stay as they are
+    unit = X / np.where(norms > 0, norms, 1.0)[:, None]
+    close(design.unit_rows().matrix(), unit)
+    close(design.unit_rows().gram(), unit.T @ unit)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_lengths_of_rows_whose_squares_leave_the_range(kind, size: float) -> None:
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, -2.0]]) * size
+    np.testing.assert_allclose(as_design(kind(rows)).row_norms() / size, [5.0, 0.0, 2.0], rtol=1e-14)
+
+
+def test_a_centred_view_of_sparse_columns_with_a_huge_mean_loses_no_digits() -> None:
+    far = X + 1e8
+    seen = as_design(sparse.csr_array(far)).view(centre=far.mean(axis=0))
+    centred = X - X.mean(axis=0)
+    np.testing.assert_allclose(seen.gram(), centred.T @ centred, rtol=1e-6, atol=1e-6)
 
 
 def test_unweighted_statistics(design: Design) -> None:
@@ -192,3 +331,99 @@ def test_entries_given_in_parts_are_their_sum() -> None:
 def test_triangles_merge_to_the_factor_of_the_whole() -> None:
     merged = Triangle.of(X[:50]) + Triangle.of(X[50:])
     np.testing.assert_allclose(merged.R.T @ merged.R, X.T @ X, rtol=1e-12, atol=1e-12)
+
+
+class Counted:
+    """Blocks that are made when they are read, and know how many of them are alive and how often they were read."""
+
+    def __init__(self, *cuts: int) -> None:
+        self.cuts, self.passes, self.alive, self.most = cuts, 0, 0, 0
+
+    def __iter__(self) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+        self.passes += 1
+        for start, stop in pairwise(self.cuts):
+            rows = X[start:stop].copy()
+            self.alive += 1
+            self.most = max(self.most, self.alive)
+            weakref.finalize(rows, self._gone)
+            yield rows, Y[start:stop], W[start:stop]
+            del rows
+
+    def _gone(self) -> None:
+        self.alive -= 1
+
+
+def test_one_block_at_a_time_and_one_pass_an_operation() -> None:
+    blocks = Counted(0, 20, 50, 97)
+    gc.disable()  # references alone decide how long a block lives
+    try:
+        design, y, w = gather(BlockSource(blocks))
+        np.testing.assert_array_equal(y, Y)
+        np.testing.assert_array_equal(w, W)
+        assert blocks.passes == 1
+        centred = design.view(centre=X.mean(axis=0), rows=W)
+
+        def pointwise(start: int, stop: int, raw: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+            return 0.0, raw, np.ones(stop - start)
+
+        operations = [
+            lambda d: d.matvec(np.ones(7)),
+            lambda d: d.rmatvec(W),
+            lambda d: d.gram(W),
+            lambda d: d.moments(Y, W),
+            lambda d: d.sweep(np.ones(7), 0.0, pointwise, gram=True),
+            lambda d: d.column_means(W),
+            lambda d: d.column_squares(np.zeros(7), W),
+            lambda d: d.column_largest(),
+            lambda d: d.row_norms(),
+            lambda d: d.take(np.array([1, 3])),
+            lambda d: d.rows(np.array([4, 2])),
+            lambda d: d.sum_rows(lambda a, b, rows: rows.sum()),
+            lambda d: d.rows(np.arange(3, 97)).matvec(np.ones(7)),
+        ]
+        for operation in operations:
+            for each in (design, centred):
+                before = blocks.passes
+                operation(each)
+                assert blocks.passes == before + 1
+                assert blocks.alive == 0
+    finally:
+        gc.enable()
+    assert blocks.most == 1
+
+
+def test_copies_of_a_part_have_the_kind_and_type_of_their_blocks() -> None:
+    dense, thin = in_blocks("single rows"), in_blocks("sparse blocks")
+    assert isinstance(dense.rows(np.array([1, 0])), DenseDesign)
+    assert dense.rows(np.array([1, 0])).dtype == np.float32
+    assert dense.take(np.array([0])).X.flags.f_contiguous
+    assert isinstance(thin.take(np.array([0])), SparseDesign)
+
+
+def test_large_parts_in_order_are_not_copied(design: Design, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corollary.core.design.blocks.SAMPLE_BYTES", 1)
+    every = np.flatnonzero(W > 0.3)
+    part = design.rows(every)
+    assert design.resident or isinstance(part, BlockDesign)
+    v = np.arange(7.0)
+    close(part.matvec(v), X[every] @ v)
+    close(part.rmatvec(W[every]), X[every].T @ W[every])
+    close(part.rows(np.array([0, 5])).matvec(v), X[every[[0, 5]]] @ v)
+    close(part.rows(np.array([5, 0])).matvec(v), X[every[[5, 0]]] @ v)
+    close(part.view(centre=v, rows=W[every]).gram(), ((X[every] - v).T * W[every] ** 2) @ (X[every] - v))
+
+
+def test_blocks_that_change_are_noticed() -> None:
+    parts = [(X[:50], Y[:50], W[:50]), (X[50:], Y[50:], W[50:])]
+    design, *_ = gather(BlockSource(parts))
+    parts.pop()
+    with pytest.raises(ValueError, match="had 97 rows when they were first read and 50 now"):
+        design.gram()
+
+
+def test_a_part_that_does_not_fit_says_so_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    design = in_blocks("uneven blocks")
+    monkeypatch.setattr("corollary.core.memory._free_memory", lambda: 100)
+    for ask in (lambda: design.take(np.array([0, 1])), lambda: design.rows(np.array([1, 0])), design.transposed):
+        with pytest.raises(MemoryError, match=r"would take .* GB"):
+            ask()

@@ -64,6 +64,19 @@ def test_every_kind_has_its_word(kind: Kind) -> None:
     assert claim == ("Check failed" if kind is Kind.CHECKED else f"Not shown to be {kind.name.lower()}")
 
 
+def test_a_weaker_kind_does_not_look_like_a_stronger_one() -> None:
+    looks = {}
+    for kind in Kind:
+        evidence = replace(GOOD, certificate=Certificate(kind, "distance", 0.0, 1e-9))
+        looks[kind] = evidence.tone
+        assert evidence.verdict == f"✓ {kind.name.lower()}"
+        assert ("2e7d32" in evidence._repr_html_()) == (evidence.tone == "good")
+    assert looks == {Kind.OPTIMAL: "good", Kind.EXACT: "good", Kind.STATIONARY: "plain", Kind.CHECKED: "plain"}
+    assert (BAD.verdict, BAD.tone) == ("✗ not shown", "bad")
+    assert replace(BAD, certificate=Certificate(Kind.CHECKED, "balance", 1.0, 0.0)).verdict == "✗ check failed"
+    assert replace(GOOD, status=Status.BUDGET).verdict == "✗ stopped early"
+
+
 def test_the_weakest_claim_speaks_for_several_fits() -> None:
     weaker = replace(GOOD, certificate=Certificate(Kind.STATIONARY, "gain", 0.0, 1e-9))
     assert worst_of([GOOD, weaker, GOOD]).certificate.kind is Kind.STATIONARY

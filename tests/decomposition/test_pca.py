@@ -14,9 +14,10 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import corollary
-from corollary import Status
+from corollary import Blocks, Status
 from corollary.callbacks import TimeBudget
 from corollary.decomposition import PCA
+from corollary.solvers.pca.spectrum import missed_share
 
 SOLVERS = ("auto", "full", "covariance_eigh", "randomized", "arpack")
 NAMES = ("components_", "explained_variance_", "explained_variance_ratio_", "singular_values_", "mean_")
@@ -182,6 +183,58 @@ def test_blocks_are_the_whole(parts: int) -> None:
     assert model.n_samples_ == 160
 
 
+def cut(X: Any, weights: Any, size: int) -> list[Any]:
+    return [(X[i : i + size], None, weights[i : i + size]) for i in range(0, X.shape[0], size)]
+
+
+@pytest.mark.parametrize("shape", [(160, 7), (30, 12), (12, 30)])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_fit_of_blocks_is_fit_of_the_whole(solver: str, shape: tuple[int, int]) -> None:
+    X = rows(*shape) + 1e3
+    weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    weights[:5] = 0.0  # a whole block without weight, in one of the cuts
+    options = {"svd_solver": solver, "random_state": 0}
+    whole = PCA(3, **options).fit(X, sample_weight=weights)
+    for size in (5, 11, 1000):
+        model = PCA(3, **options).fit(Blocks(cut(X, weights, size)))
+        compare(model, whole, 1e-6)
+        assert model.evidence_.holds
+        assert model.n_samples_ == whole.n_samples_
+        assert model.n_features_in_ == shape[1]
+    compare(PCA(3, **options).fit(Blocks(cut(X, weights, 11), executor="threads")), whole, 1e-6)
+    compare(PCA(3, **options).fit([X[:9], X[9:]]), PCA(3, **options).fit(X), 1e-6)
+    held = sparse.csr_array(np.where(np.abs(X - 1e3) < 1, 0.0, X - 1e3))
+    sparse_blocks = PCA(3, **options).fit(Blocks(cut(held, weights, 7)))
+    compare(sparse_blocks, PCA(3, **options).fit(held, sample_weight=weights), 1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150])
+def test_blocks_in_extreme_units(scale: float) -> None:
+    X = rows(50, 4)
+    for solver in SOLVERS:
+        parts = PCA(2, svd_solver=solver, random_state=0).fit([X[:20] * scale, X[20:] * scale])
+        whole = PCA(2, svd_solver=solver, random_state=0).fit(X * scale)
+        np.testing.assert_allclose(parts.singular_values_ / scale, whole.singular_values_ / scale, rtol=1e-9)
+        np.testing.assert_allclose(parts.components_, whole.components_, atol=1e-6)
+
+
+def test_blocks_share_a_type_and_are_checked() -> None:
+    X = rows().astype(np.float32)
+    assert PCA(2).fit([X[:50], X[50:]]).components_.dtype == np.float32
+    assert PCA(2).fit([X[:50], X[50:].astype(np.float64)]).components_.dtype == np.float64
+    spoiled = X.copy()
+    spoiled[77, 1] = np.nan
+    for blocks, message in (
+        ([X, spoiled], "contains NaN"),
+        ([X, X[:, :2]], "features"),
+        (Blocks([]), "no rows"),
+        ([X[:1]], "more than one"),
+        (iter([X]), "read more than once"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            PCA(2).fit(blocks)
+
+
 def test_one_row_at_a_time() -> None:
     X = rows(30, 4)
     model = PCA(2)
@@ -310,12 +363,41 @@ def test_iteration_goes_on_until_it_is_proved() -> None:
     exact = PCA(4, svd_solver="covariance_eigh").fit(X)
     assert model.evidence_.holds
     assert model.evidence_.n_iter > 5
+    assert model.evidence_.certificate.value == model.evidence_.history["certificate"][-1] <= 1e-7
     np.testing.assert_allclose(model.explained_variance_, exact.explained_variance_, rtol=1e-9)
     one = PCA(4, random_state=0).fit(X)
     np.testing.assert_allclose(one.explained_variance_, exact.explained_variance_, rtol=1e-9)
     with pytest.warns(ConvergenceWarning, match="max_iter"):
         short = PCA(4, svd_solver="randomized", iterated_power=2, random_state=0).fit(X)
     assert short.evidence_.status is Status.MAX_ITER
+
+
+def test_what_an_iteration_may_have_missed_is_bounded() -> None:
+    """Residuals show eigenpairs; that no larger one was missed is shown where little variance is left over."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 40)) @ rng.standard_normal((40, 600))
+    name = "share of the variance that other directions could add"
+    model = PCA(40, svd_solver="randomized", random_state=0).fit(X)
+    assert model.evidence_.claim == "Stationary"
+    assert model.evidence_.facts[name] <= 1e-7
+    assert "No other directions" in str(model.evidence_)
+    noise = PCA(3, svd_solver="randomized", random_state=0).fit(rng.standard_normal((700, 600)))
+    assert noise.evidence_.facts[name] > 0.1
+    assert "No other directions" not in str(noise.evidence_)
+    assert PCA(3).fit(X[:, :9]).evidence_.claim == "Exact"
+
+
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_the_bound_on_what_was_missed_is_a_bound(k: int) -> None:
+    rng = np.random.default_rng(k)
+    for trial in range(200):
+        A = rng.standard_normal((9, 6)) * 10.0 ** rng.uniform(-2, 1, 6)
+        C = A.T @ A
+        V = np.linalg.eigh(C)[1][:, rng.permutation(6)[:k]] + rng.choice([0, 1e-3, 1]) * rng.standard_normal((6, k))
+        V = np.linalg.qr(V)[0]
+        total = np.trace(C)
+        gain = (np.linalg.eigvalsh(C)[-k:].sum() - np.trace(V.T @ C @ V)) / total
+        assert gain <= missed_share(V, C @ V, total) + 1e-12, trial
 
 
 def test_wide_iteration() -> None:

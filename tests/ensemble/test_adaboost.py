@@ -170,9 +170,9 @@ def test_histograms_kept_up_to_date_are_those_of_the_weights() -> None:
     ledger = adaboost_ledger.Ledger(labels, weights, 3, 1.0)
     learner = adaboost_fast.BinnedLearner(X, labels, 3, weights, 1, 0, 255, np.zeros(6, dtype=bool))
     for _ in range(40):
-        growth = ledger.judge(learner.learn(ledger.weights))
-        assert growth is not None
-        learner.follow(growth, ledger.rescale())
+        heavier = ledger.judge(learner.learn(ledger.weights))
+        assert heavier is not None
+        learner.follow(heavier, ledger.rescale())
     fresh = learner._sums(np.arange(len(y), dtype=np.int32), ledger.weights)
     np.testing.assert_allclose(learner.histogram, fresh, rtol=1e-12)
     assert ledger.mass == pytest.approx(ledger.weights.sum(), rel=1e-12)
@@ -212,8 +212,8 @@ def test_a_late_learner_without_mistakes_decides_alone() -> None:
     ledger = adaboost_ledger.Ledger(y.astype(np.int32), np.ones(40), 2, 1.0)
     for each in said:
         ledger.judge(each.astype(np.int32))
-    assert ledger.history["training error"][-1] == 0.0
-    assert ledger.certificate().holds
+    assert ledger.training_error == 0.0
+    assert ledger.above_bounds() == 0.0
     assert "makes no mistake" in ledger.note
 
 

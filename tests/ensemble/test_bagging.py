@@ -19,7 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import LogisticRegression, Ridge
 from corollary.core import parallel
-from corollary.ensemble.combine.bagging import BaggingClassifier, BaggingRegressor
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 
 
 def data(n: int = 120, classes: int = 2, seed: int = 0) -> tuple[Any, Any, Any]:

@@ -15,8 +15,12 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import LogisticRegression, Ridge
-from corollary.ensemble.combine.blend_weights import nonnegative_weights, simplex_weights
-from corollary.ensemble.combine.blending import BlendingClassifier, BlendingRegressor
+from corollary.ensemble.combine.blending import (
+    BlendingClassifier,
+    BlendingRegressor,
+    nonnegative_weights,
+    simplex_weights,
+)
 
 CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB()), ("near", KNeighborsClassifier())]
 REGRESSORS = [("linear", Ridge()), ("near", KNeighborsRegressor()), ("nearest", KNeighborsRegressor(1))]

@@ -257,7 +257,7 @@ def test_ctrl_c_keeps_the_stages_so_far(monkeypatch: pytest.MonkeyPatch) -> None
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Scenes, "harvest", interrupt)
-    with pytest.warns(ConvergenceWarning, match="interrupted from the keyboard"):
+    with pytest.raises(KeyboardInterrupt, match="interrupted from the keyboard"):
         model.fit(X, y, negatives=scenes(2))
     assert model.evidence_.status is Status.INTERRUPTED
     assert len(model.stage_ends_) == 1

@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.class_weight import compute_sample_weight
 
-from corollary.ensemble.combine.bagging import BaggingClassifier
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier
 from corollary.ensemble.combine.blending import BlendingClassifier
 from corollary.ensemble.combine.stacking import StackingClassifier
 from corollary.ensemble.forest.random_forest import RandomForestClassifier

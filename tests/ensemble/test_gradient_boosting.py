@@ -11,11 +11,11 @@ import scipy.sparse
 from sklearn.datasets import load_diabetes, make_classification
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import log_loss
+from sklearn.metrics import log_loss, mean_tweedie_deviance
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import GradientBoostingClassifier, GradientBoostingRegressor
-from corollary.core.loss import Huber, Logistic, Loss, Quantile, Squared
+from corollary.core.loss import Huber, Logistic, Loss, Quantile, Squared, Tweedie
 from corollary.core.parallel import threads
 from corollary.io.errors import ModelFileError
 
@@ -101,7 +101,7 @@ def test_as_good_as_the_peer_at_the_same_settings(seed):
 
 
 @pytest.mark.parametrize(
-    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive"]
+    "loss", ["squared_error", "absolute_error", "huber", "quantile", "poisson", "tweedie", "epsilon_insensitive"]
 )
 def test_every_loss_falls_at_every_round(loss):
     X, y = load_diabetes(return_X_y=True)
@@ -160,6 +160,59 @@ def test_a_loss_whose_curvature_is_zero_uses_exact_leaves():
     flat = GradientBoostingRegressor(loss=_Flat(), n_estimators=10).fit(X, y)
     newton = GradientBoostingRegressor(n_estimators=10).fit(X, y)
     np.testing.assert_allclose(flat.predict(X), newton.predict(X), rtol=1e-6, atol=1e-8)
+
+
+def test_a_tweedie_stump_is_the_best_of_all_stumps():
+    """One round with two leaves against every threshold, with Newton's gain and step computed here."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 12, size=(120, 3)).astype(float)
+    y = rng.gamma(1.0, np.exp(0.2 * X[:, 0])) * (rng.random(120) < 0.6)
+    w, p = rng.integers(1, 4, 120).astype(float), 1.6
+    model = GradientBoostingRegressor(
+        loss=Tweedie(p), n_estimators=1, learning_rate=0.5, max_leaf_nodes=2, min_samples_leaf=1
+    ).fit(X, y, sample_weight=w)
+    mu = np.average(y, weights=w)
+    assert model.start_[0] == pytest.approx(np.log(mu))
+    g, h = w * (mu ** (2 - p) - y * mu ** (1 - p)), w * ((2 - p) * mu ** (2 - p) + (p - 1) * y * mu ** (1 - p))
+
+    def gain(left):
+        return sum(g[part].sum() ** 2 / h[part].sum() for part in (left, ~left))
+
+    cuts = [(gain(X[:, f] <= c), f, c) for f in range(3) for c in range(11)]
+    _, f, c = max(cuts)
+    left = X[:, f] <= c
+    expected = np.empty(120)
+    for part in (left, ~left):
+        newton = -g[part].sum() / h[part].sum()
+        step = np.copysign(min(0.5 * abs(newton), np.log1p(abs(newton))), newton)
+        expected[part] = mu * np.exp(step)
+    np.testing.assert_allclose(model.predict(X), expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e5])
+def test_tweedie_improves_on_the_constant_in_any_unit(scale):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(800, 4))
+    y = scale * rng.gamma(1.0, np.exp(X[:, 0])) * (rng.random(800) < 0.6)
+    model = GradientBoostingRegressor(loss="tweedie", n_estimators=30, max_leaf_nodes=4).fit(X[:600], y[:600])
+    assert model.evidence_.holds
+    constant = np.full(200, y[:600].mean())
+    ours, trivial = (mean_tweedie_deviance(y[600:], p, power=1.5) for p in (model.predict(X[600:]), constant))
+    assert ours < 0.9 * trivial
+    training = mean_tweedie_deviance(y[:600], model.predict(X[:600]), power=1.5)
+    assert training == pytest.approx(2 * model.evidence_.history["objective"][-1], rel=1e-9)
+    with pytest.raises(ValueError, match="tweedie loss needs y ≥ 0"):
+        model.fit(X, y - scale)
+
+
+def test_log_loss_by_any_of_its_names():
+    X, y = make_classification(200, n_informative=4, n_classes=3, random_state=0)
+    named, ours, softmax = (
+        GradientBoostingClassifier(loss=loss, n_estimators=3).fit(X, y).predict_proba(X)
+        for loss in ("log_loss", Logistic(), "softmax")
+    )
+    np.testing.assert_array_equal(named, ours)
+    np.testing.assert_array_equal(named, softmax)
 
 
 def test_quantile_leaves_cover_their_share():

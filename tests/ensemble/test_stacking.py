@@ -17,7 +17,7 @@ from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from corollary import LogisticRegression, Ridge, RidgeCV
+from corollary import Kind, LogisticRegression, Ridge, RidgeCV
 from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegressor
 
 CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB()), ("machine", LinearSVC())]
@@ -62,11 +62,14 @@ def test_regressions_are_those_of_scikit_learn(passthrough: bool) -> None:
     assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
 
 
-def test_defaults_are_our_linear_models_and_bring_their_proof() -> None:
+def test_defaults_are_our_linear_models_and_no_more_is_claimed_than_was_checked() -> None:
     X, y, target = data()
     classifier = StackingClassifier(CLASSIFIERS[:2]).fit(X, y)
     assert isinstance(classifier.final_estimator_, LogisticRegression)
-    assert classifier.evidence_.certificate == classifier.final_estimator_.evidence_.certificate
+    inner = classifier.final_estimator_.evidence_.certificate
+    assert classifier.evidence_.facts["relative duality gap of the final model"] == inner.value
+    assert classifier.evidence_.certificate.kind is Kind.CHECKED
+    assert str(classifier.evidence_).startswith("Checked: share of held-out predictions")
     regressor = StackingRegressor(REGRESSORS).fit(X, target)
     assert isinstance(regressor.final_estimator_, RidgeCV)
     assert regressor.evidence_.facts["held-out score of linear"] < 1

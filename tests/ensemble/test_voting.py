@@ -25,7 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import LogisticRegression, Ridge, Status
 from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
-from corollary.ensemble.combine.bagging import BaggingClassifier
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier
 from corollary.ensemble.combine.blending import BlendingClassifier
 from corollary.ensemble.combine.stacking import StackingClassifier
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor

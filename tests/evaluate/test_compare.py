@@ -15,11 +15,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.tabular.errors import InputError
+from corollary.evaluate.compare import Interrupted
+from corollary.tabular.messages import InputError
 
 ROWS = 150
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data"
@@ -88,7 +90,7 @@ def test_the_registry_is_used_by_default(frame: pd.DataFrame) -> None:
     assert evidence is not None
     assert evidence is result.best_[-1].evidence_
     assert evidence.holds
-    assert result.best_row.verdict == "✓ proved"
+    assert result.best_row.verdict == "✓ optimal"
 
 
 def test_your_own_candidates_beside_ours(frame: pd.DataFrame) -> None:
@@ -97,7 +99,7 @@ def test_your_own_candidates_beside_ours(frame: pd.DataFrame) -> None:
     rows = {row.model: row for row in result.rows}
     ours, theirs = (rows[name].scores["log-loss"].folds for name in models)
     np.testing.assert_allclose(ours, theirs, rtol=1e-3)
-    assert (rows["ours"].verdict, rows["theirs"].verdict) == ("✓ proved", "–")
+    assert (rows["ours"].verdict, rows["theirs"].verdict) == ("✓ optimal", "–")
 
 
 class Warning_(DummyClassifier):
@@ -123,6 +125,26 @@ class Endless(DummyClassifier):
         return np.full((len(X), 2), np.nan)
 
 
+class Unconverged(corollary.LogisticRegression):
+    """Warns as our estimators do, and beside that as others do."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        warnings.warn("something else", UserWarning, stacklevel=2)
+        return super().fit(X, y)
+
+
+def test_what_the_evidence_says_is_not_repeated_as_a_note(frame: pd.DataFrame) -> None:
+    models = {"short": Unconverged(max_iter=1)}
+    row = corollary.compare(frame, "label", drop=["size"], models=models).best_row
+    assert row.verdict == "✗ not shown"
+    assert row.notes == ("something else",)
+    inside = {"search": make_pipeline(corollary.LogisticRegression(max_iter=1))}  # keeps no evidence of its own
+    row = corollary.compare(frame, "label", drop=["size"], models=inside).best_row
+    assert row.evidence is None
+    assert all("Not shown to be optimal" in note for note in row.notes)
+    assert row.notes
+
+
 def test_what_goes_wrong_with_a_model_is_kept_with_it(frame: pd.DataFrame) -> None:
     models = {"good": LogisticRegression(), "warns": Warning_(), "doubts": Doubtful(), "breaks": Broken(),
               "no probabilities": LinearSVC(), "not a number": Endless()}  # fmt: skip
@@ -130,7 +152,7 @@ def test_what_goes_wrong_with_a_model_is_kept_with_it(frame: pd.DataFrame) -> No
     rows = {row.model: row for row in result.rows}
     assert result.best == "good"
     assert rows["warns"].notes == ("mind the gap",)
-    assert rows["doubts"].verdict == "✗ not proved"
+    assert rows["doubts"].verdict == "✗ not shown"
     assert rows["breaks"].error == "cannot do this"
     assert rows["breaks"].rank is None
     assert rows["not a number"].error == "its predictions are not finite"
@@ -205,6 +227,40 @@ def test_progress_is_told(frame: pd.DataFrame) -> None:
                     (6, 6, "")]  # fmt: skip
 
 
+class Interrupting(DummyClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        raise KeyboardInterrupt
+
+
+def test_after_ctrl_c_the_finished_models_are_in_the_exception(frame: pd.DataFrame, tmp_path: Path) -> None:
+    models = {"good": LogisticRegression(), "stops": Interrupting(), "never": LogisticRegression()}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        corollary.compare(frame, "label", drop=["size"], models=models)
+    assert isinstance(caught.value, Interrupted)
+    assert str(caught.value) == "1 of 3 models were finished"
+    found = caught.value.comparison
+    assert (found.best, found.best_) == ("good", None)
+    assert [(row.model, row.verdict) for row in found.rows] == [
+        ("good", "–"), ("stops", "not run"), ("never", "not run"), ("Baseline", "not run"),
+    ]  # fmt: skip
+    assert "stops: interrupted" in str(found)
+    corollary.write_report(found, tmp_path / "part.html")
+    assert "interrupted before the last fit" in (tmp_path / "part.html").read_text(encoding="utf-8")
+
+
+def test_ctrl_c_before_anything_is_finished_is_just_that(frame: pd.DataFrame) -> None:
+    with pytest.raises(KeyboardInterrupt) as caught:
+        corollary.compare(frame, "label", drop=["size"], models={"stops": Interrupting()})
+    assert not isinstance(caught.value, Interrupted)
+
+
+def test_your_models_stay_as_they_were(frame: pd.DataFrame) -> None:
+    model = LogisticRegression()
+    corollary.compare(frame, "label", drop=["size"], models={"m": model}, folds=2)
+    assert model.random_state is None
+    assert not hasattr(model, "coef_")
+
+
 def test_rows_without_a_target(frame: pd.DataFrame) -> None:
     frame.loc[[4, 9], "label"] = None
     with pytest.raises(InputError, match=r"target 'label' is missing in 2 rows \(first: row 5\)"):
@@ -229,7 +285,7 @@ def test_real_tables(name: str, target: str, drop: list[str], best_at_most: floa
     assert not [row.error for row in result.rows if row.error]
     assert result.beats_baseline
     assert result.best_row.scores[result.metric.name].mean <= best_at_most
-    assert all(row.verdict == "✓ proved" for row in result.rows if not row.baseline)
+    assert all(row.evidence is not None and row.evidence.holds for row in result.rows if not row.baseline)
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the shared data folder is not part of the repository")

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from corollary.evaluate.data_checks import Check, run_checks
-from corollary.evaluate.task import read_target
 from corollary.tabular.roles import find_roles
+from corollary.tabular.target import read_target
 
 RNG = np.random.default_rng(5)
 ROWS = 300

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from corollary.evaluate.metrics import METRICS, Prediction, Score, metrics_for
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 
 Y = np.array(["a", "b", "b", "a"])
 CLASSES = np.array(["a", "b"])

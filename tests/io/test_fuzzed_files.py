@@ -16,6 +16,8 @@ from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScal
 
 from corollary import io
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.loss import Huber
+from corollary.core.penalty import Group
 
 
 def a_model():
@@ -29,6 +31,7 @@ def a_model():
         Status.EXACT, Certificate(Kind.OPTIMAL, "gap", 0.0, 1e-9), "Cholesky", facts={"rank": 3.0}
     )
     model.extra_ = [np.float32(1.5), {1: {"a"}}, make_column_selector("x"), np.random.RandomState(0)]
+    model.parts_ = (Huber(0.5), Group(0.25, [0, 1, 1]))
     return model
 
 

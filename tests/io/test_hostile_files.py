@@ -19,7 +19,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from corollary import io
+from corollary import LinearModel, io
+from corollary.core.penalty import Group
 
 ZEROS = np.zeros(3)
 
@@ -37,6 +38,10 @@ def refused(path, reason, **options):
         io.load(path, **options)
     assert str(path) in str(caught.value)
     assert len(str(caught.value)) < 600
+
+
+def part(part_id, **parameters):
+    return {"part": {"class": part_id, "parameters": parameters}}
 
 
 # ------------------------------------------------------------------------------------------------- the zip around it
@@ -324,6 +329,26 @@ def test_bad_json(text, reason, tmp_path):
         (scaler(a={"set": [{"dict": {}}]}), "damaged"),
         (scaler(a={"items": [[{"tuple": [i, -i]}, 0] for i in range(4_097)]}), "more than 4096 keys"),
         (scaler(a={"set": [i * (2**61 - 1) for i in range(4_099)]}), "more than 4096 keys"),
+        (part("loss:Huber", delta=1.0), "holds a Huber where an estimator"),
+        (scaler(a=part("loss:Huber", delta=-1.0)), "a Huber that cannot be: Huber: delta must be a number > 0"),
+        (scaler(a=part("loss:Huber", delta={"float": "nan"})), "Huber that cannot be"),
+        (scaler(a=part("loss:Huber", delta="1")), "Huber that cannot be"),
+        (scaler(a=part("loss:Huber", delta=1.0, epsilon=1.0)), "a Huber with the parameters"),
+        (scaler(a=part("loss:Tweedie", power=3)), "power must be a number ≥ 1 and ≤ 2"),
+        (scaler(a=part("penalty:L1", strength=-1)), "L1 that cannot be"),
+        (scaler(a=part("penalty:L1")), "L1 that cannot be"),
+        (scaler(a=part("penalty:Group", strength=1, groups=[[1, 2]])), "one entry per column"),
+        (scaler(a=part("penalty:Group", strength=1, groups=[[1], 2])), "Group that cannot be"),
+        (scaler(a=part("penalty:Group", strength=1, groups=[1, None])), "Group that cannot be"),
+        (scaler(a=part("loss:L1", strength=1)), "names the part 'loss:L1'"),
+        (scaler(a=part("loss:Loss")), "names the part 'loss:Loss'"),
+        (scaler(a=part("corollary:Huber", delta=1)), "names the part"),
+        (scaler(a=part("os:system")), "names the part"),
+        (scaler(a=part(["loss:Huber"])), "names the part"),
+        (scaler(a=part("own:Stranger")), "'Stranger', which is not one of corollary's; if you have it and trust it"),
+        (scaler(a={"part": {"class": "loss:Huber"}}), "a part with the entries"),
+        (scaler(a={"part": ["loss:Huber"]}), "where named values"),
+        (scaler(a={"part": {"class": "loss:Huber", "parameters": [1]}}), "where named values"),
         (scaler(_metadata_request=5), "where named values"),
         (scaler(_metadata_request={"routing": {"owner": {}}}), "routes metadata to the unknown method 'owner'"),
         (scaler(_metadata_request={"routing": {"predict_": {}}}), "routes metadata to the unknown method"),
@@ -415,6 +440,13 @@ def test_vocabularies_that_would_write_outside_their_output(vocabulary, tmp_path
 
 
 # ------------------------------------------------------------------------------------------------ nothing is executed
+
+
+def test_groups_of_another_number_of_columns(tmp_path):
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    model = LinearModel(penalty=Group(0.1, [0, 0, 1])).fit(X, X[:, 0])
+    reason = tampered(model, tmp_path / "m", n_features_in_=2)  # saving makes the checks of loading
+    assert "groups must have one entry per column of X (2), but its shape is (3,)" in reason
 
 
 def test_loading_executes_and_imports_nothing(tmp_path):

@@ -17,6 +17,8 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 import corollary
 from corollary import io, registry
+from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Quantile, Tweedie
+from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, PositiveElasticNet
 from corollary.io import classes
 
 RNG = np.random.default_rng(1)
@@ -239,6 +241,27 @@ def test_a_pipeline_around_a_model_of_ours(tmp_path):
     assert str(back["model"].evidence_) == str(model["model"].evidence_)
     model["model"].save(tmp_path / "lasso.corollary")
     assert_same(model["model"], corollary.Lasso.load(tmp_path / "lasso.corollary"))
+
+
+PARTS = [
+    *(cls() for cls in LOSSES.values()),
+    *(Huber(0.5), Quantile(0.9), EpsilonInsensitive(0), Tweedie(1.9), Huber(np.float64(0.25)), Huber(2)),
+    *(NoPenalty(), L1(0.1), L2(0.2), ElasticNet(0.1, 0.2), PositiveElasticNet(0.1), L0(1), Group(0.1, ["a", "b", "a"])),
+]
+
+
+@pytest.mark.parametrize("part", PARTS, ids=repr)
+def test_losses_and_penalties(part, tmp_path):
+    back = round_trip(corollary.LinearModel(**{part.kind: part}), tmp_path)
+    again = getattr(back, part.kind)
+    assert again == part
+    assert repr(again) == repr(part)
+
+
+def test_every_part_of_the_registry_is_tried_here():
+    named = {f"{kind}:{name}" for kind, (_, names) in registry.PARTS.items() for name in names.split()}
+    assert {f"{part.kind}:{type(part).__name__}" for part in PARTS} == named
+    assert {cls.__name__ for cls in LOSSES.values()} == set(registry.PARTS["loss"][1].split())
 
 
 def test_metadata_routing_is_kept(tmp_path):

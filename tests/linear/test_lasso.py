@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_diabetes
 
 from corollary import ElasticNet, Lasso, LinearRegression, enet_path, lasso_path
-from corollary.linear import lasso as module
+from corollary.linear import squared_path as module
 
 X, Y = load_diabetes(return_X_y=True)
 

@@ -10,9 +10,11 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import TweedieRegressor
 
 from corollary import Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge, Status
-from corollary.core.loss import LOSSES
+from corollary.core.loss import LOSSES, Huber, Quantile, Tweedie
+from corollary.core.penalty import L1, ElasticNet, Group, PositiveElasticNet
 
 X, Y = load_diabetes(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -106,6 +108,53 @@ def test_poisson_predicts_means() -> None:
     assert model.predict(X).sum() == pytest.approx(Y.sum())  # the likelihood equation of the intercept
     with pytest.raises(ValueError, match="1 negative values"):
         model.fit(X, np.append(Y[:-1], -1.0))
+
+
+@pytest.mark.parametrize("power", [1.0, 1.5, 1.9, 2.0])
+def test_tweedie_is_what_scikit_learn_fits(power: float) -> None:
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(400, 4))
+    mean = np.exp(A @ [0.5, -0.3, 0.0, 0.2] + 1)
+    y = rng.gamma(2.0, mean / 2) * (rng.random(400) < (1.0 if power == 2 else 0.7))
+    s = rng.uniform(0.5, 2.0, 400)
+    ours = LinearModel(Tweedie(power), "l2", alpha=0.1, tol=1e-13).fit(A, y, sample_weight=s)
+    theirs = TweedieRegressor(power=power, alpha=0.1, link="log", tol=1e-10, max_iter=10_000, solver="newton-cholesky")
+    theirs.fit(A, y, sample_weight=s)
+    np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-6)
+    np.testing.assert_allclose(ours.predict(A), theirs.predict(A), rtol=1e-6)
+    if power == 1.5:
+        named = LinearModel("tweedie", "l2", alpha=0.1, tol=1e-13).fit(A, y, sample_weight=s)
+        np.testing.assert_array_equal(named.coef_, ours.coef_)
+    with pytest.raises(ValueError, match=r"the tweedie loss needs y [≥>] 0, but y has 1 "):
+        ours.fit(A, np.append(y[:-1], -1.0))
+
+
+def test_targets_of_any_size_do_for_a_log_link() -> None:
+    A, y = X, Y
+    for loss in ("poisson", "tweedie"):
+        small, large = (LinearModel(loss, "none", tol=1e-11).fit(A, scale * y) for scale in (1e-3, 1e6))
+        np.testing.assert_allclose(small.coef_, large.coef_, rtol=1e-3, atol=1e-3)
+        np.testing.assert_allclose(1e9 * small.predict(A), large.predict(A), rtol=1e-3)
+
+
+def test_parts_and_names_give_the_same_fit() -> None:
+    groups = np.arange(10) // 2
+    pairs = [
+        (
+            LinearModel(Huber(20.0), Group(0.3, groups)),
+            LinearModel("huber", "group", delta=20.0, alpha=0.3, groups=groups),
+        ),
+        (LinearModel(Quantile(0.8), L1(0.1)), LinearModel("quantile", "l1", quantile=0.8, alpha=0.1)),
+        (
+            LinearModel("squared_error", ElasticNet(0.1, 0.3)),
+            LinearModel("squared", "elastic_net", alpha=0.4, l1_ratio=0.25),
+        ),
+    ]
+    for parts, names in pairs:
+        np.testing.assert_allclose(parts.fit(X, Y).coef_, names.fit(X, Y).coef_, rtol=1e-12)
+    positive = LinearModel("squared", PositiveElasticNet(0.0, 0.01)).fit(X, Y)
+    assert (positive.coef_ >= 0).all()
+    assert positive.evidence_.holds
 
 
 def test_groups_enter_and_leave_together() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score
 
+from corollary import Blocks
 from corollary.core.types import Array
 from corollary.mixture import GaussianMixture
 
@@ -55,10 +56,12 @@ def test_blocks_are_the_whole(kind: str) -> None:
     whole = GaussianMixture(**make.get_params()).fit(X, known, weights)
     for size in (40, 61, 1000):
         blocks = [(X[i : i + size], known[i : i + size], weights[i : i + size]) for i in range(0, len(X), size)]
-        make.fit_blocks(blocks)
+        make.fit(Blocks(blocks))
         assert_same(make, whole)
         assert make.n_iter_ == whole.n_iter_
         assert make.n_features_in_ == 2
+    threaded = GaussianMixture(**make.get_params()).fit(Blocks(blocks, executor="threads"))
+    assert_same(threaded, whole)
 
 
 def test_blocks_of_rows_alone_larger_than_the_sample() -> None:
@@ -74,7 +77,7 @@ def test_blocks_of_rows_alone_larger_than_the_sample() -> None:
             yield from np.array_split(X, 7)
 
     reader = Reader()
-    assert_same(GaussianMixture(2, random_state=0).fit_blocks(reader), whole)
+    assert_same(GaussianMixture(2, random_state=0).fit(reader), whole)
     assert reader.passes <= whole.n_iter_ + 4
     np.testing.assert_allclose(np.sort(whole.means_[:, 0]), [0, 6], atol=0.05)
 
@@ -83,15 +86,17 @@ def test_bad_blocks() -> None:
     X, _ = two()
     model = GaussianMixture(2)
     with pytest.raises(ValueError, match="read more than once"):
-        model.fit_blocks(iter([X]))
+        model.fit(iter([X]))
     with pytest.raises(ValueError, match="no rows"):
-        model.fit_blocks([])
+        model.fit(Blocks([]))
     with pytest.raises(ValueError, match="no rows"):
-        model.fit_blocks([(X, None, np.zeros(len(X)))])
+        model.fit([(X, None, np.zeros(len(X)))])
     with pytest.raises(ValueError, match="features"):
-        model.fit_blocks([X, X[:, :1]])
+        model.fit([X, X[:, :1]])
     with pytest.raises(ValueError, match="Negative"):
-        model.fit_blocks([(X, None, -np.ones(len(X)))])
+        model.fit([(X, None, -np.ones(len(X)))])
+    with pytest.raises(ValueError, match="must come in them"):
+        model.fit([X], np.zeros(len(X)))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,11 +10,9 @@ from plain_neighbors import distance_table, nearest, reduced_table, within
 from scipy import sparse
 
 from corollary.core import parallel
-from corollary.solvers.neighbors import index as neighbors_index
-from corollary.solvers.neighbors import product as neighbors_product
-from corollary.solvers.neighbors import sparse as neighbors_sparse
-from corollary.solvers.neighbors.choose import make_search
-from corollary.solvers.neighbors.product import Products
+from corollary.solvers.neighbors import brute, index, screen
+from corollary.solvers.neighbors.brute import Products
+from corollary.solvers.neighbors.search import make_search
 
 ALGORITHMS = ("kd_tree", "brute", "auto")
 HARD = ("normal", "grid", "equal", "offset", "two scales", "float32", "outlier")
@@ -113,11 +111,11 @@ def test_the_size_of_blocks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
     for rows, queries in ((X, Q), (sparse.csr_array(X), sparse.csr_array(Q))):
         whole = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         with monkeypatch.context() as patch:
-            patch.setattr(neighbors_index, "PAIRS", 64)
-            patch.setattr(neighbors_product, "PAIRS", 64)
-            patch.setattr(neighbors_product.Products, "rows_at_once", 16)
-            patch.setattr(neighbors_sparse, "_WIDTH", 16)
-            patch.setattr(neighbors_sparse.SparseProducts, "rows_at_once", 16)
+            patch.setattr(index, "PAIRS", 64)
+            patch.setattr(brute, "PAIRS", 64)
+            patch.setattr(brute.Products, "rows_at_once", 16)
+            patch.setattr(screen, "SPARSE_WIDTH", 16)
+            patch.setattr(brute.SparseProducts, "rows_at_once", 16)
             patch.setattr(parallel, "BLOCK_BYTES", 1)
             parts = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         np.testing.assert_array_equal(whole[1], parts[1])

@@ -18,11 +18,11 @@ from corollary.report.charts import (
     drawing,
     escaped,
     nice_step,
-    shortened,
     sideways_bars,
     thinned,
     tick_text,
 )  # fmt: skip
+from corollary.tabular.messages import shortened
 
 finite = st.floats(-1e12, 1e12, allow_nan=False)
 

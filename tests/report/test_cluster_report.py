@@ -13,8 +13,8 @@ from test_report import Page
 
 from corollary.evaluate.cluster_profile import traits, typical_rows
 from corollary.evaluate.clustering import Clustering, cluster
-from corollary.report.clusters import render_clusters
-from corollary.tabular.errors import InputError
+from corollary.report import render, write_report
+from corollary.tabular.messages import InputError
 from corollary.tabular.roles import Column, Role
 
 
@@ -32,8 +32,9 @@ def found() -> Clustering:
 
 
 def test_the_page_is_whole_and_safe(found: Clustering) -> None:
-    source = render_clusters(found)
+    source = render(found)
     page = Page(source)
+    assert found.evidence is not None
     assert len(source.encode()) < 1_000_000
     assert not {"script", "link", "img"} & set(page.tags)
     assert "url(" not in source
@@ -41,13 +42,14 @@ def test_the_page_is_whole_and_safe(found: Clustering) -> None:
     assert page.tags.count("svg") == page.tags.count("desc")
     assert "nan" not in re.sub(r"[a-z-]*nan[a-z]+", "", page.text)
     for words in ("3 groups", "<b>price</b>", "<script>alert(1)</script>", "(missing) 100%", "cluster 2", "Map",
-                  "Silhouettes", "Gap says 3", "Elbow says 3", "Proved", "Data SHA-256", "typical row"):  # fmt: skip
+                  "Silhouettes", "Gap says 3", "Elbow says 3", found.evidence.claim,
+                  found.evidence.certificate.kind.value, "Data SHA-256", "typical row"):  # fmt: skip
         assert words in page.text, words
 
 
 def test_a_number_that_was_asked_for() -> None:
     result = cluster(_frame()[["width", "age"]], k=2, method="medoids")
-    page = Page(render_clusters(result))
+    page = Page(render(result))
     assert "2 clusters, as asked" in page.text
     assert "KMedoids" in page.text
     assert result.evidence is not None
@@ -56,15 +58,15 @@ def test_a_number_that_was_asked_for() -> None:
 
 def test_one_cluster_and_one_column() -> None:
     frame = pd.DataFrame({"x": np.random.default_rng(0).normal(size=60)})
-    page = Page(render_clusters(cluster(frame, k=1)))
+    page = Page(render(cluster(frame, k=1)))
     assert "1 group of rows" in page.text
 
 
 def test_written_whole_or_not_at_all(found: Clustering, tmp_path: Path) -> None:
-    found.report(tmp_path / "out.html")
+    write_report(found, tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8").endswith("</html>\n")
     with pytest.raises(InputError, match="does not exist"):
-        found.report(tmp_path / "no" / "out.html")
+        write_report(found, tmp_path / "no" / "out.html")
 
 
 def test_traits_are_averages_and_commonest_values() -> None:

@@ -18,9 +18,9 @@ from sklearn.svm import LinearSVC
 import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison
-from corollary.report.page import render
-from corollary.report.predictions import calibration_bins
-from corollary.tabular.errors import InputError
+from corollary.report import render, write_report
+from corollary.report.prediction_figures import calibration_bins
+from corollary.tabular.messages import InputError
 
 VOID = {"meta", "br", "line", "rect", "circle", "polyline"}
 
@@ -55,11 +55,13 @@ class Page(HTMLParser):
             self.text += data
 
 
-class Proved(LogisticRegression):
+class Certified(LogisticRegression):
     """scikit-learn's, with evidence that has something to draw."""
 
+    key = "certificate"
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        history = {"iteration": [0, 1, 2, 3], "gap": [np.inf, 1e-1, 1e-4, 1e-9]}
+        history = {"iteration": [0, 1, 2, 3], self.key: [np.inf, 1e-1, 1e-4, 1e-9]}
         certificate = Certificate(Kind.OPTIMAL, "relative duality gap", 1e-9, 1e-8)
         self.evidence_ = Evidence(Status.CONVERGED, certificate, "newton", 3, 0.1, history, {"objective": 0.5})
         return super().fit(X, y)
@@ -105,12 +107,15 @@ def _check_whole(source: str) -> Page:
     return page
 
 
-def test_two_classes() -> None:
-    page = _check_whole(render(_compare("two", Proved())))
+@pytest.mark.parametrize("key", ["certificate", "gap"])  # "gap" in files of version 0.1
+def test_two_classes(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Certified, "key", key)
+    page = _check_whole(render(_compare("two", Certified())))
     for words in ("Predicting two", "model predicts two best", "It is right for", "Confusion matrix", "precision",
                   "ROC curve for up", "AUC 0.", "Precision and recall for up", "Calibration for up", "Coefficients",
                   "kind = green", "x is missing", "Convergence of model", "relative duality gap 1e-09 ≤ 1e-08",
-                  "The fit is proved", "Leakage", "Class balance", "every value is missing", "Data SHA-256", "Seed",
+                  "Optimal: relative duality gap", Kind.OPTIMAL.value, "✓ optimal",
+                  "Leakage", "Class balance", "every value is missing", "Data SHA-256", "Seed",
                   "scikit-learn", "corollary.compare(data, 'two'"):  # fmt: skip
         assert words in page.text, words
 
@@ -205,10 +210,10 @@ def test_the_command_that_does_it_again(tmp_path: Path) -> None:
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
     result = _compare("two", LogisticRegression())
-    result.report(tmp_path / "out.html")
+    write_report(result, tmp_path / "out.html")
     assert (tmp_path / "out.html").read_text(encoding="utf-8").endswith("</html>\n")
     with pytest.raises(InputError, match="does not exist"):
-        result.report(tmp_path / "no" / "out.html")
+        write_report(result, tmp_path / "no" / "out.html")
 
 
 def test_calibration_bins_are_true() -> None:

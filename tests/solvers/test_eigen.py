@@ -10,7 +10,8 @@ import pytest
 from corollary import Status
 from corollary.core.types import Array
 from corollary.solvers import eigen as eigen_block
-from corollary.solvers.eigen import leading
+from corollary.solvers.eigen import BlockLanczos, leading
+from corollary.solvers.loop import Rules, run
 
 
 def matrix(values: Any, seed: int = 0) -> Array:
@@ -31,8 +32,10 @@ def test_equals_a_full_decomposition(values: Array, kept: int, monkeypatch: pyte
     monkeypatch.setattr(eigen_block, "KEPT", kept)
     monkeypatch.setattr(eigen_block, "KEPT_BLOCKS", 2)
     C = matrix(values)
-    pairs = leading(lambda V: C @ V, start(80, 8), 4, 1e-9, 100_000)
-    assert pairs.status is Status.CONVERGED
+    found = run(BlockLanczos(lambda V: C @ V, start(80, 8), 4, 1e-9), Rules(10_000, 1e-9))
+    pairs = found.state
+    assert found.status is Status.CONVERGED
+    assert found.certificate.holds
     np.testing.assert_allclose(pairs.values, np.sort(values)[::-1][:4], atol=1e-8)
     np.testing.assert_allclose(pairs.vectors.T @ pairs.vectors, np.eye(4), atol=1e-10)
     measured = np.linalg.norm(C @ pairs.vectors - pairs.vectors * pairs.values, axis=0)
@@ -40,30 +43,36 @@ def test_equals_a_full_decomposition(values: Array, kept: int, monkeypatch: pyte
     assert measured.max() <= 1.1e-9 * np.abs(pairs.values).max()
 
 
-def test_the_sum_of_eigenvalues_never_falls() -> None:
+def test_the_objective_never_rises() -> None:
     C = matrix(np.linspace(1, 0, 300) ** 2)
-    pairs = leading(lambda V: C @ V, start(300, 6), 3, 1e-10, 100_000)
-    assert (np.diff(pairs.history["objective"]) >= -1e-12).all()
+    found = run(BlockLanczos(lambda V: C @ V, start(300, 6), 3, 1e-10), Rules(10_000, 1e-10))
+    assert (np.diff(found.history["objective"]) <= 1e-12).all()
+    assert found.history["certificate"][-1] == found.certificate.value == found.state.residual
+    assert found.history["iteration"] == list(range(1, found.n_iter + 1))
 
 
 def test_limits() -> None:
     C = matrix(np.linspace(1, 0.9, 300))
-    assert leading(lambda V: C @ V, start(300, 6), 3, 1e-12, 20).status is Status.MAX_ITER
-    assert leading(lambda V: C @ V, start(300, 6), 3, 1e-12, 999, lambda record, pairs: True).status is Status.BUDGET
+    algorithm = BlockLanczos(lambda V: C @ V, start(300, 6), 3, 1e-12)
+    assert run(algorithm, Rules(4, 1e-12)).status is Status.MAX_ITER
+    assert run(algorithm, Rules(999, 1e-12, lambda record, pairs: True)).status is Status.BUDGET
     nothing = leading(lambda V: 0 * V, start(30, 6), 3, 1e-12, 999)
-    assert nothing.gap == 0.0
+    assert nothing.residual == 0.0
     assert not nothing.values.any()
 
 
 def test_an_interrupt_keeps_the_best_so_far() -> None:
-    C, calls = matrix(np.linspace(1, 0.9, 300)), []
+    C, widths = matrix(np.linspace(1, 0.9, 300)), []
 
     def apply(V: Array) -> Array:
-        calls.append(1)
-        if len(calls) == 3:
+        if len(widths) == 2:
             raise KeyboardInterrupt
+        widths.append(V.shape[1])
         return C @ V
 
-    pairs = leading(apply, start(300, 6), 3, 1e-12, 999)
-    assert pairs.status is Status.INTERRUPTED
-    assert pairs.products == 12
+    found = run(BlockLanczos(apply, start(300, 6), 3, 1e-12), Rules(999, 1e-12))
+    assert found.status is Status.INTERRUPTED
+    assert (found.n_iter, widths) == (2, [6, 6])
+    assert np.isfinite(found.state.vectors).all()
+    with pytest.raises(KeyboardInterrupt):
+        leading(apply, start(300, 6), 3, 1e-12, 999)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 from corollary.tabular.reading import read_table
 
 FRAME = pd.DataFrame({"a": [1, 2, 3], "b": ["x", "ü", None], "c": [0.5, None, 1.5]})

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 from corollary.tabular.roles import Role, find_roles, tally
 
 ROWS = 40

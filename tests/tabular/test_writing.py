@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 from corollary.tabular.writing import check_output, write_text
 
 

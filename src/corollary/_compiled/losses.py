@@ -24,6 +24,7 @@ from corollary._compiled.codes import (
     QUANTILE,
     SQUARED,
     SQUARED_HINGE,
+    TWEEDIE,
 )
 
 
@@ -35,6 +36,20 @@ def _sign(x):
 @inner_kernel
 def _xlogx(x):
     return x * math.log(x) if x > 0.0 else 0.0
+
+
+@inner_kernel
+def _tweedie(power, y, f):
+    """Half the deviance of y from the mean exp(f), and its derivatives."""
+    a, b = 2.0 - power, power - 1.0
+    if y <= 0.0:
+        e = math.exp(a * f)
+        return e / a, e, a * e
+    log_y = math.log(y)
+    d, size = f - log_y, math.exp(a * log_y)
+    rise, fall = math.expm1(a * d), math.expm1(-b * d)
+    above, below = rise / a if a > 0.0 else d, fall / b if b > 0.0 else -d
+    return size * (above + below), size * (rise - fall), size * (a * (1.0 + rise) + b * (1.0 + fall))
 
 
 @inner_kernel
@@ -80,6 +95,8 @@ def _point(code, parameter, y, f):
     if code == SQUARED_HINGE:
         m = 1.0 - y * f
         return (m * m, -2.0 * y * m, 2.0) if m > 0.0 else (0.0, 0.0 * y, 0.0)
+    if code == TWEEDIE:
+        return _tweedie(parameter, y, f)
     if code == EXPONENTIAL:
         e = math.exp(-y * f)
         return e, -y * e, e
@@ -87,6 +104,42 @@ def _point(code, parameter, y, f):
         e = math.exp(f)
         return e - y * f, e - y, e
     return np.nan, np.nan, np.nan
+
+
+@inner_kernel
+def _tweedie_conjugate(power, y, u):
+    """The supremum is where μ − u μᵇ = y, with μ = exp(f) and b = power − 1.
+
+    The left side is convex in μ for u > 0 and concave for u < 0: from the side chosen here Newton's steps never
+    overshoot.
+    """
+    b, slack = power - 1.0, 1e-12
+    if power == 2.0:  # (1 − u) μ = y
+        if u > 1.0 + slack:
+            return np.inf
+        v = max(1.0 - u, 0.0)
+        return (v * math.log(v / y) - v if v > 0.0 else 0.0) + math.log(y) + 1.0
+    if power == 1.0 or y == 0.0:
+        if u + y < -slack * (1.0 + y):
+            return np.inf
+        if u + y <= 0.0:  # the supremum is only neared, as f goes to −∞
+            return y - y * math.log(y) if y > 0.0 else 0.0
+    if u > 0.0:
+        mu = max(2.0 * y, (2.0 * u) ** (1.0 / (1.0 - b)))
+    elif u < 0.0 and b > 0.0:
+        mu = min(0.5 * y, (0.5 * y / -u) ** (1.0 / b))
+    else:
+        mu = y + u
+    if not 0.0 < mu < np.inf:  # |f| is beyond 700: no bound is better than a wrong one
+        return np.inf
+    for _ in range(100):
+        bent = u * mu**b
+        move = (mu - bent - y) / (1.0 - b * bent / mu)
+        mu -= move
+        if abs(move) <= 1e-15 * mu:
+            break
+    f = math.log(mu)
+    return u * f - _point(TWEEDIE, power, y, f)[0]
 
 
 @inner_kernel
@@ -109,6 +162,8 @@ def _conjugate(code, parameter, y, u):
         return u * y if -parameter - slack <= u <= 1.0 - parameter + slack else np.inf
     if code == EPSILON_INSENSITIVE:
         return u * y + parameter * abs(u) if abs(u) <= 1.0 + slack else np.inf
+    if code == TWEEDIE:
+        return _tweedie_conjugate(parameter, y, u)
     v = -u * y
     if code == HINGE:
         return -v if -slack <= v <= 1.0 + slack else np.inf
@@ -208,3 +263,39 @@ def softmax_conjugate_block(labels, dual, weights):
             return np.inf
         total += w * entropy
     return total
+
+
+@inner_kernel
+def _slope(code, parameter, y, raw, weights, v, l1, l2):
+    """Derivative from the right of Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v|."""
+    total = l2 * v + (l1 if v >= 0.0 else -l1)
+    for i in range(raw.shape[0]):
+        total += weights[i] * _point(code, parameter, y[i], raw[i] + v)[1]
+    return total
+
+
+@lean_kernel
+def best_shift(code, parameter, y, raw, weights, l1, l2, reach):
+    """The v that minimises Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v|, by halving.
+
+    The slope rises with v, so a bracket of its zero is widened from ``reach`` and then halved to rounding.
+    """
+    check_loss(code)
+    low, high = -reach, reach
+    for _ in range(60):
+        if _slope(code, parameter, y, raw, weights, low, l1, l2) <= 0.0:
+            break
+        low *= 2.0
+    for _ in range(60):
+        if _slope(code, parameter, y, raw, weights, high, l1, l2) >= 0.0:
+            break
+        high *= 2.0
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if high - low <= 1e-12 * max(abs(low), abs(high)):
+            break
+        if _slope(code, parameter, y, raw, weights, middle, l1, l2) < 0.0:
+            low = middle
+        else:
+            high = middle
+    return 0.5 * (low + high)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-_WELCOME = """Compare models on a table, keep the best one, know whether its fit is proved.
+_WELCOME = """Compare models on a table, keep the best one, and know what is certain about its fit.
 
 \b
   corollary demo                                   a tour, without network
@@ -29,21 +29,9 @@ app = typer.Typer(
 )
 
 
-class Task(StrEnum):
-    """What to predict."""
-
-    auto = "auto"
-    regression = "regression"
-    classification = "classification"
-
-
-class Preset(StrEnum):
-    """How many models to try."""
-
-    fast = "fast"
-    full = "full"
-
-
+Task = StrEnum("Task", ["auto", "regression", "classification"])
+Preset = StrEnum("Preset", ["fast", "full"])
+Method = StrEnum("Method", ["auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"])
 Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
@@ -114,8 +102,7 @@ def compare(
         "seed": seed, "time_budget": time_budget, "n_jobs": n_jobs, "drop_missing_target": drop_missing_target,
         "header": not no_header, "encoding": encoding,
     }  # fmt: skip
-    run_compare(file, target, options, report, save)
-    return 0
+    return run_compare(file, target, options, report, save)
 
 
 @app.command()
@@ -141,17 +128,6 @@ def predict(
 
     run_predict(model, file, out, proba=proba, header=not no_header, encoding=encoding)
     return 0
-
-
-class Method(StrEnum):
-    """How to find clusters."""
-
-    auto = "auto"
-    kmeans = "kmeans"
-    gmm = "gmm"
-    medoids = "medoids"
-    hierarchical = "hierarchical"
-    spectral = "spectral"
 
 
 @app.command()
@@ -236,5 +212,4 @@ def demo(
     """Compare models on a data set that comes along; no network needed."""
     from corollary.cli.comparing import run_demo
 
-    run_demo(out)
-    return 0
+    return run_demo(out)

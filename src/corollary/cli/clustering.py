@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from corollary.cli.comparing import progress_bar, say_where
-from corollary.cli.show import safe, say
-from corollary.tabular.errors import count
+from corollary.cli.comparing import progress_bar, repeated, say_where
+from corollary.cli.show import plain_table, safe, say, show_left_out
+from corollary.tabular.messages import count, shortened
 
 if TYPE_CHECKING:
     from corollary.evaluate.clustering import Clustering
@@ -33,6 +32,7 @@ def run_cluster(
     """Find clusters, print them, and write what was asked for; where it goes is checked before the work starts."""
     from corollary.evaluate.clustering import cluster
     from corollary.io import save as save_model
+    from corollary.report import write_report
     from corollary.tabular.writing import check_output, write_text
 
     for path, option in ((report, "--report"), (save, "--save"), (labels, "--labels")):
@@ -46,31 +46,27 @@ def run_cluster(
         save_model(found.model_, save)
         say_where(console, "Model", save)
     if report is not None:
-        found.report(report)
+        write_report(found, report)
         say_where(console, "Report", report)
     if labels is not None:
         lines = "".join(f"{row + 1},{each}\n" for row, each in enumerate(found.labels))
         write_text(labels, f"row,cluster\n{lines}")
         say_where(console, "Labels", labels)
     if save is not None and hasattr(found.model_, "predict"):
-        again = ["corollary", "predict", str(save), str(file), "--out", "clusters.csv"]
+        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "clusters.csv"])
     else:
-        wanted = (("--report", report, "report.html"), ("--labels", labels, "labels.csv"))
-        again = ["corollary", "cluster", str(file), "--k", str(found.k)]
-        again += [word for option, given, name in wanted if given is None for word in (option, name)]
-    say(console, "Next", shlex.join(again), "bold", wrap=False)
+        outputs = {"report": report or "report.html", "labels": labels or "labels.csv"}
+        following = repeated("cluster", file, {**options, "k": found.k, **outputs})
+    say(console, "Next", following, "bold", wrap=False)
 
 
 def _show(console: Console, found: Clustering) -> None:
-    from corollary.tabular.roles import Role, tally
+    from corollary.tabular.roles import tally
 
     facts = found.facts
     console.print()
     say(console, "Data", f"{facts.source}: {facts.rows:,} rows; {tally(facts.columns)}")
-    unused = [f"{column.name}: {column.note}" for column in facts.columns if column.role is Role.UNUSED]
-    if unused:
-        more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
-        say(console, "Left out", "; ".join(unused[:6]) + more)
+    show_left_out(console, facts)
     for note in found.notes:
         say(console, "Note", note)
     if found.choice is not None:
@@ -86,6 +82,9 @@ def _show(console: Console, found: Clustering) -> None:
     say(console, "Result", _result(found), "bold")
     if found.evidence is not None:
         say(console, "Evidence", f"{found.method}, fitted to every row. {found.evidence}", "bold")
+        if found.evidence.holds:
+            kind = found.evidence.certificate.kind
+            say(console, kind.name.lower(), kind.value, "dim", "dim")
     console.print()
 
 
@@ -96,27 +95,20 @@ def _result(found: Clustering) -> str:
     return f"{found.reason}{score}"
 
 
-def _table(titles: list[str], left: tuple[int, ...] = (0,)) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for index, title in enumerate(titles):
-        table.add_column(Text(safe(title)), justify="left" if index in left else "right", no_wrap=True)
-    return table
-
-
 def _choice_table(found: Clustering, width: int) -> Table:
     """The criteria for each k; asterisks mark what each speaks for."""
     assert found.choice is not None
     lines = found.choice.table()
     while sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > width:
         lines = [line[:-1] for line in lines]
-    table = _table(lines[0], ())
+    table = plain_table(lines[0], ())
     for line in lines[1:]:
         table.add_row(*(Text(_mark_first(cell)) for cell in line), style="bold" if line[0] == str(found.k) else "")
     return table
 
 
 def _size_table(found: Clustering) -> Table:
-    table = _table(["cluster", "rows", "share", "silhouette", "typical row"])
+    table = plain_table(["cluster", "rows", "share", "silhouette", "typical row"])
     for each, size in enumerate(found.sizes):
         score, typical = found.silhouette_of(each), found.typical[each]
         table.add_row(
@@ -141,7 +133,7 @@ def _profile(found: Clustering, width: int) -> tuple[Table, str]:
         if room < 0 and order:
             break
         order.append(cells)
-    table = _table(["", *(cells[0] for cells in order)])
+    table = plain_table(["", *(cells[0] for cells in order)])
     for row, name in enumerate(names):
         table.add_row(Text(name), *(Text(cells[row + 1]) for cells in order))
     gone = [
@@ -162,5 +154,4 @@ def _mark_first(cell: str) -> str:
 
 
 def _short(text: str) -> str:
-    plain = safe(text).replace("\n", " ")
-    return plain if len(plain) <= _CELL else plain[: _CELL - 1] + "…"
+    return shortened(safe(text).replace("\n", " "), _CELL)

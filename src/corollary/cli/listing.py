@@ -10,7 +10,6 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
-from corollary.cli.show import safe
 from corollary.registry import Entry, all_estimators
 
 
@@ -48,4 +47,4 @@ def run_inspect(file: Path) -> None:
     """Print what is in a model file."""
     from corollary.io import inspect
 
-    print("\n".join(safe(line) for line in str(inspect(file)).splitlines()))
+    print(inspect(file))

@@ -14,9 +14,8 @@ def run_predict(
     model_file: Path, file: Path, out: Path | None, *, proba: bool, header: bool = True, encoding: str = "utf-8"
 ) -> None:
     """Predict every row of ``file`` and write CSV to ``out`` or stdout."""
-    from corollary.evaluate.folds import sentences
     from corollary.io import load
-    from corollary.tabular.errors import InputError
+    from corollary.tabular.messages import InputError, sentences
     from corollary.tabular.reading import read_table
     from corollary.tabular.writing import check_output, write_text
 
@@ -45,7 +44,7 @@ def run_predict(
 
 def matched_rows(model: Any, frame: Any, source: str) -> tuple[Any, str]:
     """The columns the model was fitted with, in its order, and the names of those it does not know."""
-    from corollary.tabular.errors import InputError, count, listed
+    from corollary.tabular.messages import InputError, count, listed
 
     if len(frame) == 0:
         raise InputError(f"{source}: has 0 rows of data; there is nothing to predict")
@@ -69,7 +68,7 @@ def predictions_csv(model: Any, rows: Any, source: str, proba: bool) -> str:
     import numpy as np
     import pandas as pd
 
-    from corollary.tabular.errors import InputError
+    from corollary.tabular.messages import InputError
 
     try:
         found = pd.DataFrame({"prediction": np.ravel(model.predict(rows))})

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, ClassVar
 
 from sklearn.base import ClusterMixin
 
-from corollary.base import Estimator, fitting
+from corollary.base import Estimator, assigning, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
-from corollary.solvers.linkage.rows import read_rows
+from corollary.solvers.linkage.leaves import read_leaves
 from corollary.solvers.linkage.tree import Hierarchy, with_absent
 
 __all__ = ["AgglomerativeClustering"]
@@ -92,10 +91,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     takes O(n²d) steps and O(nd) memory. Complete and average linkage keep a triangle of n²/2 distances, which is
     refused before it starts if it does not fit. With a graph of m edges: O(m log m) for bounded degrees.
 
-    *Evidence*: a spread of merges and the last ones are worked out again from their rows, by the definition above; the
-    certificate is the largest relative error. For single linkage this includes the cut property: each of these edges
-    is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far a merge is
-    below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
+    *Evidence*: checked. A spread of merges and the last ones are worked out again from their rows, by the definition
+    above; the certificate is the largest relative error. For single linkage this includes the cut property: each of
+    these edges is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far
+    a merge is below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
 
     References
     ----------
@@ -123,6 +122,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int | None = 2,
@@ -135,16 +135,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         distance_threshold: float | None = None,
         compute_distances: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.memory = memory
-        self.connectivity = connectivity
-        self.compute_full_tree = compute_full_tree
-        self.linkage = linkage
-        self.distance_threshold = distance_threshold
-        self.compute_distances = compute_distances
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -155,16 +146,15 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AgglomerativeClustering:
         """Grow the tree of the rows of X (n × d), or of a table of distances, and cut it; y is ignored."""
         X, weights = self._validate_rows(X, sample_weight, sparse=False, ensure_min_samples=2)
-        started = time.perf_counter()
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
         graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
-        rows = read_rows(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
+        rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         merged = merge(rows, weights, self.linkage, graph, most)
         tree = with_absent(merged.tree, *rows.absent(weights > 0)) if len(X) > rows.n else merged.tree
         self._keep_tree(tree, merged)
-        self._keep_evidence(self._proof(tree, merged, started))
+        self._keep_evidence(self._proof(tree, merged))
         return self
 
     def _check_cut(self, n: int) -> None:
@@ -205,26 +195,20 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             self.labels_ = tree.into(int(self.n_clusters or 1))
         self.n_clusters_ = int(self.labels_.max()) + 1
 
-    def _proof(self, tree: Hierarchy, merged: Merged, started: float) -> Evidence:
+    def _proof(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
         certificate = Certificate(
             Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE
         )
         facts = {
             "merges worked out again": float(found.merges),
-            "largest inversion": merged.inversion,
+            "largest inversion": merged.tree.inversion,
             "last height": float(tree.heights[-1]) if len(tree.heights) else 0.0,
             "sum of heights": float(tree.heights.sum()),
             "clusters": float(self.n_clusters_),
         }
-        return Evidence(
-            Status.EXACT if certificate.holds else Status.STALLED,
-            certificate,
-            merged.solver,
-            seconds=time.perf_counter() - started,
-            facts=facts,
-            notes=merged.notes,
-        )
+        status = Status.EXACT if certificate.holds else Status.STALLED
+        return Evidence(status, certificate, merged.solver, facts=facts, notes=merged.notes)
 
     def plot(self, ax: Any = None, *, max_leaves: int = 40, labels: Any = None) -> Any:
         """Draw the dendrogram (see :func:`corollary.cluster.dendrogram.plot_dendrogram`); returns the axes."""

@@ -94,7 +94,7 @@ class KChoice:
 
     def plot(self, axes: Any = None) -> Any:
         """One small chart for each criterion with the k that it speaks for; returns the matplotlib axes."""
-        from corollary.cluster.choose_k_plots import plot_choice
+        from corollary.cluster.cluster_plots import plot_choice
 
         return plot_choice(self, axes)
 

@@ -1,13 +1,18 @@
-"""Pictures of clusters: rows by colour with their centres, and the silhouette of each cluster."""
+"""Pictures of clusters: rows by colour with their centres, silhouettes, and what criteria say of the number k."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.cluster.k_criteria import CRITERIA
 from corollary.core.types import Array
 
+if TYPE_CHECKING:
+    from corollary.cluster.choose_k import KChoice
+
+_COLOUR, _CHOSEN = "#2b6cb0", "#dd6b20"
 MOST_POINTS = 20_000  # more only make a picture slow
 MOST_PAIRS = 5_000  # rows whose distances to each other are worth their square
 
@@ -81,6 +86,41 @@ def silhouette(X: Any, labels: Any, ax: Any = None, *, metric: str = "euclidean"
     ax.axvline(mean, color="0.3", ls="--", lw=1)
     ax.set(xlabel="silhouette", yticks=[], ylabel="rows, by cluster", title=f"mean silhouette {mean:.3f}")
     return ax
+
+
+def plot_choice(choice: KChoice, axes: Any = None) -> Any:
+    """Each criterion against k; the k that it speaks for is marked. Returns the axes, one for each criterion."""
+    import matplotlib.pyplot as plt
+
+    names = [name for name in choice.columns if name in CRITERIA]
+    if axes is None:
+        _, axes = plt.subplots(1, len(names), figsize=(2.7 * len(names), 2.7), layout="constrained", squeeze=False)
+    axes = np.ravel(axes)
+    if len(axes) != len(names):
+        raise ValueError(f"axes must be {len(names)}, one for each criterion, but there are {len(axes)}.")
+    for ax, name in zip(axes, names, strict=True):
+        _draw_criterion(ax, choice, name)
+    return axes
+
+
+def _draw_criterion(ax: Any, choice: KChoice, name: str) -> None:
+    values = np.asarray(choice.columns["within_share"] if name == "elbow" else choice.columns[name])
+    if name == "gap":
+        ax.errorbar(choice.ks, values, yerr=choice.columns["gap_error"], color=_COLOUR, lw=1.5, capsize=2)
+    else:
+        ax.plot(choice.ks, values, color=_COLOUR, lw=1.5)
+    ax.plot(choice.ks, values, "o", color=_COLOUR, ms=3.5)
+    if name == "elbow":
+        ends = [0, -1]
+        ax.plot(choice.ks[ends], values[ends], color="0.6", lw=1, ls="--")
+    if name in choice.best:
+        place = int(np.flatnonzero(choice.ks == choice.best[name])[0])
+        ax.plot(choice.ks[place], values[place], "o", color=_CHOSEN, ms=8)
+    said = f"{CRITERIA[name].title}: {choice.best.get(name, '–')}"
+    ax.set(xlabel="k", title=f"{said}{' (sum of squares)' if name == 'elbow' else ''}")
+    ax.title.set_fontsize(10)
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _some(n: int, most: int, seed: int) -> Array:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.blocks import Blocks, as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.kmeans.lloyd import Clustering, as_rows, iterate
-from corollary.solvers.kmeans.moves import improve
-from corollary.solvers.kmeans.rows import Rows
-from corollary.solvers.loop import Observer
+from corollary.solvers.kmeans.lloyd import Lloyd, evidence_of
+from corollary.solvers.kmeans.moves import Moves, starts_and_moves
+from corollary.solvers.kmeans.rows import KMeansRows
+from corollary.solvers.kmeans.sources import StreamedRows, as_rows
+from corollary.solvers.loop import Rules, best_of
 
 INIT = Choice("k-means++", "random") | ArrayLike() | Instance("a function", methods=("__call__",))
-ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
+SAMPLE = 1 << 16  # rows of blocks from which starts are drawn
 
 
 class KMeans(CentreModel):
@@ -66,10 +68,14 @@ class KMeans(CentreModel):
     Notes
     -----
     *Cost*: at most n·k·d multiplications in float32 an iteration, most of which bounds save later on. Memory beside X:
-    a float32 copy of it (dense X) and up to 17 floats a row. Sparse X is never made dense.
+    a float32 copy of it (dense X) and up to 17 floats a row. Sparse X is never made dense. Blocks are read once an
+    iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn from a sample of
+    65 536 rows if there are more.
 
-    *Evidence*: the largest rise of the cost between iterations, as a share of the total sum of squares (0 up to
-    rounding). Labels are nearest centres, exactly; how far centres are from the means of their rows is in the facts.
+    *Evidence*: stationary. The certificate is how far all centres moved in the last iteration, squared, relative to the
+    mean variance: at most ``tol``. Labels are nearest centres, exactly. The facts have the largest rise of the cost
+    between iterations (0 up to rounding; else the fit says that its check failed) and how far centres are from the
+    means of their rows.
 
     References
     ----------
@@ -99,6 +105,7 @@ class KMeans(CentreModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -112,80 +119,41 @@ class KMeans(CentreModel):
         metric: str = "euclidean",
         moves: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.algorithm = algorithm
-        self.metric = metric
-        self.moves = moves
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMeans:
-        """Find the clusters of X (n × d, dense or sparse); ``sample_weight`` w counts a row w times."""
-        X, weights = self._validate_rows(X, sample_weight)
-        self._check_count(weights)
-        observe = self._observer(X, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
+        """Find the clusters of X; ``sample_weight`` w counts a row w times.
+
+        X is n × d, dense or sparse, or :class:`corollary.Blocks` of such rows, with their weights in the blocks.
+        """
+        blocks, rng = as_blocks(X, None, sample_weight), check_random_state(self.random_state)
+        notes: tuple[str, ...] = ()
         with one_blas_thread():
-            rows = as_rows(X, weights, self._angular)
-            found, notes = self._search(rows, X, weights, observe)
-        self.cluster_centers_ = found.centres.astype(X.dtype)
-        self.labels_, self.inertia_, self.n_iter_ = found.labels, found.inertia, found.n_iter
-        self._keep_evidence(evidence_of(found, self.tol, (*notes, *self._warn_empty(found.empty))))
+            if blocks is None:
+                X, weights = self._validate_rows(X, sample_weight)
+                rows, sample = as_rows(X, weights, self._angular), (X, weights)
+            else:
+                rows, sample, notes = self._read(blocks, rng)
+            self._check_count(rows.weights)
+            whole = X if blocks is None else None
+            observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
+            bounded = self.algorithm != "lloyd"
+            moves = Moves(rows, rng, bounded)
+            starts = (Lloyd(rows, self._start(*sample, rng), bounded) for _ in range(self._starts(10)))
+            rules = Rules(self.max_iter, self.tol, observe)
+            found = best_of(starts_and_moves(starts, moves) if self.moves else starts, rules)
+        if self.moves:
+            notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
+        self.cluster_centers_, self.labels_ = found.state.centres.astype(rows.dtype), found.state.labels
+        self.inertia_, self.n_iter_ = found.measure.objective, found.n_iter
+        self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty))))
         return self
 
-    def _search(
-        self, rows: Rows, X: Any, weights: Array, observe: Observer | None
-    ) -> tuple[Clustering, tuple[str, ...]]:
-        rng = check_random_state(self.random_state)
-        options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "observe": observe}
-        options["bounded"] = self.algorithm != "lloyd"
-        best: Clustering | None = None
-        for _ in range(self._starts()):
-            found = iterate(rows, self._start(X, weights, rng), **options)
-            if best is None or found.inertia < best.inertia:
-                best = found
-            if found.status in (Status.BUDGET, Status.INTERRUPTED):
-                break
-        assert best is not None
-        if not self.moves:
-            return best, ()
-        best, kept, tried = improve(rows, best, rng=rng, **options)
-        return best, (f"{kept} of {tried} split-and-merge moves lowered the cost.",)
-
-    def _starts(self) -> int:
-        given = not isinstance(self.init, str) and not callable(self.init)
-        if self.n_init == "auto":
-            return 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else 10
-        return 1 if given else int(self.n_init)  # the same start would give the same answer
-
-
-def evidence_of(found: Clustering, tol: float, notes: tuple[str, ...]) -> Evidence:
-    """The certificate that the run earned: a cost that never rose, and centres that came to rest."""
-    rest = Certificate(
-        Kind.STATIONARY, "squared movement of the centres relative to the mean variance", found.movement, tol
-    )
-    steady = Certificate(
-        Kind.CHECKED, "largest rise of the cost as a share of the total sum of squares", found.rise, ROUNDING
-    )
-    if found.repaired:
-        times = "time" if found.repaired == 1 else "times"
-        notes = (f"An empty cluster was given the costliest row {found.repaired} {times}.", *notes)
-    return Evidence(
-        status=found.status,
-        certificate=rest if steady.holds and found.status is not Status.CONVERGED else steady,
-        solver="Lloyd's iteration",
-        n_iter=found.n_iter,
-        seconds=found.history["seconds"][-1] if found.history["seconds"] else 0.0,
-        history=found.history,
-        facts={
-            "objective": found.inertia,
-            "largest distance of a centre to the mean of its rows, in standard deviations": found.off_mean,
-            "clusters without rows": float(found.empty),
-        },
-        notes=notes,
-    )
+    def _read(
+        self, blocks: Blocks, rng: np.random.RandomState
+    ) -> tuple[KMeansRows, tuple[Any, Array], tuple[str, ...]]:
+        """The rows, those of them from which starts are drawn, with their weights, and what to say about it."""
+        source, kept = self._streamed(blocks, SAMPLE, rng)
+        rows = StreamedRows(source, kept, self._angular)
+        return rows, kept.rows(), self._note_sample(kept)

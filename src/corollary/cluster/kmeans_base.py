@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from corollary.base import Estimator, caller_level, check_weights
+from corollary.base import Estimator, caller_level, check_weights, predicting
+from corollary.core.blocks import Blocks, BlockSource
 from corollary.core.types import Array
+from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.nearest import nearest, squared_distances
 from corollary.solvers.kmeans.seeding import plus_plus, random_rows
 
@@ -21,6 +23,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     n_clusters: int
     init: Any
+    n_init: Any
     cluster_centers_: Array
     labels_: Array
     _takes_sparse: ClassVar[bool] = True
@@ -47,11 +50,13 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         """Fit, and the distance of each row to each centre."""
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The number of the nearest centre of each row of X; the first of those at equal distance."""
         X = self._validate_predict(X)
         return nearest(X, self.cluster_centers_, self._angular)[0]
 
+    @predicting
     def transform(self, X: Any) -> Array:
         """The distance of each row to each centre (n × k): Euclidean, or 1 − cosine."""
         X = self._validate_predict(X, sparse=self._takes_sparse)
@@ -60,19 +65,21 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             np.sqrt(distances, out=distances)
         return distances.astype(X.dtype, copy=False)
 
+    @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the cost of X with these centres: larger is better."""
         X = self._validate_predict(X)
         weights = check_weights(sample_weight, X)
         return -float(weights @ nearest(X, self.cluster_centers_, self._angular)[1])
 
+    @predicting
     def quantize(self, X: Any) -> Array:
         """Each row replaced by its nearest centre: k different rows are left of X."""
         return self.inverse_transform(self.predict(X))
 
+    @predicting
     def inverse_transform(self, X: Any) -> Array:
         """Centres for labels (a vector), or for what :meth:`transform` gave (n × k distances: the nearest centre)."""
-        check_is_fitted(self)
         k = len(self.cluster_centers_)
         codes = check_array(X, ensure_2d=False, dtype=None, input_name="X")
         if codes.ndim == 2:
@@ -83,6 +90,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             raise ValueError(f"labels must be whole numbers from 0 to {k - 1}, but they are {codes[:5]!r}…")
         return np.asarray(self.cluster_centers_[codes])
 
+    @predicting
     def plot(self, X: Any, ax: Any = None) -> Any:
         """Draw the rows of X by cluster with the centres (projected on two principal axes beyond two columns)."""
         from corollary.cluster.cluster_plots import scatter
@@ -91,8 +99,20 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         names = getattr(self, "feature_names_in_", None)
         return scatter(self._validate_predict(X, sparse=False), labels, self.cluster_centers_, ax=ax, names=names)
 
+    def _streamed(self, blocks: Blocks, size: int, rng: np.random.RandomState) -> tuple[BlockSource, Reservoir]:
+        """Blocks, checked whenever they are read, and an empty sample of their rows."""
+        return self._validate_blocks(blocks, target=False), Reservoir(max(size, 3 * self.n_clusters), rng)
+
+    @staticmethod
+    def _note_sample(kept: Reservoir) -> tuple[str, ...]:
+        if kept.seen <= kept.size:
+            return ()
+        return (f"The start was chosen from {kept.size:,} of {kept.seen:,} rows, drawn at random.",)
+
     def _check_count(self, weights: Array) -> None:
-        present = int((weights > 0).sum())
+        self._check_present(int((weights > 0).sum()))
+
+    def _check_present(self, present: int) -> None:
         if present < self.n_clusters:
             raise ValueError(
                 f"n_samples={present} should be >= n_clusters={self.n_clusters}: each cluster needs a row of positive "
@@ -112,6 +132,14 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 f"{centres.shape}."
             )
         return centres
+
+    def _starts(self, many: int) -> int:
+        """How many starts to try; ``many`` where "auto" leaves it to us and they are drawn at random."""
+        if not isinstance(self.init, str) and not callable(self.init):
+            return 1  # the same start would give the same answer
+        if self.n_init != "auto":
+            return int(self.n_init)
+        return 1 if isinstance(self.init, str) and self.init == "k-means++" else many
 
     def _warn_empty(self, empty: int) -> tuple[str, ...]:
         """Too few distinct rows are worth a warning: the model has fewer clusters than were asked for."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,24 +9,17 @@ import scipy.sparse as sp
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
 
-from corollary.base import Estimator, fitting
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.base import Estimator, assigning, check_weights, fitting, predicting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.distances import check_square
-from corollary.solvers.medoids.alternate import alternate
-from corollary.solvers.medoids.distances import (
-    ComputedDistances,
-    Distances,
-    between,
-    complete_options,
-    read_matrix,
-    stored_distances,
-)
-from corollary.solvers.medoids.sampled import sampled_swaps
+from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix, stored_distances
+from corollary.solvers.distances import between, check_square, complete_options
+from corollary.solvers.loop import Observer, Rules, Run, best_of, run
+from corollary.solvers.medoids.alternate import Alternate
+from corollary.solvers.medoids.sampled import Sampled
 from corollary.solvers.medoids.start import first_medoids
-from corollary.solvers.medoids.swaps import Medoids, eager_swaps
+from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
 
 _ALL_DISTANCES = 15_000  # rows up to which method="auto" works with all distances
 _SAMPLES = 5
@@ -37,7 +28,6 @@ METRICS = (
     "seuclidean", "mahalanobis", "correlation", "canberra", "braycurtis", "hamming", "jaccard", "dice",
     "rogerstanimoto", "russellrao", "sokalsneath", "yule", "haversine",
 )  # fmt: skip
-_SOLVERS = {"fasterpam": "eager swaps", "alternate": "alternation", "clara": "eager swaps within samples"}
 
 
 class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
@@ -80,7 +70,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         The cost above.
     metric_params_ : dict
         ``metric_params``, completed.
-    n_iter_, n_features_in_, feature_names_in_
+    n_iter_ : int
+        Passes over all candidates, or samples of "clara".
+    n_features_in_, feature_names_in_ : as in scikit-learn
     evidence_ : Evidence
 
     Notes
@@ -88,9 +80,10 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     *Cost.* All distances once, n² d operations and n² numbers of memory; if they do not fit they are computed anew in
     each pass, in blocks. A pass is O(n²) for all k (n − k) swaps. "clara": samples of 2000 rows and O(n k d).
 
-    *Evidence.* The certificate is the largest gain of any single swap, as a share of the cost: at most ``tol`` when the
-    search ends by itself. For "clara" it is about swaps within the sample, for "alternate" about moves within clusters.
-    History: "objective" after each pass, which never rises.
+    *Evidence.* Stationary: the certificate is the largest gain of any single swap, as a share of the cost, at most
+    ``tol`` when the search ends by itself. For "clara" it is about swaps within the sample, for "alternate" about moves
+    within clusters. A single medoid is exact: every row is tried. History: "objective" after each pass (for "clara",
+    each sample), which never rises.
 
     References
     ----------
@@ -124,6 +117,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     labels_: Array
     inertia_: float
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -137,17 +131,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         metric_params: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.metric = metric
-        self.method = method
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.n_init = n_init
-        self.metric_params = metric_params
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -167,7 +151,6 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> KMedoids:
         """Choose the medoids; a row of weight w counts as w rows, and one of weight zero cannot be a medoid."""
-        began = time.perf_counter()
         X, weights = self._validate_rows(
             X, sample_weight, sparse=not self._precomputed, ensure_all_finite=not self._precomputed
         )
@@ -179,14 +162,15 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         random = check_random_state(self.random_state)
         observe = self._observer(X, y, self.max_iter, lambda answer: self._attributes(X, answer))
         if method == "clara":
-            answer = self._sampled(X, weights, random, observe)
+            found = self._sampled(X, weights, random, observe)
         else:
-            distances, note = self._distances(X, method)
+            distances, note = self._distances(X)
             notes += note
-            answer = self._searched(distances, weights, method, random, observe)
-        self.__dict__.update(self._attributes(X, answer))
-        notes += self._doubts(X)
-        self._keep_evidence(self._evidence(answer, method, time.perf_counter() - began, notes))
+            found = self._searched(distances, weights, method, random, observe)
+        if not np.isfinite(found.measure.objective):
+            raise ValueError("The summed distances are not finite in float64. Rescale X to magnitudes below 1e100.")
+        self.__dict__.update(self._attributes(X, found.state.answer()), n_iter_=found.n_iter)
+        self._keep_evidence(found.evidence(facts=found.measure.more, notes=notes + self._doubts()))
         return self
 
     def _check_start(self, weights: Array) -> None:
@@ -217,7 +201,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             "makes them among all rows.",
         )
 
-    def _distances(self, X: Any, method: str) -> tuple[Distances, tuple[str, ...]]:
+    def _distances(self, X: Any) -> tuple[Distances, tuple[str, ...]]:
         if self._precomputed:
             return read_matrix(X), ()
         options = self.metric_params_
@@ -231,30 +215,24 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             return ComputedDistances(X, self.metric, options), (again,)
 
     def _searched(
-        self, distances: Distances, weights: Array, method: str, random: np.random.RandomState, observe: Any
-    ) -> Medoids:
+        self, distances: Distances, weights: Array, method: str, random: np.random.RandomState, observe: Observer | None
+    ) -> Run[Any]:
+        if self.n_clusters == 1:
+            return best_single(distances, weights, self.tol)
         same = not isinstance(self.init, str) or self.init == "build"
-        starts = 1 if same or self.n_init == "auto" else self.n_init
-        solve = eager_swaps if method == "fasterpam" else alternate
-        best: Medoids | None = None
-        for _ in range(starts):
-            start = first_medoids(distances, weights, self.n_clusters, self.init, random)
-            found = solve(distances, weights, start, tol=self.tol, max_iter=self.max_iter, observe=observe)
-            stop = found.status in (Status.INTERRUPTED, Status.BUDGET)
-            if best is None or found.cost < best.cost:
-                best = found
-            if stop:
-                best.status = found.status
-                break
-        assert best is not None
-        return best
+        count = 1 if same or self.n_init == "auto" else self.n_init
+        starts = (first_medoids(distances, weights, self.n_clusters, self.init, random) for _ in range(count))
+        rules = Rules(self.max_iter, self.tol, observe)
+        if method == "alternate":
+            return best_of((Alternate(distances, weights, start) for start in starts), rules)
+        return best_of((EagerSwaps(distances, weights, start, self.tol) for start in starts), rules)
 
-    def _sampled(self, X: Any, weights: Array, random: np.random.RandomState, observe: Any) -> Medoids:
-        return sampled_swaps(
+    def _sampled(self, X: Any, weights: Array, random: np.random.RandomState, observe: Observer | None) -> Run[Any]:
+        search = Sampled(
             X, weights, self.n_clusters, metric=self.metric, options=self.metric_params_, init=self.init,
-            draws=_SAMPLES if self.n_init == "auto" else self.n_init, tol=self.tol, max_iter=self.max_iter,
-            random=random, observe=observe,
+            rules=Rules(self.max_iter, self.tol), random=random,
         )  # fmt: skip
+        return run(search, Rules(_SAMPLES if self.n_init == "auto" else self.n_init, self.tol, observe))
 
     def _attributes(self, X: Any, answer: Medoids) -> dict[str, Any]:
         """What makes a working model of an answer."""
@@ -264,38 +242,16 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             "cluster_centers_": centers.toarray() if sp.issparse(centers) else centers,
             "labels_": answer.labels.astype(np.int32),
             "inertia_": float(answer.cost),
-            "n_iter_": int(answer.passes),
         }
 
-    def _doubts(self, X: Any) -> tuple[str, ...]:
+    def _doubts(self) -> tuple[str, ...]:
         """A sentence if some clusters have no rows: medoids that coincide."""
         used = len(np.unique(self.labels_))
         if used == self.n_clusters:
             return ()
         return (f"Only {used} of the {self.n_clusters} medoids differ; the data have too few distinct rows.",)
 
-    def _evidence(self, answer: Medoids, method: str, seconds: float, notes: tuple[str, ...]) -> Evidence:
-        if not np.isfinite(answer.cost):
-            raise ValueError("The summed distances are not finite in float64. Rescale X to magnitudes below 1e100.")
-        name = "relative gain of any swap"
-        if answer.status is Status.EXACT or self.n_clusters == 1:
-            name = "relative gain of any other medoid"
-        elif method == "alternate":
-            name = "relative gain of moving medoids within their clusters"
-        if method == "clara":
-            name += " within the sample"
-        evidence = Evidence(
-            status=answer.status,
-            certificate=Certificate(Kind.STATIONARY, name, float(answer.gain), self.tol),
-            solver=_SOLVERS[method] if answer.status is not Status.EXACT else "trial of every row",
-            n_iter=answer.passes,
-            seconds=seconds,
-            history=answer.history,
-            facts={"objective": float(answer.cost), "swaps": float(answer.swaps)},
-            notes=notes,
-        )
-        return evidence if method != "alternate" else replace(evidence, facts={"objective": float(answer.cost)})
-
+    @predicting
     def transform(self, X: Any) -> Array:
         """The distance of each row to each medoid (with precomputed distances, X is rows × training rows)."""
         return self._to_medoids(X)
@@ -311,11 +267,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         parts = map_blocks(lambda a, b: between(X[a:b], centers, self.metric, options), X.shape[0], size)
         return np.concatenate(list(parts)).astype(X.dtype, copy=False)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The nearest medoid of each row."""
         return np.argmin(self._to_medoids(X), axis=1).astype(np.int32)
 
+    @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the (weighted) sum of distances to the nearest medoid."""
         nearest = self._to_medoids(X).min(axis=1).astype(np.float64)
-        return -float(nearest.sum() if sample_weight is None else nearest @ np.asarray(sample_weight))
+        return -float(check_weights(sample_weight, nearest[:, None]) @ nearest)

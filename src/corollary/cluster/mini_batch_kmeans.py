@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
-from corollary.base import check_weights, fitting
+from corollary.base import assigning, fitting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
+from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.limits import RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
+from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.solvers.kmeans.mini_batch import Batches, Running, saving
+from corollary.solvers.kmeans.batches import Batches, DrawnBatches, StreamedBatches
+from corollary.solvers.kmeans.mini_batch import SETTLED, MiniBatch, Running
 from corollary.solvers.kmeans.nearest import nearest, summarize
-from corollary.solvers.kmeans.old_log import Log
-
-SETTLED = 0.05  # the share of the cost that one exact iteration may still save
+from corollary.solvers.loop import Rules, run
 
 
 class MiniBatchKMeans(CentreModel):
@@ -50,6 +48,8 @@ class MiniBatchKMeans(CentreModel):
         Starts that are compared on ``init_size`` rows; "auto" is 1 for k-means++ and given centres, otherwise 3.
     reassignment_ratio : float ≥ 0, default=0.01
         ``fit`` gives centres that have less than this share of the largest cluster's weight a new place now and then.
+    n_jobs : int or None
+        Threads; the answer does not depend on it.
 
     Attributes
     ----------
@@ -69,11 +69,15 @@ class MiniBatchKMeans(CentreModel):
 
     Notes
     -----
-    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X.
+    Batches are drawn from an array with probability ∝ weight. ``Blocks`` are read from front to back, at most
+    ``max_iter`` times, in batches that do not depend on how they are cut; rows should come in no particular order.
 
-    *Evidence*: the share of the cost that moving the centres to the means of their rows would still save, at most 5 %
-    (of the last batch if labels are not computed). After ``partial_fit``: that no row was lost, the weights of all
-    clusters adding up to those of all rows.
+    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X, or beside one block.
+
+    *Evidence*: stationary, to 5 %: the share of the cost that moving the centres to the means of their rows would still
+    save (of the last batch if labels are not computed). In the history, "objective" is the cost of all rows as each
+    batch estimates it, and "movement" the smoothed squared movement of the centres relative to the mean variance. After
+    ``partial_fit`` it is only checked that no row was lost: the weights of all clusters add up to those of all rows.
 
     References
     ----------
@@ -103,8 +107,10 @@ class MiniBatchKMeans(CentreModel):
         "init_size": Choice(None) | Integer(1),
         "n_init": Integer(1) | Choice("auto"),
         "reassignment_ratio": Real(0),
+        "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -119,120 +125,86 @@ class MiniBatchKMeans(CentreModel):
         init_size: int | None = None,
         n_init: Any = "auto",
         reassignment_ratio: float = 0.01,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.init = init
-        self.max_iter = max_iter
-        self.batch_size = batch_size
-        self.compute_labels = compute_labels
-        self.random_state = random_state
-        self.tol = tol
-        self.max_no_improvement = max_no_improvement
-        self.init_size = init_size
-        self.n_init = n_init
-        self.reassignment_ratio = reassignment_ratio
+        n_jobs: int | None = None,
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
-        """Find the clusters of X (n × d, dense or sparse); ``sample_weight`` w counts a row w times."""
-        X, weights = self._validate_rows(X, sample_weight)
-        X = X.tocsr() if hasattr(X, "tocsr") else X
-        self._check_count(weights)
-        observe = self._observer(X, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
+        """Find the clusters of X; ``sample_weight`` w counts a row w times.
+
+        X is n × d, dense or sparse, or :class:`corollary.Blocks` of such rows, with their weights in the blocks.
+        """
         rng = check_random_state(self.random_state)
-        batches = Batches(X, weights, self.batch_size, rng)
-        running = Running(self._best_start(X, weights, batches, rng))
-        log, status = Log(), Status.CONVERGED
-        try:
-            status = self._learn(batches, running, rng, log, observe)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        self._keep(running, X)
-        self.n_steps_ = running.steps
-        self.n_iter_ = batches.passes(running.steps)
-        self._finish_fit(X, weights, running, log, status)
+        batches, notes = self._batches(X, sample_weight, rng)
+        self._check_present(batches.present)
+        whole = batches.X if isinstance(batches, DrawnBatches) else None
+        observe = self._observer(whole, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
+        search = MiniBatch(
+            batches, self._best_start(*batches.sample(self._start_size), rng), rng, still=self.tol,
+            waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
+        )  # fmt: skip
+        found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
+        for name in ("labels_", "inertia_"):
+            self.__dict__.pop(name, None)
+        self._keep(found.state, batches.dtype)
+        self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
+        if found.state.labels is not None:
+            self.labels_, self.inertia_ = found.state.labels, found.measure.objective
+        self._keep_evidence(found.evidence(notes=notes))
         return self
 
-    def _learn(self, batches: Batches, running: Running, rng: Any, log: Log, observe: Any) -> Status:
-        running.watch(batches.mean_variance(), self.tol, self.max_no_improvement)
-        for step in range(1, batches.most(self.max_iter) + 1):
-            X, weights = batches.draw()
-            cost = running.learn(X, weights)
-            running.reassign(X, self.reassignment_ratio, rng)
-            record = log.add(step, cost, running.movement)
-            if running.idle():
-                break
-            if observe is not None and observe(record, lambda: running.centres):
-                return Status.BUDGET
-        return Status.CONVERGED
+    def _batches(self, X: Any, sample_weight: Any, rng: np.random.RandomState) -> tuple[Batches, tuple[str, ...]]:
+        blocks = as_blocks(X, None, sample_weight)
+        if blocks is None:
+            X, weights = self._validate_rows(X, sample_weight)
+            return DrawnBatches(X.tocsr() if hasattr(X, "tocsr") else X, weights, self.batch_size, rng), ()
+        source, kept = self._streamed(blocks, self._start_size, rng)
+        return StreamedBatches(source, self.batch_size, kept), self._note_sample(kept)
 
+    @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> MiniBatchKMeans:
         """Move the centres by one batch of rows; the first one also gives the start."""
-        self._check_parameters()
-        began, first = time.perf_counter(), not hasattr(self, "cluster_centers_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=(np.float64, np.float32), reset=first)
-        weights = check_weights(sample_weight, X)
+        first = not hasattr(self, "cluster_centers_")
+        X, weights = self._validate_rows(X, sample_weight, reset=first)
+        self._observer(X, y, 1, lambda state: None)
         if first:
             self._check_count(weights)
-            running = Running(self._best_start(X, weights, None, check_random_state(self.random_state)))
+            start = self._best_start(X, weights, check_random_state(self.random_state))
+            running = Running(start, np.zeros(len(start)))
         else:
-            running = Running(self.cluster_centers_.astype(np.float64), self.counts_.copy(), self.n_steps_)
+            running = Running(self.cluster_centers_.astype(np.float64), self.counts_, self.n_steps_)
         seen = running.counts.sum() + weights.sum()
-        running.learn(X, weights)
-        self._keep(running, X)
-        self.n_steps_, self.n_iter_ = running.steps, running.steps
+        running = running.learn(X, weights)
+        self._keep(running, X.dtype)
+        self.n_iter_ = self.n_steps_
         self.labels_, distances = nearest(X, self.cluster_centers_)
         self.inertia_ = float(weights @ distances)
         lost = abs(float(running.counts.sum() - seen)) / seen
-        self.evidence_ = Evidence(
-            status=Status.CONVERGED,
-            certificate=Certificate(Kind.CHECKED, "share of the weight of all rows that no cluster has", lost, 1e-9),
-            solver="mini-batch k-means",
-            n_iter=self.n_steps_,
-            seconds=time.perf_counter() - began,
-            facts={"objective": self.inertia_},
+        self._keep_evidence(
+            Evidence(
+                status=Status.CONVERGED,
+                certificate=Certificate(
+                    Kind.CHECKED, "share of the weight of all rows that no cluster has", lost, 1e-9
+                ),
+                solver=MiniBatch.name,
+                n_iter=self.n_steps_,
+                facts={"objective": self.inertia_},
+            )
         )
         return self
 
-    def _best_start(self, X: Any, weights: Array, batches: Batches | None, rng: Any) -> Array:
+    @property
+    def _start_size(self) -> int:
+        """Rows to choose a start from."""
+        return max(self.init_size or 3 * max(self.batch_size, self.n_clusters), self.n_clusters)
+
+    def _best_start(self, X: Any, weights: Array, rng: np.random.RandomState) -> Array:
         """The best of ``n_init`` starts, by the cost of the rows they were chosen from."""
-        starts = self._starts()
-        size = self.init_size or max(3 * self.batch_size, 3 * self.n_clusters)
-        if batches is not None and X.shape[0] > max(size, self.n_clusters):
-            X, weights = batches.sample(max(size, self.n_clusters))
-        found = [self._start(X, weights, rng).astype(np.float64) for _ in range(starts)]
-        if starts == 1:
+        found = [self._start(X, weights, rng).astype(np.float64) for _ in range(self._starts(3))]
+        if len(found) == 1:
             return found[0]
         return min(found, key=lambda centres: summarize(X, weights, centres).cost)
 
-    def _starts(self) -> int:
-        given = not isinstance(self.init, str) and not callable(self.init)
-        if self.n_init == "auto":
-            return 1 if given or (isinstance(self.init, str) and self.init == "k-means++") else 3
-        return 1 if given else int(self.n_init)
-
-    def _keep(self, running: Running, X: Any) -> None:
-        self.cluster_centers_ = running.centres.astype(X.dtype)
-        self.counts_ = running.counts
-
-    def _finish_fit(self, X: Any, weights: Array, running: Running, log: Log, status: Status) -> None:
-        summary = running.last
-        for name in ("labels_", "inertia_"):
-            self.__dict__.pop(name, None)
-        if self.compute_labels:
-            self.labels_, distances = nearest(X, self.cluster_centers_)
-            self.inertia_ = float(weights @ distances)
-            summary = summarize(X, weights, self.cluster_centers_.astype(np.float64))
-        left = saving(summary) if summary is not None else np.inf
-        evidence = Evidence(
-            status=status,
-            certificate=Certificate(
-                Kind.STATIONARY, "share of the cost that the means of their rows would save", left, SETTLED
-            ),
-            solver="mini-batch k-means",
-            n_iter=running.steps,
-            seconds=log.seconds,
-            history=log.history,
-            facts={"objective": self.inertia_} if self.compute_labels else {},
-        )
-        self._keep_evidence(evidence)
+    def _keep(self, running: Running, dtype: Any) -> None:
+        self.cluster_centers_ = running.centres.astype(dtype)
+        self.counts_, self.n_steps_ = running.counts, running.steps

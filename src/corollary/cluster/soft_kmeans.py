@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_array
 
-from corollary.base import check_weights, fitting
-from corollary.cluster.kmeans import INIT, ROUNDING
+from corollary.base import assigning, check_weights, fitting, predicting
+from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
-from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.kmeans.soft import SoftClustering, responsibilities, soft_kmeans
+from corollary.solvers.em import em
+from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
+from corollary.solvers.em.start import SAMPLE, present, survey
 
 
 class SoftKMeans(CentreModel):
@@ -24,8 +26,9 @@ class SoftKMeans(CentreModel):
     .. math:: \min_{c_1, \dots, c_k} -\frac{1}{\beta} \sum_i w_i \ln \sum_j e^{-\beta \lVert x_i - c_j \rVert^2}
 
     Row i belongs to cluster j by :math:`r_{ij} \propto e^{-\beta \lVert x_i - c_j \rVert^2}`, and a centre is the mean
-    of all rows weighted by that. For β → ∞ this is k-means; below :math:`1 / (2 \lambda)`, where λ is the largest
-    eigenvalue of the covariance, all centres meet at the mean.
+    of all rows weighted by that. This is EM for k Gaussians of equal weight and one known variance 1/(2β). For β → ∞ it
+    is k-means; below :math:`1 / (2 \lambda)`, where λ is the largest eigenvalue of the covariance, all centres meet at
+    the mean.
 
     Parameters
     ----------
@@ -33,7 +36,7 @@ class SoftKMeans(CentreModel):
     stiffness : float > 0, default=1.0
         β, in units of one over the squared units of X: a Gaussian of variance σ² has β = 1 / (2σ²).
     init : {"k-means++", "random"}, array of shape (k, d) or callable, default="k-means++"
-        Where to start, as in :class:`KMeans`.
+        Where to start, as in :class:`KMeans`, on at most 32 768 rows drawn at random.
     n_init : int ≥ 1, default=1
         Starts, of which the one of least free energy is kept.
     max_iter : int ≥ 1, default=1000
@@ -41,7 +44,7 @@ class SoftKMeans(CentreModel):
         Converged when the squared movement of all centres is at most tol times the mean variance of the columns.
     random_state : int, RandomState or None
     n_jobs : int or None
-        Threads; the answer does not depend on it.
+        Threads, in fit and in predictions; the answer does not depend on it.
 
     Attributes
     ----------
@@ -58,8 +61,8 @@ class SoftKMeans(CentreModel):
     -----
     *Cost*: n·k·d multiplications and n·k exponentials an iteration; memory O(k·d) beside X.
 
-    *Evidence*: the largest rise of the free energy between iterations, as a share of the total sum of squares (0 up
-    to rounding).
+    *Evidence*: stationary: the squared movement of all centres in the last iteration, relative to the mean variance.
+    The objective of the history is minus the mean log-likelihood of the Gaussians; that it never fell is in the facts.
 
     References
     ----------
@@ -88,6 +91,7 @@ class SoftKMeans(CentreModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -99,57 +103,56 @@ class SoftKMeans(CentreModel):
         tol: float = 1e-6,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.stiffness = stiffness
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> SoftKMeans:
-        """Find the clusters of X (n × d); ``sample_weight`` w counts a row w times."""
-        X, weights = self._validate_rows(X, sample_weight, sparse=False)
+        """Find the clusters of X (n × d, or blocks of rows); ``sample_weight`` w counts a row w times."""
+        blocks = as_blocks(X, None, sample_weight)
+        if blocks is None:
+            X, weights = self._validate_rows(X, sample_weight, sparse=False)
+            source: Source = ArraySource(X, weights, size=len(X))
+        else:
+            source = self._validate_blocks(blocks, target=False, sparse=False).map(lambda block: block[::2])
+        source, rng = source.map(present), check_random_state(self.random_state)
+        seen = survey(source, max(SAMPLE, 64 * self.n_clusters), deepcopy(rng))
+        rows, weights = seen.sample
         self._check_count(weights)
-        observe = self._observer(X, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
-        rng = check_random_state(self.random_state)
-        best: SoftClustering | None = None
-        for _ in range(self.n_init if isinstance(self.init, str) or callable(self.init) else 1):
-            start = self._start(X, weights, rng)
-            options: dict[str, Any] = {"max_iter": self.max_iter, "tol": self.tol, "observe": observe}
-            found = soft_kmeans(X, weights, start, float(self.stiffness), **options)
-            if best is None or found.energy < best.energy:
-                best = found
-            if found.status in (Status.BUDGET, Status.INTERRUPTED):
-                break
-        assert best is not None
-        self.cluster_centers_ = best.centres.astype(X.dtype)
-        self.free_energy_, self.n_iter_ = best.energy, best.n_iter
-        self.labels_ = self._shares(X).argmax(axis=1).astype(np.int32)
-        self._keep_evidence(_evidence(best, self.tol))
+        data = source.map(tuple, block_size(self.n_clusters))
+        model = SoftModel.of(data, seen.low, seen.high, seen.typical, float(self.stiffness))
+        n_init = self.n_init if isinstance(self.init, str) or callable(self.init) else 1
+        starts = (self._start(rows, weights, rng).astype(np.float64) * model.scale for _ in range(n_init))
+        whole = X if blocks is None else None
+        observe = self._observer(whole, y, self.max_iter, lambda at: {"cluster_centers_": at / model.scale})
+        found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
+        self.cluster_centers_ = (found.params / model.scale).astype(rows.dtype)
+        self.free_energy_, self.n_iter_ = model.free_energy(found.summary), found.evidence.n_iter
+        given = (block[0] for block in blocks or () if len(block[0]))
+        tables = [X] if blocks is None else (self._validate_predict(table, sparse=False) for table in given)
+        self.labels_ = np.concatenate([self._belonging(table)[0].argmax(axis=1) for table in tables]).astype(np.int32)
+        self._keep_evidence(found.evidence)
         return self
 
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """How far each row belongs to each cluster (n × k; rows sum to 1)."""
         X = self._validate_predict(X, sparse=False)
-        return self._shares(X).astype(X.dtype, copy=False)
+        return self._belonging(X)[0].astype(X.dtype, copy=False)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The cluster to which each row belongs most."""
         return self.predict_proba(X).argmax(axis=1).astype(np.int32)
 
+    @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the free energy of X with these centres: larger is better."""
         X = self._validate_predict(X, sparse=False)
-        energies = responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))[1]
-        return -float(check_weights(sample_weight, X) @ energies)
+        return -float(check_weights(sample_weight, X) @ self._belonging(X)[1])
 
+    @predicting
     def inverse_transform(self, X: Any) -> Array:
         """Centres for labels (a vector), or their mix by shares (n × k, as :meth:`predict_proba` gives)."""
-        check_is_fitted(self)
         if np.ndim(X) < 2:
             return super().inverse_transform(X)
         shares = check_array(X, dtype=np.float64, input_name="X")
@@ -166,29 +169,6 @@ class SoftKMeans(CentreModel):
         rows = self._validate_predict(X, sparse=False)
         return scatter(rows, shares.argmax(axis=1), self.cluster_centers_, shares, ax=ax, names=names)
 
-    def _shares(self, X: Any) -> Array:
-        centres, stiffness = self.cluster_centers_.astype(np.float64), float(self.stiffness)
-
-        def part(start: int, stop: int) -> Array:
-            return responsibilities(X[start:stop], centres, stiffness)[0]
-
-        with one_blas_thread():
-            return np.concatenate(list(map_blocks(part, X.shape[0], max(64, (1 << 18) // len(centres)))))
-
-
-def _evidence(found: SoftClustering, tol: float) -> Evidence:
-    rest = Certificate(
-        Kind.STATIONARY, "squared movement of the centres relative to the mean variance", found.movement, tol
-    )
-    steady = Certificate(
-        Kind.CHECKED, "largest rise of the free energy as a share of the total sum of squares", found.rise, ROUNDING
-    )
-    return Evidence(
-        status=found.status,
-        certificate=rest if steady.holds and found.status is not Status.CONVERGED else steady,
-        solver="soft k-means",
-        n_iter=found.n_iter,
-        seconds=found.history["seconds"][-1] if found.history["seconds"] else 0.0,
-        history=found.history,
-        facts={"objective": found.energy},
-    )
+    def _belonging(self, X: Array) -> tuple[Array, Array]:
+        """How far rows belong to each centre, and their free energies."""
+        return responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))

@@ -2,44 +2,37 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from corollary.base import Estimator, fitting
-from corollary.cluster.spectral_affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
-from corollary.cluster.spectral_merge import merged_components
+from corollary.base import Estimator, assigning, fitting
+from corollary.cluster.affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.spectral.embedding import Embedding, embed
+from corollary.solvers.loop import Observer, Run
+from corollary.solvers.spectral.embedding import Embedding, embed, embed_landmarks
 from corollary.solvers.spectral.graph import Graph
-from corollary.solvers.spectral.labels import by_kmeans, by_pivots, by_rotation
-from corollary.solvers.spectral.landmarks import embed_landmarks
+from corollary.solvers.spectral.labels import by_components, by_kmeans, by_pivots, by_rotation
 
 MANY = 50_000  # rows beyond which a kernel matrix gives way to landmarks
 LANDMARKS = 1000
 TOL = 1e-7
+NO_CUT = 1e-12  # rounding of the sums of weights
 
 
 @dataclass(frozen=True)
-class _Run:
+class _Task:
     """What the steps of one fit share."""
 
     tol: float
-    random: Any
-    observe: Any
-    began: float
-
-    def watch(self, restart: int, objective: float, labels: Array) -> bool:
-        seconds = time.perf_counter() - self.began
-        record = {"iteration": float(restart), "objective": objective, "gap": 0.0, "seconds": seconds}
-        return bool(self.observe(record, lambda: labels))
+    random: np.random.RandomState
+    observe: Observer | None
 
 
 class SpectralClustering(ClusterMixin, Estimator):
@@ -74,10 +67,13 @@ class SpectralClustering(ClusterMixin, Estimator):
         Neighbours of a row, itself among them.
     radius : float > 0, default=1.0
     eigen_tol : float > 0 or "auto", default="auto"
-        Largest residual ‖L u − λ u‖ at which the eigenvectors count as proved; "auto" is 10⁻⁷.
+        Largest residual ‖L u − λ u‖ that the eigenvectors may have; "auto" is 10⁻⁷.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
         How the eigenvectors become clusters.
-    degree, coef0, kernel_params : of the kernel
+    degree, coef0 : float
+        Of the kernels "poly" and "sigmoid".
+    kernel_params : dict or None
+        Further arguments of a kernel.
     landmarks : int ≥ 1, "auto" or None, default="auto"
         Rows by which an "rbf" affinity is approximated; "auto" is 1000 beyond 50 000 rows, and none below.
     n_jobs : int or None
@@ -106,8 +102,10 @@ class SpectralClustering(ClusterMixin, Estimator):
     pieces as clusters, they are the clusters; if there are more, the largest stay and each other one joins the piece
     with the nearest row. Both are said in ``evidence_``.
 
-    *Evidence.* The largest ‖L u − λ u‖, measured from the graph after the solver is done. Facts: the normalised cut of
-    the labels, and Σλ, which no k clusters can be below.
+    *Evidence.* Checked: the largest ‖L u − λ u‖, measured from the graph after the solver is done, shows that these are
+    eigenvectors; it does not show that no others come before them, nor that no labels are better. Facts: the normalised
+    cut of the labels, and Σλ, which no k clusters can be below. Clusters that are whole components of the graph are
+    optimal, since their cut is zero. The history is that of the search for labels.
 
     References
     ----------
@@ -144,6 +142,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_clusters: int = 8,
@@ -163,23 +162,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         kernel_params: dict[str, Any] | None = None,
         landmarks: Any = "auto",
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_clusters = n_clusters
-        self.eigen_solver = eigen_solver
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_init = n_init
-        self.gamma = gamma
-        self.affinity = affinity
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.eigen_tol = eigen_tol
-        self.assign_labels = assign_labels
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_params = kernel_params
-        self.landmarks = landmarks
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -194,16 +177,14 @@ class SpectralClustering(ClusterMixin, Estimator):
         n, k = X.shape[0], int(self.n_clusters)
         if k > n:
             raise ValueError(f"n_clusters must be at most the number of rows, but it is {k} for {n} rows.")
-        observe = self._observer(X, None, int(self.n_init), lambda labels: {"labels_": labels.astype(np.int32)})
-        tol = TOL if self.eigen_tol == "auto" else float(self.eigen_tol)
-        run = _Run(tol, check_random_state(self.random_state), observe, time.perf_counter())
+        observe = self._observer(X, None, int(self.n_init), lambda seen: {"labels_": seen[1].astype(np.int32)})
+        task = _Task(TOL if self.eigen_tol == "auto" else float(self.eigen_tol),
+                     check_random_state(self.random_state), observe)  # fmt: skip
         self.__dict__.pop("affinity_matrix_", None)
         count = self._landmark_count(n)
         with one_blas_thread():  # the matrices that are factorised are small, and large products have threads of ours
-            if count:
-                self._fit_landmarks(X, count, run)
-            else:
-                self._fit_graph(X, run)
+            evidence = self._fit_landmarks(X, count, task) if count else self._fit_graph(X, task)
+        self._keep_evidence(evidence)
         return self
 
     def _landmark_count(self, n: int) -> int:
@@ -216,16 +197,18 @@ class SpectralClustering(ClusterMixin, Estimator):
             )
         return min(n, LANDMARKS if self.landmarks == "auto" else int(self.landmarks))
 
-    def _fit_landmarks(self, X: Any, count: int, run: _Run) -> None:
+    def _fit_landmarks(self, X: Any, count: int, task: _Task) -> Evidence:
         n = X.shape[0]
-        chosen = np.sort(run.random.choice(n, count, replace=False))
+        chosen = np.sort(task.random.choice(n, count, replace=False))
         width = int(self.n_components or self.n_clusters)
-        found = embed_landmarks(GaussianKernel(X, self.gamma, chosen), n, chosen, min(width, count), run.tol)
+        found = embed_landmarks(GaussianKernel(X, self.gamma, chosen), n, chosen, min(width, count), task.tol)
         self.component_labels_ = np.zeros(n, dtype=np.intp)
-        note = f"The affinity was approximated from {count} landmarks: the proof is about that approximation."
-        self._keep(found, *self._assign(found.vectors, run), {"landmarks": float(count)}, (note,), run)
+        note = f"The affinity was approximated from {count} landmarks: the residual is about that approximation."
+        labels, search = self._assign(found.vectors, task)
+        self._keep(found, labels)
+        return self._evidence(found, search, task.tol, {"landmarks": float(count)}, (note,))
 
-    def _fit_graph(self, X: Any, run: _Run) -> None:
+    def _fit_graph(self, X: Any, task: _Task) -> Evidence:
         names = ("n_neighbors", "radius", "gamma", "degree", "coef0", "kernel_params", "n_jobs")
         W = affinity_matrix(X, self.affinity, {name: getattr(self, name) for name in names})
         graph = Graph(W, made_here=self.affinity in ("rbf", "nearest_neighbors", "radius"))
@@ -235,64 +218,70 @@ class SpectralClustering(ClusterMixin, Estimator):
         if len(sizes) > 1:
             shown = ", ".join(map(str, sizes[:6])) + (", …" if len(sizes) > 6 else "")
             notes += (f"The graph has {len(sizes)} connected components, of {shown} rows.",)
-        width = k if len(sizes) >= k else max(int(self.n_components or k), len(sizes))
-        found = embed(graph, width, run.tol, run.random)
-        costs: list[float] = []
-        ended = Status.CONVERGED
-        if len(sizes) >= k:
+        in_pieces = len(sizes) >= k
+        found = embed(graph, k if in_pieces else max(int(self.n_components or k), len(sizes)), task.tol, task.random)
+        search = None
+        if in_pieces:
             own = None if self.affinity in ("precomputed", "precomputed_nearest_neighbors") else X
-            labels, ended = merged_components(graph.components, k, own).astype(np.int32), Status.EXACT
+            labels = by_components(graph.components, k, own)
             if len(sizes) > k:
                 notes += (f"That is more than {k} clusters, so small components joined the nearest large one.",)
         else:
-            labels, costs, ended = self._assign(found.vectors, run)
-        self.component_labels_ = graph.components
+            labels, search = self._assign(found.vectors, task)
+        cut = graph.normalised_cut(labels)
         facts = {
             "connected components": float(len(sizes)),
-            "normalised cut": graph.normalised_cut(labels),
+            "normalised cut": cut,
             "least possible cut": float(found.values[:k].sum()) if len(found.values) >= k else 0.0,
         }
+        self.component_labels_ = graph.components
         self.affinity_matrix_ = graph.with_loops()
-        self._keep(found, labels, costs, ended, facts, notes, run)
+        self._keep(found, labels)
+        evidence = self._evidence(found, search, task.tol, facts, notes)
+        if not in_pieces:
+            return evidence
+        best = Certificate(Kind.OPTIMAL, "normalised cut, which cannot be below zero", cut, NO_CUT)
+        return replace(evidence, status=Status.EXACT, certificate=best)
 
-    def _assign(self, vectors: Array, run: _Run) -> tuple[Array, list[float], Status]:
-        """Labels from the embedding, the inertia of each start of k-means, and how that ended."""
+    def _assign(self, vectors: Array, task: _Task) -> tuple[Array, Run[Any] | None]:
+        """Labels from the embedding, and the search that found them, if there was one."""
         k = int(self.n_clusters)
         if self.assign_labels == "kmeans":
-            return by_kmeans(vectors, k, int(self.n_init), run.random, run.watch if run.observe else None)
+            found: Run[Any] = by_kmeans(vectors, k, int(self.n_init), task.random, task.observe)
+            return found.state.labels, found
         if vectors.shape[1] < k:
             raise ValueError(
                 f"assign_labels={self.assign_labels!r} needs an eigenvector for each of the {k} clusters, but "
                 f"there are {vectors.shape[1]}."
             )
         if self.assign_labels == "discretize":
-            return by_rotation(vectors[:, :k], run.random)[0], [], Status.CONVERGED
-        return by_pivots(vectors[:, :k]), [], Status.CONVERGED
+            found = by_rotation(vectors[:, :k], task.random, task.observe)
+            return found.state.labels, found
+        return by_pivots(vectors[:, :k]), None
 
-    def _keep(
-        self,
-        found: Embedding,
-        labels: Array,
-        costs: list[float],
-        ended: Status,
-        facts: dict[str, float],
-        notes: tuple[str, ...],
-        run: _Run,
-    ) -> None:
+    def _keep(self, found: Embedding, labels: Array) -> None:
         self.labels_, self.embedding_, self.eigenvalues_ = labels.astype(np.int32), found.vectors, found.values
-        status, history = found.status, {"iteration": list(map(float, range(1, len(costs) + 1))), "objective": costs}
-        if ended is not Status.CONVERGED:
-            status = ended
-        self._keep_evidence(
-            Evidence(
-                status=status,
-                certificate=Certificate(
-                    Kind.EXACT, "largest residual of an eigenvector of the Laplacian", found.residual, run.tol
-                ),
-                solver=found.solver,
-                seconds=time.perf_counter() - run.began,
-                history=history if costs else {},
-                facts=facts | {"largest eigenvalue used": float(found.values[-1])},
-                notes=notes,
-            )
+
+    @staticmethod
+    def _evidence(
+        found: Embedding, search: Run[Any] | None, tol: float, facts: dict[str, float], notes: tuple[str, ...]
+    ) -> Evidence:
+        """The residual shows that the vectors are eigenvectors; it says nothing of other labels, nor of other vectors.
+
+        The history is that of the search for labels, whose own certificate goes by the name of what it is.
+        """
+        history = {}
+        if search is not None:
+            history = {search.certificate.name if key == "certificate" else key: values
+                       for key, values in search.history.items()}  # fmt: skip
+        return Evidence(
+            status=search.status if search is not None and search.stopped else found.status,
+            certificate=Certificate(
+                Kind.CHECKED, "largest residual of an eigenvector of the Laplacian", found.residual, tol
+            ),
+            solver=found.solver,
+            n_iter=0 if search is None else search.n_iter,
+            history=history,
+            facts=facts | {"largest eigenvalue used": float(found.values[-1])},
+            notes=notes,
         )

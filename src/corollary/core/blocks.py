@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from functools import partial
 from typing import Any, TypeVar
 
@@ -43,6 +44,10 @@ class Source(ABC):
     def total(self, summarize: Callable[[Block], S]) -> S:
         """Σ summarize(block), added in the order of the rows whoever does the work."""
 
+    @abstractmethod
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> Source:
+        """The same rows after ``change``, which looks at each row by itself; ``size`` is that of the blocks."""
+
 
 class ArraySource(Source):
     """Arrays in memory (or mapped to it), in blocks of ``size`` rows that threads share out."""
@@ -59,6 +64,9 @@ class ArraySource(Source):
 
     def total(self, summarize: Callable[[Block], S]) -> S:
         return sum_blocks(lambda start, stop: summarize(self._block(start, stop)), self.arrays[0].shape[0], self.size)
+
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> ArraySource:
+        return ArraySource(*change(self.arrays), size=size or self.size)
 
 
 class BlockSource(Source):
@@ -79,6 +87,21 @@ class BlockSource(Source):
             raise ValueError("blocks is empty: there are no rows to learn from.")
         return total
 
+    def map(self, change: Callable[[Block], Block], size: int | None = None) -> BlockSource:
+        mapped = copy(self)
+        mapped.blocks, mapped.size = _Changed(self.blocks, change), size or self.size
+        return mapped
+
+
+class _Changed:
+    """Blocks that are changed whenever they are read."""
+
+    def __init__(self, blocks: Iterable[Block], change: Callable[[Block], Block]) -> None:
+        self.blocks, self.change = blocks, change
+
+    def __iter__(self) -> Iterator[Block]:
+        return map(self.change, self.blocks)
+
 
 def _divided(summarize: Callable[[Block], S], size: int, block: Block) -> S:
     return ArraySource(*block, size=size).total(summarize)
@@ -97,10 +120,12 @@ class Blocks:
     Examples
     --------
     >>> import numpy as np
-    >>> from corollary import PCA, Blocks
+    >>> from corollary import Blocks, LinearRegression
     >>> X = np.random.default_rng(0).normal(size=(100, 3))
-    >>> whole, parts = PCA().fit(X), PCA().fit(Blocks([X[:40], X[40:]]))
-    >>> bool(np.allclose(whole.explained_variance_, parts.explained_variance_))
+    >>> y = X @ [1.0, 2.0, 3.0]
+    >>> whole = LinearRegression().fit(X, y)
+    >>> parts = LinearRegression().fit(Blocks([(X[:40], y[:40]), (X[40:], y[40:])]))
+    >>> bool(np.allclose(whole.coef_, parts.coef_))
     True
     """
 
@@ -116,6 +141,7 @@ class Blocks:
             if len(parts) > 3:
                 raise ValueError(f"A block is X, (X, y) or (X, y, sample_weight), but one has {len(parts)} parts.")
             yield parts + (None,) * (3 - len(parts))
+            del block, parts  # before the next one is made
 
 
 def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
@@ -128,8 +154,18 @@ def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
     return blocks
 
 
-def as_blocks(X: Any) -> Blocks | None:
-    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables."""
+def as_blocks(X: Any, y: Any = None, sample_weight: Any = None) -> Blocks | None:
+    """X as blocks if that is what it is: ``Blocks``, or a list or other collection of two-dimensional tables.
+
+    Blocks bring their y and weights along, so these must then not be given beside them.
+    """
+    blocks = _as_blocks(X)
+    if blocks is not None and not (y is None and sample_weight is None):
+        raise ValueError("X comes in blocks, so y and sample_weight must come in them: each is (X, y, sample_weight).")
+    return blocks
+
+
+def _as_blocks(X: Any) -> Blocks | None:
     if isinstance(X, Blocks):
         return X
     if isinstance(X, (str, bytes, dict)) or any(hasattr(X, name) for name in ("shape", "__array__", "__dataframe__")):

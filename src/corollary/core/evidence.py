@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.drawing import axes
+
 NOTHING = 1e-16  # a relative number below the rounding of what it is relative to is shown as zero
 
 
@@ -130,6 +132,22 @@ class Evidence:
             return kind.word
         return "Check failed" if kind is Kind.CHECKED else f"Not shown to be {kind.name.lower()}"
 
+    @property
+    def verdict(self) -> str:
+        """The claim as a cell of a table has it: ``"✓ optimal"``, ``"✓ checked"``, ``"✗ not shown"`` …"""
+        kind = self.certificate.kind.name.lower()
+        return f"✓ {kind}" if self.holds else f"✗ {self.claim.lower().removesuffix(f' to be {kind}')}"
+
+    @property
+    def tone(self) -> str:
+        """How it is coloured: ``"good"`` (optimal, exact), ``"plain"`` (a weaker kind that holds) or ``"bad"``.
+
+        A weaker kind must not look like a stronger one.
+        """
+        if not self.holds:
+            return "bad"
+        return "good" if self.certificate.kind in (Kind.OPTIMAL, Kind.EXACT) else "plain"
+
     def __str__(self) -> str:
         took = f"{self.seconds:.3g} s"
         if self.n_iter:
@@ -145,8 +163,8 @@ class Evidence:
     def _repr_html_(self) -> str:
         import html
 
-        mark, colour = ("✓", "#2e7d32") if self.holds else ("✗", "#b00020")
-        return f'<span style="color:{colour};font-weight:600">{mark}</span> {html.escape(str(self))}'
+        colour = {"good": "#2e7d32", "plain": "inherit", "bad": "#b00020"}[self.tone]
+        return f'<span style="color:{colour};font-weight:600">{self.verdict[0]}</span> {html.escape(str(self))}'
 
     @property
     def certificate_history(self) -> Any:
@@ -156,10 +174,7 @@ class Evidence:
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the convergence history (objective and certificate against iterations); returns the matplotlib axes."""
-        import matplotlib.pyplot as plt
-
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+        ax = axes(ax, (6, 4))
         iterations = np.asarray(self.history.get("iteration", ()), dtype=float)
         values = self.certificate_history
         if iterations.size and values.size == iterations.size:
@@ -184,9 +199,14 @@ def worst_of(parts: Sequence[Evidence]) -> Evidence:
     if len(parts) == 1:
         return parts[0]
 
-    def weakness(part: Evidence) -> tuple[bool, int, float]:
+    def weakness(part: Evidence) -> tuple[bool, bool, int, float]:
         certificate = part.certificate
-        return not part.holds, certificate.kind.rank, certificate.value / max(certificate.tolerance, 1e-300)
+        return (
+            part.status.cut_short,
+            not part.holds,
+            certificate.kind.rank,
+            certificate.value / max(certificate.tolerance, 1e-300),
+        )
 
     return replace(
         max(parts, key=weakness),

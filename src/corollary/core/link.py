@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
+from scipy.special import expit, log_expit, softmax
 
 from corollary.core.types import Array
 
@@ -13,15 +14,21 @@ from corollary.core.types import Array
 class Link(ABC):
     """The inverse link: raw prediction → mean of y (or class probabilities)."""
 
-    name: str
+    name: ClassVar[str]
+    in_units_of_y: ClassVar[bool] = False  # whether scaling y by 10 scales raw predictions by 10
+    probabilistic: ClassVar[bool] = False  # whether raw predictions stand for probabilities of classes
 
     @abstractmethod
     def inverse(self, raw: Array) -> Array:
         """The mean that the raw prediction stands for."""
 
+    def probabilities(self, raw: Array) -> Array:
+        """One column per class, from the decision values of two classes (n,) or of k classes (n, k)."""
+        raise TypeError(f"the {self.name} link has no probabilities of classes.")
+
 
 class Identity(Link):
-    name = "identity"
+    name, in_units_of_y = "identity", True
 
     def inverse(self, raw: Array) -> Array:
         return raw
@@ -38,7 +45,7 @@ class Log(Link):
 class Logit(Link):
     """Probability of the class +1. ``scale`` is 2 for the exponential loss, whose minimiser is half the log-odds."""
 
-    name = "logit"
+    name, probabilistic = "logit", True
 
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
@@ -47,10 +54,22 @@ class Logit(Link):
         result: Array = expit(self.scale * raw)
         return result
 
+    def probabilities(self, raw: Array) -> Array:
+        """For more than two classes, each was held against the rest: their probabilities are made to sum to one."""
+        odds = raw if self.scale == 1.0 else self.scale * raw
+        if raw.ndim == 1:
+            return np.column_stack([expit(-odds), expit(odds)])
+        result: Array = softmax(log_expit(odds), axis=1)
+        return result
+
 
 class Softmax(Link):
-    name = "softmax"
+    name, probabilistic = "softmax", True
 
     def inverse(self, raw: Array) -> Array:
         result: Array = softmax(raw, axis=1)
         return result
+
+    def probabilities(self, raw: Array) -> Array:
+        """The one decision value of two classes is the difference of their scores."""
+        return Logit().probabilities(raw) if raw.ndim == 1 else self.inverse(raw)

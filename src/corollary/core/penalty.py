@@ -1,29 +1,38 @@
 """Penalties Ω(w): what it costs to use the coefficients w. The intercept is never penalised.
 
-Capabilities are attributes: ``separable`` penalties are ``Σ l1|wⱼ| + ½ l2 wⱼ²``, with one l1 and one l2 for all
-coefficients, and can be used by every coordinate solver; ``convex`` ones have a conjugate, and so a duality gap.
+Capabilities are attributes. A penalty with a ``prox`` can be used with every smooth loss; one that coordinate kernels
+know (``code``, or ``grouped``) is solved faster; ``separable`` ones are ``Σ l1|wⱼ| + ½ l2 wⱼ²``, with one l1 and one l2
+for all coefficients, and suit every solver; one with a ``conjugate`` has a duality gap.
 """
 
 from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corollary._compiled import codes
+from corollary.core.limits import ArrayLike, Choice, Instance, Limit, Real
+from corollary.core.part import Part
 from corollary.core.types import Array
 
+STRENGTH = Real(low=0)
 
-class Penalty(ABC):
-    """One penalty with its strength."""
 
-    name: ClassVar[str]
+class Penalty(Part, ABC):
+    """One penalty with its strength. A subclass must have ``name``, ``value`` and ``prox``, and should ``conjugate``.
+
+    ``coef`` has the shape (d,), or (d, k) for a loss of k classes.
+    """
+
+    kind = "penalty"
     convex: ClassVar[bool] = True
     separable: ClassVar[bool] = False
     grouped: ClassVar[bool] = False
-    code: ClassVar[int] = codes.ELASTIC  # how coordinate kernels know it
+    code: ClassVar[int] = -1  # how coordinate kernels know it, with l1 and l2; −1 if they do not
     l1: float = 0.0
     l2: float = 0.0
 
@@ -33,41 +42,75 @@ class Penalty(ABC):
 
     @abstractmethod
     def prox(self, point: Array, step: float) -> Array:
-        """argmin_w ½‖w − point‖² + step · Ω(w).
+        """argmin_w ½‖w − point‖² + step · Ω(w): all that proximal gradient needs.
 
-        The plain twin of what the kernels of coordinate descent do one coordinate or group at a time: their tests, and
-        those of ``subdiff_distance`` and ``conjugate``, start from it.
+        It is also the plain twin of what the kernels of coordinate descent do one coordinate or group at a time.
         """
 
-    @abstractmethod
     def conjugate(self, z: Array) -> float:
-        """Ω*(z) = sup_w zᵀw − Ω(w); +inf outside its domain."""
+        """Ω*(z) = sup_w zᵀw − Ω(w); +inf outside its domain. This one knows only that Ω ≥ 0 = Ω(0)."""
+        return 0.0 if not np.any(z) else np.inf
 
-    @abstractmethod
     def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
-        """Per coordinate, the distance of −gradient to ∂Ω(w): zero everywhere means optimal."""
+        """Per coordinate, a distance of −gradient to ∂Ω(w): zero everywhere means optimal."""
+        return np.abs(coef - self.prox(coef - gradient, 1.0))
 
-    @abstractmethod
     def null_strength(self, gradient: Array) -> float:
         """The factor t of this penalty from which on w = 0 is optimal, given the loss's gradient at w = 0."""
+        return np.inf
 
     def restrict(self, columns: Array) -> Penalty:
         """The same penalty on those coefficients only."""
         return self
 
     def feasible_scale(self, z: Array) -> float:
-        """The largest c ≤ 1 with Ω*(c z) finite; scaling a dual point by it makes it feasible."""
-        return 1.0
+        """The largest c ≤ 1 with Ω*(c z) finite, by halving; scaling a dual point by it makes it feasible."""
+        if np.isfinite(self.conjugate(z)):
+            return 1.0
+        low, high = 0.0, 1.0
+        for _ in range(60):
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if np.isfinite(self.conjugate(middle * z)) else (low, middle)
+        return low
+
+    def check_columns(self, n_columns: int) -> None:
+        """Raise ValueError if the penalty is not one of that many columns."""
+
+    @property
+    def has_conjugate(self) -> bool:
+        """Whether there is a duality gap."""
+        return self.convex and type(self).conjugate is not Penalty.conjugate
+
+    @property
+    def by_coordinate(self) -> bool:
+        """Whether the kernels of coordinate descent know it."""
+        return self.code >= 0 or self.grouped
+
+    @property
+    def elastic(self) -> bool:
+        """Whether it is l1 ‖w‖₁ + ½ l2 ‖w‖², for w of any sign."""
+        return self.separable and self.code == codes.ELASTIC
+
+    @property
+    def quadratic(self) -> bool:
+        """Whether it is ½ l2 ‖w‖², or nothing."""
+        return self.elastic and self.l1 == 0
+
+    @property
+    def absent(self) -> bool:
+        """Whether nothing is penalised."""
+        return self.by_coordinate and self.l1 == self.l2 == 0
 
 
 class ElasticNet(Penalty):
     """l1 ‖w‖₁ + ½ l2 ‖w‖²; none, L1 and L2 are its corners."""
 
-    name = "elastic net"
-    separable = True
+    name, separable, code = "elastic_net", True, codes.ELASTIC
+    limits: ClassVar[dict[str, Limit]] = {"l1": STRENGTH, "l2": STRENGTH, "strength": STRENGTH}
+    strength: float
 
     def __init__(self, l1: float = 0.0, l2: float = 0.0) -> None:
-        self.l1, self.l2 = float(l1), float(l2)
+        Part.__init__(self, l1=l1, l2=l2)
 
     def value(self, coef: Array) -> float:
         return float(self.l1 * np.abs(coef).sum() + 0.5 * self.l2 * np.vdot(coef, coef))
@@ -101,7 +144,7 @@ class ElasticNet(Penalty):
 class PositiveElasticNet(ElasticNet):
     """l1 Σ w + ½ l2 ‖w‖² subject to w ≥ 0."""
 
-    name, code = "positive elastic net", codes.POSITIVE
+    name, code = "positive_elastic_net", codes.POSITIVE
 
     def value(self, coef: Array) -> float:
         return super().value(coef) if (coef >= 0).all() else np.inf
@@ -138,7 +181,8 @@ class L1(ElasticNet):
     name = "l1"
 
     def __init__(self, strength: float) -> None:
-        super().__init__(l1=strength)
+        Part.__init__(self, strength=strength)
+        self.l1 = float(strength)
 
 
 class L2(ElasticNet):
@@ -147,15 +191,19 @@ class L2(ElasticNet):
     name = "l2"
 
     def __init__(self, strength: float) -> None:
-        super().__init__(l2=strength)
+        Part.__init__(self, strength=strength)
+        self.l2 = float(strength)
 
 
 class L0(Penalty):
     """strength · (number of non-zero coefficients). Not convex: solvers can only promise a local optimum."""
 
     name, convex, code = "l0", False, codes.COUNT
+    limits: ClassVar[dict[str, Limit]] = {"strength": STRENGTH}
+    strength: float
 
     def __init__(self, strength: float) -> None:
+        super().__init__(strength=strength)
         self.l1 = float(strength)
 
     def value(self, coef: Array) -> float:
@@ -164,25 +212,30 @@ class L0(Penalty):
     def prox(self, point: Array, step: float) -> Array:
         return np.where(point**2 > 2 * step * self.l1, point, 0.0)
 
-    def conjugate(self, z: Array) -> float:
-        return 0.0 if not np.any(z) else np.inf
-
     def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
         return np.where(coef == 0, 0.0, np.abs(gradient))
 
-    def null_strength(self, gradient: Array) -> float:
-        return np.inf
-
 
 class Group(Penalty):
-    """strength · Σ_g √|g| ‖w_g‖₂: whole groups of coefficients enter or leave together."""
+    """strength · Σ_g √|g| ‖w_g‖₂: whole groups of columns enter or leave together, for all classes at once."""
 
     name, grouped = "group", True
+    limits: ClassVar[dict[str, Limit]] = {"strength": STRENGTH, "groups": ArrayLike()}
+    strength: float
 
-    def __init__(self, strength: float, groups: Array) -> None:
+    def __init__(self, strength: float, groups: Any) -> None:
+        super().__init__(strength=strength, groups=groups)
         self.l1 = float(strength)
-        _, self.groups = np.unique(groups, return_inverse=True)  # group number of each coefficient
+        if np.ndim(groups) != 1:
+            raise ValueError(f"Group: groups must have one entry per column, but its shape is {np.shape(groups)}.")
+        _, self.groups = np.unique(groups, return_inverse=True)  # group number of each column
         self.weights = self.l1 * np.sqrt(np.bincount(self.groups))
+
+    def check_columns(self, n_columns: int) -> None:
+        if self.groups.shape != (n_columns,):
+            raise ValueError(
+                f"groups must have one entry per column of X ({n_columns}), but its shape is {self.groups.shape}."
+            )
 
     def restrict(self, columns: Array) -> Group:
         part = copy.copy(self)
@@ -192,7 +245,8 @@ class Group(Penalty):
 
     def norms(self, coef: Array) -> Array:
         """‖w_g‖ of each group."""
-        return np.sqrt(np.bincount(self.groups, weights=coef**2, minlength=len(self.weights)))
+        squares = (coef**2).reshape(len(coef), -1).sum(axis=1)
+        return np.sqrt(np.bincount(self.groups, weights=squares, minlength=len(self.weights)))
 
     def value(self, coef: Array) -> float:
         return float(self.weights @ self.norms(coef))
@@ -200,18 +254,18 @@ class Group(Penalty):
     def prox(self, point: Array, step: float) -> Array:
         norms = self.norms(point)
         shrink = np.maximum(0.0, 1 - step * self.weights / np.where(norms > 0, norms, 1.0))
-        return point * shrink[self.groups]
+        return (point.T * shrink[self.groups]).T
 
     def conjugate(self, z: Array) -> float:
         return 0.0 if (self.norms(z) <= self.weights * (1 + 1e-10)).all() else np.inf
 
     def subdiff_distance(self, coef: Array, gradient: Array) -> Array:
-        norms, pulls = self.norms(coef), self.norms(gradient)
+        norms, pulls = self.norms(coef)[self.groups], self.norms(gradient)[self.groups]
+        weights = self.weights[self.groups]
         with np.errstate(invalid="ignore", divide="ignore"):
-            direction = np.where(norms[self.groups] > 0, coef / norms[self.groups], 0.0)
-            short = np.where(pulls > 0, np.maximum(0.0, 1 - self.weights / pulls), 0.0)
-        outside = np.abs(gradient) * short[self.groups]
-        return np.where(norms[self.groups] > 0, np.abs(gradient + self.weights[self.groups] * direction), outside)
+            direction = np.where(norms > 0, coef.T / norms, 0.0)
+            short = np.where(pulls > 0, np.maximum(0.0, 1 - weights / pulls), 0.0)
+        return np.where(norms > 0, np.abs(gradient.T + weights * direction), np.abs(gradient.T) * short).T
 
     def null_strength(self, gradient: Array) -> float:
         norms = self.norms(gradient)
@@ -221,3 +275,14 @@ class Group(Penalty):
     def feasible_scale(self, z: Array) -> float:
         largest = self.null_strength(z)
         return 1.0 if largest <= 1 else 1 / largest
+
+
+PENALTIES: dict[str, type[Penalty]] = {cls.name: cls for cls in (NoPenalty, L1, L2, ElasticNet, L0, Group)}
+
+
+def as_penalty(penalty: str | Penalty, offered: Mapping[str, Any]) -> Penalty:
+    """The penalty itself, or the one that is called so, with those of its parameters that are offered."""
+    return penalty if isinstance(penalty, Penalty) else PENALTIES[penalty].made_from(offered)
+
+
+PENALTY = Choice(*PENALTIES) | Instance("a Penalty", Penalty)

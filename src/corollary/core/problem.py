@@ -40,11 +40,6 @@ class Problem:
         d = self.design.shape[1]
         return (d, self.n_classes) if self.n_classes else (d,)
 
-    @property
-    def _uncompiled(self) -> bool:
-        """A loss that has no kernel is evaluated by its NumPy formulas, however many rows there are."""
-        return self.loss.code < 0 and not self.loss.multiclass
-
     def null_intercept(self) -> Any:
         """A zero intercept of the right shape."""
         return np.zeros(self.n_classes) if self.n_classes else 0.0
@@ -58,7 +53,7 @@ class Problem:
         y, w, loss = self.y[start:stop], self.weights[start:stop], self.loss
         if not w.all():  # a row of weight zero must not overflow either
             raw = np.where((w > 0)[:, None] if raw.ndim > 1 else w > 0, raw, 0.0)
-        if raw.size <= SMALL or self._uncompiled:
+        if raw.size <= SMALL or loss.code < 0:  # without a kernel, however many rows there are
             value = float(w @ loss.value(y, raw))
             if loss.multiclass:
                 return value, w[:, None] * loss.gradient(y, raw), None
@@ -94,7 +89,7 @@ class Problem:
 
         def part(start: int, stop: int) -> float:
             y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
-            if u.size <= SMALL or self._uncompiled:
+            if u.size <= SMALL or self.loss.code < 0:
                 live = w > 0
                 if u[~live].any():
                     return np.inf
@@ -129,13 +124,13 @@ class Problem:
         """The slope nearest (in the metric of the curvature) to ``slope`` that is feasible for a free intercept."""
         if not self.fit_intercept:
             return slope
-        if self.loss.multiclass:
+        if self.loss.simplex:
             return self._balance_classes(slope)
-        excess = float(slope.sum())
-        if curve is None or excess == 0.0:
+        excess = slope.sum(axis=0)
+        if not np.any(excess):
             return slope
-        total = float(curve.sum())
-        return slope - curve * (excess / total) if total > 0 else slope
+        share = self.weights if curve is None or not curve.sum() > 0 else curve
+        return slope - np.multiply.outer(share, excess / share.sum())
 
     def _balance_classes(self, slope: Array) -> Array:
         """Move probabilities along their own covariance, which keeps every row on the simplex."""

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import numbers
-import time
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
+from corollary.core.blocks import as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
 from corollary.core.types import Array
-from corollary.decomposition.pca_choice import by_evidence, by_share
-from corollary.decomposition.pca_model import ComponentModel
+from corollary.decomposition.components import ComponentModel
+from corollary.decomposition.dimension import by_evidence, by_share
+from corollary.solvers.pca.blocks import CentredBlocks
 from corollary.solvers.pca.centred import centred
-from corollary.solvers.pca.rows import Rows
-from corollary.solvers.pca.spectrum import Choose, Spectrum, by_covariance, find_spectrum
+from corollary.solvers.pca.rows import CentredRows
+from corollary.solvers.pca.spectrum import Choose, by_covariance, find_spectrum
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 NO_MORE_THAN_ONE = (
@@ -51,7 +53,7 @@ class PCA(ComponentModel):
         iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by shape,
         and by conditioning once the covariance is known.
     tol : float ≥ 0, default=0.0
-        Largest eigen-residual, relative to the first eigenvalue, at which the fit counts as proved; 0 is 10⁻¹¹ for
+        Largest eigen-residual, relative to the first eigenvalue, at which the certificate holds; 0 is 10⁻¹¹ for
         direct solvers and "arpack", and 10⁻⁷ for iteration (eigenvalues are then exact to about 10⁻¹⁴).
     iterated_power : int ≥ 1 or "auto", default="auto"
         The most steps of an iteration; "auto" is as many as it takes.
@@ -62,7 +64,7 @@ class PCA(ComponentModel):
     random_state : int, RandomState or None
         Seeds the start of an iteration.
     n_jobs : int or None
-        Threads; None means all usable cores. The answer does not depend on it.
+        Threads, in fit, transform and score; None means all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -81,10 +83,14 @@ class PCA(ComponentModel):
     Notes
     -----
     *Cost.* Covariance: n d² + 9 d³ operations, one pass, memory of a d × d matrix for each thread. Factor: 2 n d² or a
-    little more. Iteration: 4 n d (k + 10) for each pass, usually 5 to 10 passes. Sparse X is not densified.
+    little more. Iteration: 4 n d (k + 10) for each pass, usually 5 to 10 passes. Sparse X is not densified. Blocks are
+    read once to count their rows, and once more for each pass; no more than one is in memory.
 
     *Evidence.* The largest ‖C v − λ v‖ / λ₁, measured again after the solver is done (for iteration by another pass
-    over X). By Weyl's theorem an eigenvalue of C is within that distance, relative to λ₁, of each λ.
+    over X). By Weyl's theorem an eigenvalue of C is within that distance, relative to λ₁, of each λ. Direct solvers
+    find all eigenpairs, so theirs are the leading ones: the claim is *exact*. Iteration claims *stationary*: each pair
+    is one, but residuals do not show that no larger one was missed. A bound on what any other directions could add is
+    in the facts; it is small where little variance is left over.
 
     References
     ----------
@@ -117,6 +123,7 @@ class PCA(ComponentModel):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_components: Any = None,
@@ -130,17 +137,7 @@ class PCA(ComponentModel):
         power_iteration_normalizer: str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.copy = copy
-        self.whiten = whiten
-        self.svd_solver = svd_solver
-        self.tol = tol
-        self.iterated_power = iterated_power
-        self.n_oversamples = n_oversamples
-        self.power_iteration_normalizer = power_iteration_normalizer
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     _weight: float
     _scatter: Array
@@ -153,26 +150,37 @@ class PCA(ComponentModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
-        """Find the components of X (n × d, dense or sparse); ``sample_weight`` w counts a row w times. y is ignored."""
-        began = time.perf_counter()
-        # a value that is not finite shows in the sums, so no pass over X is spent on looking for one
-        X, weights = self._validate_rows(X, sample_weight, ensure_min_samples=2, ensure_all_finite=False)
-        rows = centred(X, None if sample_weight is None else weights)
+        """Find the components of X (n × d, dense or sparse); ``sample_weight`` w counts a row w times. y is ignored.
+
+        X may also be :class:`Blocks` of X or (X, y, sample_weight), which are read anew for every pass.
+        """
+        rows = self._centred(X, sample_weight)
         if rows.total <= 1.0:
             raise ValueError(NO_MORE_THAN_ONE.format(rows.total))
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
         steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)
-        observe = self._observer(X, None, steps or 200, lambda pairs: self._snapshot(rows, pairs, X.dtype))
+        observe = self._observer(
+            getattr(rows, "X", None), None, steps or 200, lambda pairs: self._snapshot(rows, pairs)
+        )
         random = check_random_state(self.random_state)
         found = find_spectrum(rows, wanted, self.svd_solver, self.tol, random, int(self.n_oversamples), steps, observe)
         self.__dict__.pop("_scatter", None)
-        self.__dict__.update(_attributes(found, rows.centre, rows.total, rows.squares, rows.unit, most, X.dtype))
+        self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
         self.n_samples_ = rows.count
         share = float(self.explained_variance_ratio_.sum())
         facts = {"passes over X": float(rows.passes), "share of the variance": share}
-        self._keep_evidence(found.evidence(began, facts))
+        self._keep_evidence(replace(found.evidence, facts={**facts, **found.evidence.facts}))
         return self
+
+    def _centred(self, X: Any, sample_weight: Any) -> CentredRows:
+        """Checked rows about their mean."""
+        blocks = as_blocks(X, None, sample_weight)
+        if blocks is not None:
+            return CentredBlocks(self._validate_blocks(blocks, target=False))
+        # a value that is not finite shows in the sums, so no pass over X is spent on looking for one
+        X, weights = self._validate_rows(X, sample_weight, ensure_min_samples=2, ensure_all_finite=False)
+        return centred(X, None if sample_weight is None else weights)
 
     @fitting
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> PCA:
@@ -181,7 +189,6 @@ class PCA(ComponentModel):
         What is kept is the d × d matrix of centred second moments, so nothing is forgotten and nothing approximated.
         ``fit`` does not keep it: the first block after a ``fit`` begins anew.
         """
-        began = time.perf_counter()
         first = not hasattr(self, "_scatter")
         X, weights = self._validate_rows(X, sample_weight, reset=first, ensure_all_finite=False)
         rows = centred(X, None if sample_weight is None else weights)
@@ -189,21 +196,20 @@ class PCA(ComponentModel):
         moments = rows.scatter()
         if rows.unit != 1.0:
             raise ValueError("Squares of these rows overflow or vanish in float64. Rescale the columns of every block.")
-        before, notes = 0, FORGOTTEN if first and hasattr(self, "components_") else ()
+        notes = FORGOTTEN if first and hasattr(self, "components_") else ()
         if not first:
             empty = np.zeros(0)
             old = Moments(self._weight, self.mean_, empty, self._scatter, np.zeros((len(self.mean_), 0)), empty)
-            moments, before = old + moments, self.n_samples_
+            moments, rows.count = old + moments, rows.count + self.n_samples_
+            rows.total, rows.centre, rows.squares = moments.weight, moments.mean_x, float(np.trace(moments.xx))
         self._observer(X, None, 1, lambda state: None)
-        count = before + rows.count
-        most = min(rows.shape[1], max(count, int(moments.weight)))
-        wanted = self._wanted(most, moments.weight, (count, rows.shape[1]), growing=True)
+        most = min(rows.shape[1], max(rows.count, int(rows.total)))
+        wanted = self._wanted(most, rows.total, (rows.count, rows.shape[1]), growing=True)
         found = by_covariance(moments.xx, wanted, self.tol)
-        squares = float(np.trace(moments.xx))
-        self.__dict__.update(_attributes(found, moments.mean_x, moments.weight, squares, 1.0, most, X.dtype))
-        self.n_samples_, self._weight, self._scatter = count, moments.weight, moments.xx
-        found.notes = notes
-        self._keep_evidence(found.evidence(began, {"rows": float(count)}))
+        self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
+        self.n_samples_, self._weight, self._scatter = rows.count, moments.weight, moments.xx
+        facts = {**found.evidence.facts, "rows": float(rows.count)}
+        self._keep_evidence(replace(found.evidence, facts=facts, notes=notes))
         return self
 
     def _wanted(self, most: int, total: float, shape: tuple[int, int], *, growing: bool = False) -> int | Choose:
@@ -228,24 +234,20 @@ class PCA(ComponentModel):
         share = float(wanted)
         return lambda values, d: min(by_share(values, share), most)
 
-    def _snapshot(self, rows: Rows, pairs: Any, dtype: Any) -> dict[str, Any] | None:
+    def _snapshot(self, rows: CentredRows, pairs: Any) -> dict[str, Any] | None:
         """The attributes of a working model of an iteration that goes on."""
         if rows.shape[0] < rows.shape[1]:
             return None
-        k = len(pairs.values)
-        found = Spectrum(np.maximum(pairs.values, 0.0), pairs.vectors.T, pairs.gap, "iteration", 1.0, k)
-        return _attributes(found, rows.centre, rows.total, rows.squares, rows.unit, min(rows.shape), dtype)
+        return _attributes(np.maximum(pairs.values, 0.0), pairs.vectors.T, rows, min(rows.shape))
 
 
-def _attributes(
-    found: Spectrum, mean: Array, total: float, squares: float, unit: float, most: int, dtype: Any
-) -> dict[str, Any]:
-    """Fitted attributes from eigenvalues of AᵀA (in ``unit`` squared), whose trace is ``squares``."""
-    k = len(found.vectors)
+def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int) -> dict[str, Any]:
+    """Fitted attributes from eigenvalues of AᵀA (in units squared) and unit vectors (k × d)."""
+    k, total, squares, unit, dtype = len(vectors), rows.total, rows.squares, rows.unit, rows.dtype
     values = np.zeros(k)
-    values[: min(k, len(found.values))] = found.values[:k]
-    if len(found.values) >= most:
-        rest = float(found.values[k:].sum())
+    values[: min(k, len(eigenvalues))] = eigenvalues[:k]
+    if len(eigenvalues) >= most:
+        rest = float(eigenvalues[k:].sum())
     else:
         rest = max(squares - float(values.sum()), 0.0)
     freedom = max(total - 1.0, np.finfo(float).tiny) if total > 1.0 else np.inf
@@ -257,11 +259,11 @@ def _attributes(
             "Divide X by a constant."
         )
     return {
-        "components_": found.vectors.astype(dtype, copy=False),
+        "components_": vectors.astype(dtype, copy=False),
         "explained_variance_": variance.astype(dtype, copy=False),
         "explained_variance_ratio_": (values / (squares or 1.0)).astype(dtype, copy=False),
         "singular_values_": (np.sqrt(values) / unit).astype(dtype, copy=False),
-        "mean_": mean,
+        "mean_": rows.centre,
         "n_components_": k,
         "noise_variance_": noise if k < most else 0.0,
     }

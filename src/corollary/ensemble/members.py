@@ -1,8 +1,9 @@
-"""Members of an ensemble: seeding, fitting with weights, fitting many at once, and lists of named members."""
+"""Members of an ensemble: seeding, fitting with weights, many at once, and what they leave of its evidence."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -51,18 +52,20 @@ def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any
     return member.fit(X, y) if name is None else member.fit(X, y, **{name: weights})
 
 
-def not_proved(evidence: Evidence, members: Iterable[Any]) -> Evidence:
-    """The evidence of an ensemble, weakened to that of its weakest member if a member is not proved.
+def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
+    """The evidence of an ensemble, with the number of its worst member if what a member claims does not hold.
 
-    ``members`` are models or evidence; those that carry none say nothing.
+    ``members`` are models or evidence; those that carry none say nothing. The kind of the claim stays the ensemble's.
     """
     found = [getattr(member, "evidence_", member) for member in members]
     weak = [each for each in found if isinstance(each, Evidence) and not each.holds]
     if not weak:
         return evidence
     worst = worst_of(weak)
-    note = f"So it is for {len(weak)} of the {len(found)} fits of members, of which this is the worst."
-    return replace(evidence, status=worst.status, certificate=worst.certificate, notes=(note, *evidence.notes))
+    status = evidence.status if evidence.status.cut_short else worst.status
+    note = f"This is the worst of {len(weak)} fits of members that fall short, out of {len(found)}."
+    certificate = replace(worst.certificate, kind=evidence.certificate.kind)
+    return replace(evidence, status=status, certificate=certificate, notes=(note, *evidence.notes))
 
 
 def is_ours(estimator: Any) -> bool:
@@ -70,15 +73,23 @@ def is_ours(estimator: Any) -> bool:
     return type(estimator).__module__.split(".")[0] == "corollary"
 
 
-def run_all(
-    task: Callable[..., T],
-    arguments: Sequence[tuple[Any, ...]],
-    *,
-    ours: bool,
-    n_jobs: int | None,
-    prefer: str | None = None,
-) -> list[T]:
-    """``task(*each)`` for all arguments, in order: on our threads, or with joblib as scikit-learn does."""
-    if ours:
-        return list(map_blocks(lambda start, stop: task(*arguments[start]), len(arguments), 1))
-    return list(joblib.Parallel(n_jobs=n_jobs, prefer=prefer)(joblib.delayed(task)(*each) for each in arguments))
+def in_order(
+    calls: Sequence[Callable[[], T]], models: Iterable[Any], n_jobs: int | None, prefer: str | None = None
+) -> Generator[T, None, None]:
+    """What the calls return, in their order, as it comes: on our threads if all models are ours, else by joblib.
+
+    Closing the generator ends what has not been waited for.
+    """
+    if all(map(is_ours, models)):
+        yield from map_blocks(lambda start, stop: calls[start](), len(calls), 1)
+        return
+    results = joblib.Parallel(n_jobs=n_jobs, prefer=prefer, return_as="generator")(
+        joblib.delayed(call)() for call in calls
+    )
+    try:
+        for result in results:  # noqa: UP028 - ``yield from`` would close the results itself, with a warning
+            yield result
+    finally:
+        with warnings.catch_warnings():  # joblib warns of results that nobody waited for
+            warnings.simplefilter("ignore", UserWarning)
+            results.close()

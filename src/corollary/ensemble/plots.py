@@ -1,4 +1,4 @@
-"""Pictures of ensembles: the rounds of a booster, the weights of a blend."""
+"""Pictures of ensembles: the rounds of a booster, the weights of a blend; axes and colours for all of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ BLUE, ORANGE = "#2b6cb0", "#c05621"
 
 
 def _axes(ax: Any, height: float = 4.0) -> Any:
+    """The axes that are given, or new ones, without a frame above and on the right."""
     if ax is None:
         import matplotlib.pyplot as plt
 

@@ -1,1 +1,1 @@
-"""Honest comparison of models on a table: column roles, preparation inside the folds, scores with intervals."""
+"""Judging models on a table: folds, scores with intervals, leaderboards, clusters and how they differ."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,24 +16,21 @@ from sklearn.pipeline import Pipeline
 from corollary.core.evidence import Evidence
 from corollary.evaluate.cluster_profile import Trait, traits, typical_rows
 from corollary.evaluate.compare import versions
-from corollary.evaluate.comparison import DataFacts
-from corollary.evaluate.folds import evidence_of, sentences
+from corollary.evaluate.cross_validation import Progress, evidence_of
 from corollary.solvers.cluster_scores import distinct_rows
 from corollary.tabular.columns import preparation
-from corollary.tabular.errors import InputError, as_option, count, listed, shown
-from corollary.tabular.reading import Table, read_table
-from corollary.tabular.roles import Column, Role, find_roles
+from corollary.tabular.messages import InputError, count, one_line, sentences
+from corollary.tabular.reading import read_table
+from corollary.tabular.roles import Column, DataFacts, choose_columns
 
 if TYPE_CHECKING:
     from corollary.cluster.choose_k import KChoice
 
 METHODS = ("auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral")
-MINIMUM_ROWS = 5
 _LARGEST_K = 10
 _CHOOSING_ROWS = 5000  # rows on which k is chosen
 _SILHOUETTE_ROWS = 2000  # and the method
 _CLEARLY = 0.01  # by how much another method must beat k-means in silhouette to be taken instead
-Progress = Callable[[int, int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +84,6 @@ class Clustering:
         mine = values[self.labels[rows] == each]
         return float(mine.mean()) if len(mine) else np.nan
 
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write the HTML report."""
-        # the report is the layer above: found by name, when it is wanted
-        importlib.import_module("corollary.report").write_cluster_report(self, path)
-
 
 def cluster(
     data: Any,
@@ -131,16 +122,14 @@ def cluster(
     say = progress or (lambda done, total, name: None)
     if method not in METHODS:
         raise InputError(f"--method {method}: expected one of {', '.join(METHODS)}")
-    settings = {"k": k, "method": method, "columns": tuple(columns), "drop": tuple(drop), "seed": seed,
+    settings = {"k": k, "method": method, "seed": seed, "columns": tuple(columns), "drop": tuple(drop),
                 "header": header, "encoding": encoding, "from_file": isinstance(data, str | os.PathLike),
                 "versions": versions()}  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
-    frame, roles = _chosen_columns(table, columns, drop)
-    used = [column for column in roles if column.role is not Role.UNUSED]
-    frame = frame[[column.name for column in used]]
+    frame, facts = choose_columns(table, columns, drop)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        prepare = _preparation(used, len(frame))
+        prepare = _preparation(facts.used, len(frame))
         rows = prepare.fit_transform(frame)
         wanted = _wanted_k(k, rows, table.source)
         say(0, 3, "choosing the number of clusters")
@@ -154,9 +143,10 @@ def cluster(
         say(2, 3, name)
         model = _fitted(name, number, rows, seed, table.source)
         say(3, 3, name)
+    evidence = evidence_of(model)
     labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(rows)).astype(np.int64)
     return Clustering(
-        facts=DataFacts(table.source, table.sha256, len(frame), roles),
+        facts=facts,
         k=number,
         method=type(model).__name__,
         reason=_reason(wanted, choice, few, len(frame), why),
@@ -164,28 +154,14 @@ def cluster(
         labels=labels,
         sizes=np.bincount(labels, minlength=number),
         typical=_typical(rows, labels, number),
-        traits=traits(frame, used, labels, number),
+        traits=traits(frame, facts.used, labels, number),
         silhouettes=(sample, _silhouettes(prepared, labels[sample])),
         prepared=prepared,
         choice=choice,
-        evidence=evidence_of(model),
-        notes=(*table.notes, *(text for text in sentences(caught) if "Not proved" not in text)),
+        evidence=evidence,
+        notes=(*table.notes, *sentences(caught, evidence)),
         settings=settings,
     )
-
-
-def _chosen_columns(table: Table, columns: Sequence[str], drop: Sequence[str]) -> tuple[Any, tuple[Column, ...]]:
-    frame, source = table.frame, table.source
-    for option, names in (("--columns", columns), ("--drop", drop)):
-        if unknown := [name for name in names if name not in frame.columns]:
-            there = f"the columns are {listed(list(frame.columns), 8)}"
-            raise InputError(f"{as_option(option, unknown[0])}: {source} has no such column; {there}")
-    kept = [name for name in (columns or frame.columns) if name not in set(drop)]
-    if not kept:
-        raise InputError(f"{source}: no column is left to find clusters in")
-    if len(frame) < MINIMUM_ROWS:
-        raise InputError(f"{source}: has {count(len(frame), 'row')} of data; clusters need at least {MINIMUM_ROWS}")
-    return frame[kept], find_roles(frame[kept], source)
 
 
 def _preparation(used: Sequence[Column], n: int) -> Any:
@@ -276,8 +252,7 @@ def _fitted(name: str, k: int, rows: Any, seed: int, source: str) -> Any:
     try:
         return model.fit(rows)
     except (ValueError, MemoryError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{source}: {type(model).__name__} cannot be fitted ({shown(reason, 300)[1:-1]})") from None
+        raise InputError(f"{source}: {type(model).__name__} cannot be fitted ({one_line(error)})") from None
 
 
 def _reason(wanted: int | None, choice: KChoice | None, few: NDArray[Any], n: int, why: str) -> str:

@@ -8,6 +8,7 @@ import time
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -15,16 +16,25 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from corollary.evaluate.comparison import Comparison, DataFacts, Row
+from corollary.evaluate.candidates import PRESETS, Candidate, candidates_for
+from corollary.evaluate.comparison import Comparison, Row, ranked
+from corollary.evaluate.cross_validation import CrossValidation, Progress, evidence_of
 from corollary.evaluate.data_checks import run_checks
-from corollary.evaluate.folds import PreparedFolds, evidence_of, make_splits, one_line, sentences
+from corollary.evaluate.folds import PreparedFolds, make_splits
 from corollary.evaluate.metrics import metrics_for
-from corollary.evaluate.race import PRESETS, Candidate, Progress, Race, candidates_for, ranked, with_seed
-from corollary.evaluate.task import MINIMUM_ROWS, TASKS, Target, check_target_name, missing_target, read_target
 from corollary.tabular.columns import preparation
-from corollary.tabular.errors import InputError, as_option, count, shown
-from corollary.tabular.reading import Table, read_table
-from corollary.tabular.roles import Column, Role, find_roles
+from corollary.tabular.messages import InputError, one_line, sentences
+from corollary.tabular.reading import read_table
+from corollary.tabular.target import TASKS, Target, separate_target
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a comparison; ``comparison`` has the models that were finished, and no ``best_``."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        rows = [row for row in comparison.rows if not row.baseline]
+        super().__init__(f"{sum(not row.skipped for row in rows)} of {len(rows)} models were finished")
+        self.comparison = comparison
 
 
 def compare(
@@ -82,6 +92,13 @@ def compare(
     -------
     Comparison
 
+    Raises
+    ------
+    InputError
+        A file, a column or an option cannot be used; the message is one line: what, and where.
+    Interrupted
+        A KeyboardInterrupt whose ``comparison`` holds the models that were finished when Ctrl-C was pressed.
+
     Cost: folds × models fits, and one more; the prepared folds stay in memory up to 2 GB.
 
     Examples
@@ -99,25 +116,36 @@ def compare(
     if time_budget is not None and not time_budget > 0:
         raise InputError(f"--time-budget {time_budget}: expected more than 0 seconds")
     settings = {
-        "target": target, "task": task, "preset": preset, "folds": folds, "metric": metric, "drop": tuple(drop),
-        "seed": seed, "time_budget": time_budget, "drop_missing_target": drop_missing_target, "header": header,
+        "target": target, "task": task, "preset": preset, "folds": folds, "metric": metric, "seed": seed,
+        "time_budget": time_budget, "drop": tuple(drop), "drop_missing_target": drop_missing_target, "header": header,
         "encoding": encoding, "from_file": isinstance(data, str | os.PathLike), "versions": versions(),
     }  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
-    X, found, facts = _prepare_data(table, target, task, tuple(drop), drop_missing_target)
+    X, found, facts = separate_target(table, target, task, tuple(drop), drop_missing_target)
     shown_metrics = metrics_for(found.task, metric)
     splits, note = make_splits(found, folds, seed, table.source)
-    used = [column for column in facts.columns if column.role is not Role.UNUSED]
     checks = run_checks(X, found, facts.columns, seed)
-    X = X[[column.name for column in used]]
-    prepared = PreparedFolds(preparation(used, len(X)), X, found.values, splits)
+    X = X[[column.name for column in facts.used]]
+    prepare = preparation(facts.used, len(X))
+    prepared = PreparedFolds(prepare, X, found.values, splits)
     candidates = candidates_for(found.task, preset, models)
     deadline = None if time_budget is None else time.monotonic() + time_budget
-    race = Race(prepared, found, shown_metrics, seed, n_jobs, deadline, progress)
-    rows = ranked(race.run(candidates), shown_metrics[0])
-    rows, best, pipeline = _refit(rows, candidates, preparation(used, len(X)), X, found, seed)
+    validation = CrossValidation(prepared, found, shown_metrics, seed, n_jobs, deadline, progress)
+    rows = ranked(validation.run(candidates), shown_metrics[0])
     notes = (*table.notes, *([note] if note else []), *prepared.notes)
-    return Comparison(facts, found, shown_metrics, rows, best, pipeline, race.out_of_fold, X, checks, notes, settings)
+    result = partial(
+        Comparison, facts, found, shown_metrics, out_of_fold=validation.out_of_fold, features=X, checks=checks,
+        notes=notes, settings=settings,
+    )  # fmt: skip
+    try:
+        if validation.interrupted:
+            raise KeyboardInterrupt
+        return result(**_refit(rows, candidates, prepare, X, found, seed))
+    except KeyboardInterrupt:
+        finished = next((row.model for row in rows if row.rank is not None and not row.baseline), None)
+        if finished is None:
+            raise
+        raise Interrupted(result(rows=rows, best=finished, best_=None)) from None
 
 
 def _check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
@@ -131,50 +159,17 @@ def versions() -> dict[str, str]:
     return {"Python": platform.python_version()} | {name: version(name) for name in packages}
 
 
-def _prepare_data(
-    table: Table, target: str, task: str, drop: tuple[str, ...], drop_missing: bool
-) -> tuple[Any, Target, DataFacts]:
-    """Features, target and facts; the rows without a target are gone."""
-    frame, source = table.frame, table.source
-    check_target_name(frame, target, source)
-    if unknown := [name for name in drop if name not in frame.columns]:
-        raise InputError(f"{as_option('--drop', unknown[0])}: {source} has no such column")
-    if target in drop:
-        raise InputError(f"{as_option('--drop', target)}: this is the target")
-    _check_rows(len(frame), source)
-    gone = missing_target(frame[target])
-    if gone.all():
-        raise InputError(f"{source}: target {shown(target)} is missing in every row")
-    if gone.any() and not drop_missing:
-        first = int(np.flatnonzero(gone)[0]) + 1
-        raise InputError(
-            f"{source}: target {shown(target)} is missing in {count(int(gone.sum()), 'row')} (first: row {first:,}); "
-            "fill them in, or leave these rows out with --drop-missing-target"
-        )
-    frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
-    _check_rows(len(frame), source)
-    found = read_target(frame[target], task, source)
-    X = frame.drop(columns=[target, *drop])
-    columns: tuple[Column, ...] = find_roles(X, source)
-    return X, found, DataFacts(source, table.sha256, len(frame), columns, int(gone.sum()))
-
-
-def _check_rows(rows: int, source: str) -> None:
-    if rows < MINIMUM_ROWS:
-        raise InputError(f"{source}: has {count(rows, 'row')} of data; comparing models needs at least {MINIMUM_ROWS}")
-
-
 def _refit(
     rows: tuple[Row, ...], candidates: list[Candidate], prepare: Any, X: Any, target: Target, seed: int
-) -> tuple[tuple[Row, ...], str, Pipeline]:
+) -> dict[str, Any]:
     """Fit the best model to every row; if that fails, the next best."""
     order = np.random.default_rng(seed).permutation(len(X))  # as in the folds: files are often sorted
-    makers = {candidate.name: candidate.make for candidate in candidates}
+    by_name = {candidate.name: candidate for candidate in candidates}
     reasons = [f"{row.model}: {row.error}" for row in rows if row.error]
     for index, row in enumerate(rows):
         if row.error or row.baseline:
             continue
-        pipeline = Pipeline([("prepare", clone(prepare)), ("model", with_seed(clone(makers[row.model]()), seed))])
+        pipeline = Pipeline([("prepare", clone(prepare)), ("model", by_name[row.model].make(seed))])
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             try:
@@ -182,8 +177,8 @@ def _refit(
             except Exception as error:
                 reasons.append(f"{row.model}: {one_line(error)}")
                 continue
-            evidence = evidence_of(pipeline[-1])
-        notes = tuple(dict.fromkeys((*row.notes, *sentences(caught))))
-        rows = (*rows[:index], replace(row, evidence=evidence, notes=notes), *rows[index + 1 :])
-        return rows, row.model, pipeline
+        evidence = evidence_of(pipeline[-1])
+        notes = tuple(dict.fromkeys((*row.notes, *sentences(caught, evidence))))
+        fitted = (*rows[:index], replace(row, evidence=evidence, notes=notes), *rows[index + 1 :])
+        return {"rows": fitted, "best": row.model, "best_": pipeline}
     raise InputError(f"no model could be fitted ({'; '.join(reasons[:3]) or 'none suits this task'})")

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import html
-import importlib
 import math
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from corollary.core.evidence import Evidence
+import numpy as np
+
+from corollary.core.evidence import Evidence, Kind
 from corollary.evaluate.data_checks import Check
 from corollary.evaluate.metrics import Metric, Prediction, Score
-from corollary.evaluate.task import Target
-from corollary.tabular.roles import Column
+from corollary.tabular.roles import DataFacts
+from corollary.tabular.target import Target
 
 
 @dataclass(frozen=True)
@@ -35,33 +35,46 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        """Two words: ``"✓ proved"``, ``"✗ not proved"``, ``"–"`` (no evidence), ``"failed"`` or ``"not run"``."""
+        """What is claimed of its fits (``"✓ optimal"``, ``"✓ checked"``, ``"✗ not shown"``), or ``"–"``, ``"failed"``,
+        ``"not run"``."""
         if self.error:
             return "not run" if self.skipped else "failed"
-        if self.evidence is None:
-            return "–"
-        return "✓ proved" if self.evidence.holds else "✗ not proved"
+        return "–" if self.evidence is None else self.evidence.verdict
 
     @property
-    def remarks(self) -> tuple[str, ...]:
-        """What its fits warned about, without the warning that each unproved fit gives: the evidence says that."""
-        return tuple(text for text in self.notes if self.evidence is None or "Not proved: " not in text)
+    def tone(self) -> str:
+        """How the verdict is coloured: ``"good"``, ``"plain"`` or ``"bad"``."""
+        if self.error or self.evidence is None:
+            return "bad" if self.error and not self.skipped else "plain"
+        return self.evidence.tone
 
     @property
     def certificate(self) -> str:
-        """The number behind the verdict, for instance ``"relative duality gap 3e-10"``."""
+        """The number behind the verdict, for instance ``"relative duality gap 3e-10 ≤ 1e-08"``."""
         return "" if self.evidence is None else str(self.evidence.certificate)
 
 
-@dataclass(frozen=True)
-class DataFacts:
-    """Where the data came from and what they look like."""
+def ranked(rows: list[Row], metric: Metric) -> tuple[Row, ...]:
+    """Best first; then models without this score (no probabilities), then those that failed.
 
-    source: str
-    sha256: str
-    rows: int
-    columns: tuple[Column, ...]
-    rows_without_target: int = 0
+    A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero.
+    """
+    sign = -1.0 if metric.greater_is_better else 1.0
+
+    def key(row: Row) -> tuple[int, float]:
+        mean = row.scores[metric.name].mean if row.scores else np.nan
+        return (2 if row.error else int(not np.isfinite(mean)), sign * float(np.nan_to_num(mean)))
+
+    ordered = sorted(rows, key=key)
+    leader = next((row for row in ordered if not row.baseline and key(row)[0] == 0), None)
+    found = []
+    for rank, row in enumerate(ordered, start=1):
+        scored = key(row)[0] == 0
+        tied = False
+        if scored and leader is not None and row is not leader and not row.baseline:
+            tied = not (row.scores[metric.name] - leader.scores[metric.name]).excludes_zero
+        found.append(replace(row, rank=rank if scored else None, tied=tied))
+    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +88,8 @@ class Comparison:
     best : str
         The name of the best model (never the baseline).
     best_ : Pipeline
-        Preparation and best model, fitted to every row; ``corollary.save`` keeps it whole.
+        Preparation and best model, fitted to every row; ``corollary.save`` keeps it whole. None in what is left of a
+        comparison that was interrupted.
     out_of_fold : mapping of str to Prediction
         For each model, what it said about every row while that row was held out.
     checks, notes : tuple
@@ -120,6 +134,12 @@ class Comparison:
         return self.metric.better(self.best_row.scores[name].mean, self.baseline.scores[name].mean)
 
     @property
+    def kinds(self) -> list[Kind]:
+        """The kinds of claim in the column of evidence, the strongest first."""
+        found = {row.evidence.certificate.kind for row in self.rows if row.evidence is not None and not row.error}
+        return sorted(found, key=lambda kind: kind.rank)
+
+    @property
     def slowest(self) -> float:
         """Seconds of the slowest model's fit."""
         return max(row.fit_seconds for row in self.rows if math.isfinite(row.fit_seconds))
@@ -142,11 +162,6 @@ class Comparison:
         if ties := [each.model for each in self.rows if each.tied and each.model != self.best]:
             text += f" The data cannot tell it apart from {_enumerated(ties)}."
         return text
-
-    def report(self, path: str | os.PathLike[str]) -> None:
-        """Write a self-contained HTML report to ``path``."""
-        # The report draws from this object, so it is the layer above: found by name, when it is wanted.
-        importlib.import_module("corollary.report").write_report(self, path)
 
     def table(self) -> list[list[str]]:
         """The leaderboard as text, a header line first; numbers of a column have the same decimals."""

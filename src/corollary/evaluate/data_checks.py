@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import r2_score, recall_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from corollary.evaluate.task import Target
 from corollary.tabular.columns import CategoryColumns, DateColumns, NumberColumns
-from corollary.tabular.errors import count, listed, shown
+from corollary.tabular.messages import count, listed, shown
 from corollary.tabular.roles import Column, Role
+from corollary.tabular.target import Target
 
 _SUSPICIOUS = 0.965
 _RARE_CLASS = 0.1
@@ -66,10 +67,9 @@ def single_column_score(X: Any, column: Column, target: Target, seed: int) -> fl
     kind = DecisionTreeClassifier if target.classes is not None else DecisionTreeRegressor
     tree = kind(max_leaf_nodes=64, min_samples_leaf=2, random_state=0).fit(values[:half], y[:half])
     guess, truth = tree.predict(values[half:]), y[half:]
-    if target.classes is not None:
-        return float(np.mean([np.mean(guess[truth == value] == value) for value in np.unique(truth)]))
-    spread = np.sum((truth - truth.mean()) ** 2)
-    return float(1 - np.sum((truth - guess) ** 2) / spread) if spread > 0 else 0.0
+    if target.classes is not None:  # a class that is not among these rows has no accuracy
+        return float(recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0.0))
+    return float(r2_score(truth, guess)) if np.ptp(truth) > 0 else 0.0
 
 
 def _as_numbers(X: Any, column: Column) -> NDArray[np.float64]:

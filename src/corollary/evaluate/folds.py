@@ -1,10 +1,8 @@
-"""Fitting one model on one fold, and the folds themselves with the preparation fitted inside each."""
+"""The folds of a table: which rows each holds out, and its rows prepared by what its training part alone has shown."""
 
 from __future__ import annotations
 
-import time
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,75 +10,11 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import KFold, StratifiedKFold
 
-from corollary.core.evidence import Evidence, Status
-from corollary.evaluate.metrics import Prediction
-from corollary.evaluate.task import Target
-from corollary.tabular.errors import InputError, count, shown
+from corollary.tabular.messages import InputError, count, sentences, shown
+from corollary.tabular.target import Target
 
 _CACHE_BYTES = 2 * 1024**3
 DEFAULT_FOLDS = 5
-
-
-@dataclass(frozen=True)
-class FoldFit:
-    """One model on one fold: predictions for the held-out rows, cost, evidence, and what went wrong."""
-
-    seconds: float
-    prediction: Prediction | None
-    evidence: Evidence | None
-    warnings: tuple[str, ...] = ()
-    error: str = ""
-
-
-def fit_fold(model: Any, train: Any, y: NDArray[Any], test: Any) -> FoldFit:
-    """Fit a clone of ``model`` and predict ``test``; a failure is returned, not raised (Ctrl-C is raised)."""
-    started = time.perf_counter()
-    fitted = clone(model)
-    prediction = evidence = None
-    reason = ""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            fitted.fit(train, y)
-            seconds = time.perf_counter() - started
-            prediction = predict(fitted, test)
-            evidence = evidence_of(fitted)
-        except Exception as error:
-            seconds = time.perf_counter() - started
-            reason = one_line(error)
-    return FoldFit(seconds, prediction, evidence, sentences(caught), reason)
-
-
-def predict(fitted: Any, X: Any) -> Prediction:
-    """Labels or numbers, and probabilities if the model has them; refuses numbers that are not finite."""
-    values = np.asarray(fitted.predict(X))
-    probabilities = np.asarray(fitted.predict_proba(X), np.float64) if hasattr(fitted, "predict_proba") else None
-    for numbers in (values, probabilities):
-        if numbers is not None and numbers.dtype.kind == "f" and not np.isfinite(numbers).all():
-            raise ValueError("its predictions are not finite")
-    return Prediction(values, probabilities)
-
-
-def evidence_of(fitted: Any) -> Evidence | None:
-    """The model's evidence, if it keeps any. A solver that was interrupted passes the interruption on."""
-    evidence = getattr(fitted, "evidence_", None)
-    if not isinstance(evidence, Evidence):
-        return None
-    if evidence.status is Status.INTERRUPTED:
-        raise KeyboardInterrupt
-    return evidence
-
-
-def sentences(caught: list[warnings.WarningMessage]) -> tuple[str, ...]:
-    """Distinct warnings, one line each, without those that only concern programmers."""
-    quiet = (DeprecationWarning, PendingDeprecationWarning, FutureWarning, ResourceWarning)
-    texts = (one_line(each.message) for each in caught if not issubclass(each.category, quiet))
-    return tuple(dict.fromkeys(texts))
-
-
-def one_line(error: Any) -> str:
-    """The message of an exception or a warning on one line."""
-    return " ".join(str(error).split())[:400] or type(error).__name__
 
 
 def make_splits(target: Target, folds: int | None, seed: int, source: str) -> tuple[list[Any], str]:

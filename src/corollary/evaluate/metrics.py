@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn import metrics as measure
 
-from corollary.tabular.errors import InputError
+from corollary.tabular.messages import InputError
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ class Metric:
     greater_is_better: bool
     function: Callable[[NDArray[Any], Prediction, Any], float]
     needs_probabilities: bool = False
-    in_units_of_target: bool = False
 
     @property
     def title(self) -> str:
@@ -61,9 +60,7 @@ def _area(y: NDArray[Any], p: Prediction, classes: Any) -> float:
 
 
 def _brier(y: NDArray[Any], p: Prediction, classes: Any) -> float:
-    assert p.probabilities is not None
-    truth = y[:, None] == np.asarray(classes)[None, :]
-    return float(np.mean(np.sum((truth - p.probabilities) ** 2, axis=1)) / 2)
+    return float(measure.brier_score_loss(y, p.probabilities, labels=classes, scale_by_half=True))
 
 
 METRICS: dict[str, Metric] = {
@@ -77,10 +74,8 @@ METRICS: dict[str, Metric] = {
         Metric("f1", "F1 (macro)", "classification", True,
                lambda y, p, _: measure.f1_score(y, p.values, average="macro", zero_division=0.0)),
         Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True),
-        Metric("rmse", "RMSE", "regression", False,
-               lambda y, p, _: measure.root_mean_squared_error(y, p.values), in_units_of_target=True),
-        Metric("mae", "MAE", "regression", False,
-               lambda y, p, _: measure.mean_absolute_error(y, p.values), in_units_of_target=True),
+        Metric("rmse", "RMSE", "regression", False, lambda y, p, _: measure.root_mean_squared_error(y, p.values)),
+        Metric("mae", "MAE", "regression", False, lambda y, p, _: measure.mean_absolute_error(y, p.values)),
         Metric("r2", "R²", "regression", True, lambda y, p, _: measure.r2_score(y, p.values)),
     )
 }  # fmt: skip

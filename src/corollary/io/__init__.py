@@ -19,6 +19,7 @@ import scipy
 import sklearn
 
 from corollary.io.archive import describe_array, opened, write
+from corollary.io.classes import register_part
 from corollary.io.decode import decode_model
 from corollary.io.encode import Encoder
 from corollary.io.errors import ModelFileError, ModelVersionWarning
@@ -33,6 +34,7 @@ __all__ = [
     "ModelVersionWarning",
     "inspect",
     "load",
+    "register_part",
     "save",
 ]
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
-import secrets
 import stat
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +18,7 @@ import numpy as np
 from corollary.core.types import Array
 from corollary.io.errors import ModelFileError, short
 from corollary.io.header import ARRAY_COUNT_LIMIT, HEADER_LIMIT, ArrayEntry, Header, npy_prefix, parse_header
+from corollary.io.replacing import replacing
 
 HEADER_NAME = "model.json"
 _CHUNK = 2**20
@@ -51,23 +51,14 @@ def describe_array(array: Array) -> ArrayEntry:
 
 
 def write(path: Path, header: bytes, arrays: list[Array]) -> None:
-    """Write the file beside its final place and rename it: whatever happens, ``path`` is the old file or the new."""
+    """Write the file, all of it or nothing."""
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "expected the path of a model file, found a folder", str(path))
-    path = Path(os.path.realpath(path))
-    if not path.parent.is_dir():
-        raise FileNotFoundError(errno.ENOENT, "the folder to save into does not exist", str(path.parent))
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            _write_zip(file, header, arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with suppress(OSError):
-            temporary.unlink()
-        raise
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "the folder to save into does not exist", str(folder))
+    with replacing(path) as file:
+        _write_zip(file, header, arrays)
 
 
 def _write_zip(file: IO[bytes], header: bytes, arrays: list[Array]) -> None:

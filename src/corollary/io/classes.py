@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from corollary import registry
+from corollary.core.part import Part
 from corollary.io.errors import ModelFileError, short
 
 # Additions must keep their state in plain data, and must not pass indices read from that state to compiled code
@@ -77,6 +78,57 @@ def identify_class(cls: type[Any]) -> str | None:
     class_id = f"{origin}:{cls.__name__}"
     known = class_id in CLASSES or (origin == "corollary" and cls.__name__ in _ours())
     return class_id if known and resolve_class(class_id) is cls else None
+
+
+_PARTS = {f"{kind}:{name}": module for kind, (module, names) in registry.PARTS.items() for name in names.split()}
+_OWN_PARTS: dict[str, type[Part]] = {}
+
+
+def register_part(cls: type[Any]) -> type[Any]:
+    """Let this process save and load models with a loss or a penalty of your own. Use it as a decorator or a function.
+
+    Model files never say where code is to be found: the class must be registered under the same name in the process
+    that loads the file, before it does. Its parameters are stored, and handed to its ``__init__`` on loading.
+
+    Examples
+    --------
+    >>> from corollary import register_part
+    >>> from corollary.core.loss import Squared
+    >>> @register_part
+    ... class Priced(Squared):
+    ...     name = "priced"
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Part) and hasattr(cls, "kind")):
+        raise ValueError(f"register_part needs a class of losses or penalties, but it got {cls!r}.")
+    known = _OWN_PARTS.get(cls.__name__, cls)
+    if (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+        raise ValueError(f"another class is registered as {cls.__name__!r}: {known.__module__}.{known.__qualname__}.")
+    _OWN_PARTS[cls.__name__] = cls
+    return cls
+
+
+def resolve_part(part_id: Any) -> type[Part]:
+    """The class of a loss, a penalty or another part behind an id, from the closed table or this process's own."""
+    kind, _, name = part_id.partition(":") if isinstance(part_id, str) else ("", "", "")
+    if kind == "own" and name in _OWN_PARTS:
+        return _OWN_PARTS[name]
+    if kind == "own":
+        raise ModelFileError(
+            f"it needs the class {short(name)}, which is not one of corollary's; if you have it and trust it, call "
+            "corollary.register_part with it before loading"
+        )
+    if f"{kind}:{name}" not in _PARTS:
+        raise ModelFileError(f"it names the part {short(part_id)}, which this version of corollary does not know")
+    cls: type[Part] = getattr(importlib.import_module(f"corollary.{_PARTS[part_id]}"), name)
+    return cls
+
+
+def identify_part(cls: type[Part]) -> str | None:
+    """The id of a part's class, or None if it is unknown here; a subclass of a known class is another class."""
+    if _OWN_PARTS.get(cls.__name__) is cls:
+        return f"own:{cls.__name__}"
+    part_id = f"{cls.kind}:{cls.__name__}"
+    return part_id if part_id in _PARTS and resolve_part(part_id) is cls else None
 
 
 @functools.cache

@@ -133,6 +133,19 @@ class Decoder:
             raise ModelFileError(f"it holds trees that are not trees: {error}") from None
         return trees
 
+    def _part(self, content: Json) -> Any:
+        """A loss, a penalty or the like: its own ``__init__`` holds the parameters against their limits."""
+        if set(_object(content)) != {"class", "parameters"}:
+            raise ModelFileError(f"it holds a part with the entries {short(sorted(content))}")
+        cls = classes.resolve_part(content["class"])
+        parameters = self._dict(content["parameters"])
+        if not set(parameters) <= set(cls.parameter_names()):
+            raise ModelFileError(f"it holds a {cls.__name__} with the parameters {short(sorted(parameters))}")
+        try:
+            return cls(**parameters)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ModelFileError(f"it holds a {cls.__name__} that cannot be: {error}") from None
+
     def _estimator(self, content: Json) -> Any:
         if set(_object(content)) != {"class", "attributes"}:
             raise ModelFileError(f"it holds an estimator with the entries {short(sorted(content))}")
@@ -156,6 +169,7 @@ class Decoder:
         "trees": _trees,
         "frozenset": lambda self, content: frozenset(self._set(content)),
         "items": _items,
+        "part": _part,
         "set": _set,
     }
 

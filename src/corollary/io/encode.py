@@ -21,6 +21,7 @@ from scipy.interpolate import BSpline
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.part import Part
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io import classes
@@ -135,8 +136,22 @@ class Encoder:
         return {"dtype": value.str}
 
     def record(self, value: Any, place: Place) -> Json:
-        content = {field.name: self.encode(getattr(value, field.name), (*place, field.name)) for field in fields(value)}
-        return {type(value).__name__.lower(): content}
+        content = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {type(value).__name__.lower(): self._named(content, place)}
+
+    def part(self, value: Part, place: Place) -> Json:
+        cls = type(value)
+        part_id = classes.identify_part(cls)
+        if part_id is None:
+            raise _refusal(
+                place,
+                f"the {cls.kind} {cls.__name__} is not one of corollary's, and a file cannot hold its code; call "
+                f"corollary.register_part({cls.__name__}) here and in every process that loads the file",
+            )
+        return {"part": {"class": part_id, "parameters": self._named(value.parameters, place)}}
+
+    def _named(self, values: dict[str, Any], place: Place) -> dict[str, Json]:
+        return {name: self.encode(item, (*place, name)) for name, item in values.items()}
 
     def estimator(self, value: Any, place: Place) -> Json:
         cls = type(value)
@@ -167,6 +182,8 @@ def _handler_of_family(value: Any) -> _Handler:
         return Encoder.dtype_object
     if isinstance(value, type):
         return Encoder.type_object
+    if isinstance(value, Part):
+        return Encoder.part
     if classes.identify_class(type(value)) is not None:
         return Encoder.estimator
     if callable(value) and not hasattr(value, "get_params"):

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.penalty import Penalty
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.io.errors import ModelFileError
@@ -24,6 +25,9 @@ def check(class_id: str, model: Any) -> None:
         _trees(model, trees)
     if "nodes_" in vars(model):
         _forest(model)
+    penalty, columns = vars(model).get("penalty"), vars(model).get("n_features_in_")
+    if isinstance(penalty, Penalty) and columns is not None:
+        _penalty(model, penalty, columns)
     rule = _RULES.get(class_id)
     if rule is not None:
         rule(model)
@@ -52,6 +56,14 @@ def _trees(model: Any, trees: Any) -> None:
     start = vars(model).get("start_")
     if start is not None and (not isinstance(start, np.ndarray) or start.dtype != np.float64 or start.ndim != 1):
         raise ModelFileError(f"{type(model).__name__}.start_ must be a vector of float64")
+
+
+def _penalty(model: Any, penalty: Penalty, columns: Any) -> None:
+    """What a penalty knows of each column must be there for every column that the model was fitted to."""
+    try:
+        penalty.check_columns(columns)
+    except (ValueError, TypeError) as error:
+        raise ModelFileError(f"{type(model).__name__}: {error}") from None
 
 
 def _forest(model: Any) -> None:

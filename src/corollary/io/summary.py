@@ -78,17 +78,17 @@ class ModelSummary:
     def __str__(self) -> str:
         others = ", ".join(f"{name} {version}" for name, version in self.versions.items() if name != "corollary")
         lines = [
-            f"{self.path}: {self.class_id.partition(':')[2]}, {_size(self.file_bytes)}",
+            f"{self.path}: {self.class_id.partition(':')[2]}, {size_text(self.file_bytes)}",
             f"written {self.created} by corollary {self.library_version} (format {self.format_version}; {others})",
             *([f"evidence: {self.evidence}"] if self.evidence else []),
             "",
             *self.estimator.lines(),
         ]
         if self.arrays:
-            total = _size(sum(array.nbytes for array in self.arrays))
+            total = size_text(sum(array.nbytes for array in self.arrays))
             lines += ["", f"{len(self.arrays)} array{'s' * (len(self.arrays) != 1)}, {total}"]
             largest = sorted(self.arrays, key=lambda array: -array.nbytes)
-            lines += [f"  {a.place}: {a.dtype} {a.shape}, {_size(a.nbytes)}" for a in largest[:_SHOWN]]
+            lines += [f"  {a.place}: {a.dtype} {a.shape}, {size_text(a.nbytes)}" for a in largest[:_SHOWN]]
             if len(largest) > _SHOWN:
                 lines.append(f"  and {len(largest) - _SHOWN} smaller ones")
         return "\n".join(map(_printable, lines))
@@ -140,6 +140,9 @@ class _Walk:
     def _tagged(self, kind: str, content: Any, place: Place, parent: Place, nested: list[EstimatorSummary]) -> None:
         if kind == "estimator":
             nested.append(self._estimator(content, place, parent))
+        elif kind == "part":
+            for name, item in content["parameters"].items():
+                self.visit(item, (*place, name), parent, nested)
         elif kind == "array":
             self.arrays.setdefault(content, describe(place))
         elif isinstance(content, dict):
@@ -195,9 +198,13 @@ def _text(node: Any) -> str:
     """A parameter for reading; estimators, arrays and long values are shown elsewhere or not at all."""
     if isinstance(node, dict):
         kind, content = next(iter(node.items()))
-        if kind not in ("float", "type", "function", "dtype", "scalar", "tuple"):
+        if kind == "part":
+            inside = ", ".join(f"{name}={_text(item)}" for name, item in content["parameters"].items())
+            text = f"{content['class'].partition(':')[2]}({inside})"
+        elif kind in ("float", "type", "function", "dtype", "scalar", "tuple"):
+            text = str(content[1] if kind == "scalar" else content)
+        else:
             return "…"
-        text = str(content[1] if kind == "scalar" else content)
     else:
         text = repr(node)
     return text if len(text) <= 40 and "{" not in text else "…"
@@ -208,7 +215,8 @@ def _printable(line: str) -> str:
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in line)
 
 
-def _size(nbytes: int) -> str:
+def size_text(nbytes: int) -> str:
+    """``"3.4 kB"``: thousands, as file managers count."""
     size, units = float(nbytes), iter(("B", "kB", "MB"))
     for unit in units:
         if size < 1000:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassifierMixin
 
+from corollary.base import predicting
 from corollary.core.evidence import Evidence, Status
 from corollary.core.problem import Problem
 from corollary.core.types import Array
@@ -19,9 +20,11 @@ from corollary.solvers.linear.driver import Solution
 def honest_status(problem: Problem, found: Solution) -> Evidence:
     """The evidence, with the status SEPARABLE if nothing is penalised and every row with weight is on the right side.
 
-    A loss that is only ever neared has no finite optimum then.
+    A loss that is only ever neared has no finite optimum then. A fit that was cut short keeps its status.
     """
-    if problem.loss.unattained and problem.penalty.l1 == problem.penalty.l2 == 0:
+    if found.evidence.status.cut_short:
+        return found.evidence
+    if problem.loss.unattained and problem.penalty.absent:
         raw, live = problem.raw(found.coef, found.intercept), problem.weights > 0
         right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
         if right[live].all():
@@ -34,11 +37,13 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
 
     classes_: Array
 
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Raw predictions: log-odds of the second class (n,), or one score per class (n, k)."""
         raw = self._raw_prediction(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with the highest score."""
         index = winners(self.decision_function(X))

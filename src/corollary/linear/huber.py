@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Boolean, Integer, Limit, Real
@@ -64,7 +64,7 @@ class HuberRegressor(LinearRegressor):
     *Cost.* O(n d²) per iteration, commonly 3 to 10 iterations; 20 to 35 if few rows are inliers (ε near 1, heavy
     tails), which the interior point finishes. Memory d² and a few vectors of length n.
 
-    *Evidence.* The duality gap of the joint problem in (w, b, σ).
+    *Evidence.* The duality gap of the joint problem in (w, b, σ) (kind *optimal*).
 
     Examples
     --------
@@ -87,6 +87,7 @@ class HuberRegressor(LinearRegressor):
         "tol": Real(low=0),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -96,18 +97,12 @@ class HuberRegressor(LinearRegressor):
         warm_start: bool = False,
         fit_intercept: bool = True,
         tol: float = 1e-8,
-    ) -> None:
-        self.epsilon = epsilon
-        self.max_iter = max_iter
-        self.alpha = alpha
-        self.warm_start = warm_start
-        self.fit_intercept = fit_intercept
-        self.tol = tol
+    ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> HuberRegressor:
-        """Fit coefficients and scale."""
-        X, y, weights = self._validate_fit(X, y, sample_weight)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> HuberRegressor:
+        """Fit coefficients and scale to X (n × d, dense or sparse) and y, or to blocks of (X, y)."""
+        X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
         problem = Problem(as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha), self.fit_intercept)
         found = solve(
@@ -120,7 +115,7 @@ class HuberRegressor(LinearRegressor):
         )
         self.n_iter_ = found.evidence.n_iter
         scale, residual = float(found.state.memory["scale"]), y - problem.raw(found.coef, found.intercept)
-        self.scale_, evidence = _zero_if_proved(problem, found, residual, scale)
+        self.scale_, evidence = _zero_if_optimal(problem, found, residual, scale)
         # rows on the plane are no outliers, even though rounding leaves them beside it
         rounding = 1e-6 * float(np.abs(residual).mean()) if self.scale_ == 0.0 else 0.0
         self.outliers_ = np.abs(residual) > max(self.epsilon * scale, rounding)
@@ -134,7 +129,7 @@ class HuberRegressor(LinearRegressor):
         return State(self.coef_.astype(np.float64), float(self.intercept_), memory={"scale": self.scale_})
 
 
-def _zero_if_proved(problem: Problem, found: Solution, residual: Array, scale: float) -> tuple[float, Evidence]:
+def _zero_if_optimal(problem: Problem, found: Solution, residual: Array, scale: float) -> tuple[float, Evidence]:
     """Zero instead of a negligible scale, with evidence for that, if the certificate holds there as well."""
     evidence = found.evidence
     dual, tol = evidence.facts["dual objective"], evidence.certificate.tolerance
@@ -144,7 +139,7 @@ def _zero_if_proved(problem: Problem, found: Solution, residual: Array, scale: f
         return scale, evidence
     return 0.0, replace(
         evidence,
-        status=evidence.status if evidence.holds else Status.CONVERGED,
+        status=evidence.status if evidence.holds or evidence.status.cut_short else Status.CONVERGED,
         certificate=replace(evidence.certificate, value=gap),
         facts={**evidence.facts, "objective": limit},
         notes=(*evidence.notes, NO_SCALE),

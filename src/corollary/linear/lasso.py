@@ -1,115 +1,20 @@
-"""Lasso and elastic net, one strength or a whole path."""
+"""Lasso and elastic net at one strength."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_array
 
-from corollary.base import fitting
-from corollary.core.design import Design, as_design
-from corollary.core.evidence import Evidence, worst_of
+from corollary.base import assigning, fitting
+from corollary.core.evidence import worst_of
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.core.loss import Squared
-from corollary.core.penalty import ElasticNet as ElasticNetPenalty
-from corollary.core.penalty import Penalty, PositiveElasticNet
-from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
-from corollary.solvers.linear.cd import minimise_quadratic
-from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
-from corollary.solvers.linear.driver import Solution, State, solve
-from corollary.solvers.linear.prox_newton import ProxNewton
-from corollary.solvers.loop import Observer
-
-
-def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:
-    """alpha · (l1_ratio ‖w‖₁ + ½ (1 − l1_ratio) ‖w‖²), on w ≥ 0 if asked."""
-    kind = PositiveElasticNet if positive else ElasticNetPenalty
-    return kind(l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio))
-
-
-class SquaredPath:
-    """The squared-loss problem of one target for any number of penalties: data prepared once, warm starts shared."""
-
-    def __init__(
-        self, design: Design, y: Array, weights: Array, fit_intercept: bool, compressed: Compressed | None = None
-    ) -> None:
-        total = float(weights.sum())
-        self.compressed = compressed
-        if compressed is None:
-            self.data: tuple[Any, ...] = (design, y, weights / total)
-            self.offset, self.fit_intercept = 0.0, fit_intercept
-        else:
-            rows = as_design(compressed.R)
-            self.data = (rows, compressed.y, np.full(rows.shape[0], 1 / total))
-            self.offset, self.fit_intercept = compressed.rest / (2 * total), False
-        self.solver = ProxNewton()
-        self.state: State | None = None
-
-    def problem(self, penalty: Penalty) -> Problem:
-        design, y, weights = self.data
-        return Problem(design, y, weights, Squared(), penalty, self.fit_intercept, offset=self.offset)
-
-    def alpha_max(self, l1_ratio: float, positive: bool = False) -> float:
-        """The smallest alpha at which every coefficient is zero."""
-        design, y, weights = self.data
-        centred = y - (weights @ y / weights.sum() if self.fit_intercept else 0.0)
-        return penalty_of(1.0, l1_ratio, positive).null_strength(-design.rmatvec(weights * centred))
-
-    def solve(self, penalty: Penalty, *, tol: float, max_iter: int, observe: Observer | None = None) -> Solution:
-        found = solve(self.solver, self.problem(penalty), tol=tol, max_iter=max_iter, start=self.state, observe=observe)
-        self.state = found.state
-        return found
-
-    def intercept(self, found: Solution | State) -> float:
-        if self.compressed is not None:
-            return self.compressed.intercept(found.coef)
-        return float(found.intercept)
-
-    def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
-        """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.
-
-        On compressed data every step stays in d dimensions: the Gram matrix is formed once, and neither the solver's
-        bookkeeping nor its history is needed.
-        """
-        if self.compressed is None:
-            for penalty in penalties:
-                found = self.solve(penalty, tol=tol, max_iter=max_iter)
-                yield found.coef, self.intercept(found), found.evidence.holds
-            return
-        R, y = self.compressed.R, self.compressed.y
-        scale = self.data[2][0] if len(y) else 1.0
-        H, w = scale * (R.T @ R), np.zeros(R.shape[1])
-        null = self.offset + 0.5 * scale * float(y @ y)
-        for penalty in penalties:
-            for part in (0.1, 1e-3, 1e-6):  # of the strength: as exact as the gap asks
-                slope = scale * (R @ w - y)
-                w, _ = minimise_quadratic(H, R.T @ slope, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
-                gap = self._gap(penalty, w, scale, null)
-                if gap <= tol:
-                    break
-            yield w, self.compressed.intercept(w), gap <= tol
-
-    def _gap(self, penalty: Penalty, w: Array, scale: float, null: float) -> float:
-        problem = self.problem(penalty)
-        assert self.compressed is not None
-        residual = self.compressed.R @ w - self.compressed.y
-        primal = problem.primal_value(0.5 * scale * float(residual @ residual), w)
-        slope = scale * residual
-        return relative_gap(primal, problem.dual_value(slope, self.compressed.R.T @ slope), null)
-
-
-def squared_paths(X: Any, Y: Array, weights: Array, fit_intercept: bool) -> Iterator[SquaredPath]:
-    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them."""
-    design = as_design(X)
-    moments = design.moments(Y, weights) if worth_compressing(design.shape) else None
-    for target in range(Y.shape[1]):
-        small = None if moments is None else compress(moments, target, fit_intercept=fit_intercept)
-        yield SquaredPath(design, np.ascontiguousarray(Y[:, target]), weights, fit_intercept, small)
+from corollary.linear.squared_path import absolute_gap, enet_path, lasso_path, penalty_of, squared_paths
+from corollary.solvers.linear.driver import Solution, State
 
 
 class ElasticNet(LinearRegressor):
@@ -127,34 +32,46 @@ class ElasticNet(LinearRegressor):
     l1_ratio : float in [0, 1], default 0.5
         Share of the L1 part; 1 is the lasso.
     fit_intercept : bool, default True
+        Whether to fit b; if not, b = 0.
+    precompute : bool or array, default False
+        Accepted for compatibility: the solver forms the products that it needs.
     max_iter : int ≥ 1, default 1000
         Iterations of the solver; each is one pass over X. A handful is typical.
+    copy_X : bool, default True
+        Accepted for compatibility: X is never overwritten, and never copied whole.
     tol : float ≥ 0, default 1e-8
         Relative duality gap to reach.
     warm_start : bool, default False
         Start from the coefficients of the previous fit.
     positive : bool, default False
         Require coefficients ≥ 0.
-    precompute, copy_X, random_state, selection
-        Accepted so that code written for scikit-learn runs; the solver needs none of them and never changes X.
+    random_state : int, RandomState or None, default None
+        Accepted for compatibility: nothing here is random.
+    selection : {"cyclic", "random"}, default "cyclic"
+        Accepted for compatibility: the solver has an order of its own.
 
     Attributes
     ----------
-    coef_ : array of shape (d,) or (k, d)
-    intercept_ : float or array of shape (k,)
+    coef_ : array of shape (d,), or (k, d) for k targets
+    intercept_ : float, or array of shape (k,)
+    sparse_coef_ : CSR array of shape (1, d) or (k, d)
+        ``coef_`` without its zeros.
     n_iter_ : int, or list of int for several targets
-    dual_gap_ : float or array: the absolute duality gap
-    sparse_coef_ : SciPy CSR matrix of ``coef_``
+        Iterations of the solver.
+    dual_gap_ : float, or array of shape (k,)
+        The absolute duality gap: no coefficients have an objective that is lower by more than this.
     evidence_ : Evidence
-        The relative duality gap, with the history of the fit.
+        The relative duality gap, with the history of the fit; of several targets, the weakest.
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
-    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) flops, memory d². Otherwise one pass per iteration
-    and n·s + s² memory for a working set of s columns (a little more than the number of non-zero coefficients).
+    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d². Otherwise one pass per
+    iteration and n·s + s² memory for a working set of s columns (a little more than the number of non-zero
+    coefficients). Blocks are read once more, for y and the weights, which stay in memory.
 
-    *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty: no coefficients have an objective that
-    is lower than this model's by more than it.
+    *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
+    an objective that is lower than this model's by more than it.
 
     References
     ----------
@@ -185,6 +102,7 @@ class ElasticNet(LinearRegressor):
         "selection": Choice("cyclic", "random"),
     }
 
+    @assigning
     def __init__(
         self,
         alpha: float = 1.0,
@@ -199,18 +117,7 @@ class ElasticNet(LinearRegressor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.copy_X = copy_X
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -218,22 +125,27 @@ class ElasticNet(LinearRegressor):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ElasticNet:
-        """Fit the coefficients; y may have several columns, each fitted by itself."""
-        X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNet:
+        """Fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to :class:`~corollary.Blocks` of (X, y).
+
+        Several targets are fitted one after the other. ``sample_weight`` w counts a row w times.
+        """
+        X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True, blocks=True)
         Y = y.reshape(len(y), -1).astype(np.float64, copy=False)
         penalty = penalty_of(self.alpha, self.l1_ratio, self.positive)
         found: list[tuple[Solution, float]] = []
 
         def attributes(state: State) -> dict[str, Any]:
-            return _so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
+            return so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
 
         observe = self._observer(X, y, self.max_iter, attributes)
         for target, path in enumerate(squared_paths(X, Y, weights, self.fit_intercept)):
             path.state = self._previous(target, Y.shape[1], X.shape[1])
             solution = path.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
             found.append((solution, path.intercept(solution)))
-        self._keep(found, X.dtype, y.ndim == 1)
+            if solution.evidence.status.cut_short:
+                break
+        self._keep(found, Y.shape[1], X.dtype, y.ndim == 1)
         return self
 
     def _previous(self, target: int, n_targets: int, n_columns: int) -> State | None:
@@ -242,14 +154,16 @@ class ElasticNet(LinearRegressor):
         coef = np.reshape(self.coef_, (n_targets, n_columns))[target].astype(np.float64)
         return State(coef, float(np.reshape(self.intercept_, -1)[target]))
 
-    def _keep(self, found: list[tuple[Solution, float]], dtype: Any, single: bool) -> None:
-        coef = np.stack([solution.coef for solution, _ in found], axis=1)
-        intercepts = np.array([intercept for _, intercept in found]) if self.fit_intercept else np.zeros(len(found))
-        gaps = np.array([_gap(solution.evidence) for solution, _ in found])
-        counts = [solution.evidence.n_iter for solution, _ in found]
+    def _keep(self, found: list[tuple[Solution, float]], n_targets: int, dtype: Any, single: bool) -> None:
+        """Targets that were not reached before someone said stop have coefficients of zero and a gap of infinity."""
+        reached = so_far(found, n_targets, single)
+        counts, gaps = [0] * n_targets, np.full(n_targets, np.inf)
+        for k, (solution, _) in enumerate(found):
+            counts[k], gaps[k] = solution.evidence.n_iter, absolute_gap(solution.evidence)
         self.n_iter_ = counts[0] if single else counts
         self.dual_gap_ = gaps[0] if single else gaps
-        self._keep_coefficients(coef[:, 0] if single else coef, intercepts[0] if single else intercepts, dtype)
+        start = reached["intercept_"] if self.fit_intercept else 0.0 * reached["intercept_"]
+        self._keep_coefficients(reached["coef_"].T, start, dtype)
         self._keep_evidence(worst_of([solution.evidence for solution, _ in found]))
 
     @property
@@ -268,7 +182,58 @@ class Lasso(ElasticNet):
 
     .. math:: \min_{w, b} \frac{1}{2 \sum_i s_i} \sum_i s_i (y_i - x_i^\top w - b)^2 + \alpha \|w\|_1
 
-    Parameters, attributes, cost and evidence are those of :class:`ElasticNet` with ``l1_ratio=1``.
+    with sample weights s. The intercept is not penalised. This is :class:`ElasticNet` with ``l1_ratio=1``.
+
+    Parameters
+    ----------
+    alpha : float ≥ 0, default 1.0
+        Strength of the penalty; 0 is least squares.
+    fit_intercept : bool, default True
+        Whether to fit b; if not, b = 0.
+    precompute : bool or array, default False
+        Accepted for compatibility: the solver forms the products that it needs.
+    max_iter : int ≥ 1, default 1000
+        Iterations of the solver; each is one pass over X. A handful is typical.
+    copy_X : bool, default True
+        Accepted for compatibility: X is never overwritten, and never copied whole.
+    tol : float ≥ 0, default 1e-8
+        Relative duality gap to reach.
+    warm_start : bool, default False
+        Start from the coefficients of the previous fit.
+    positive : bool, default False
+        Require coefficients ≥ 0.
+    random_state : int, RandomState or None, default None
+        Accepted for compatibility: nothing here is random.
+    selection : {"cyclic", "random"}, default "cyclic"
+        Accepted for compatibility: the solver has an order of its own.
+
+    Attributes
+    ----------
+    coef_ : array of shape (d,), or (k, d) for k targets
+    intercept_ : float, or array of shape (k,)
+    sparse_coef_ : CSR array of shape (1, d) or (k, d)
+        ``coef_`` without its zeros.
+    n_iter_ : int, or list of int for several targets
+        Iterations of the solver.
+    dual_gap_ : float, or array of shape (k,)
+        The absolute duality gap: no coefficients have an objective that is lower by more than this.
+    evidence_ : Evidence
+        The relative duality gap, with the history of the fit; of several targets, the weakest.
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d². Otherwise one pass per
+    iteration and n·s + s² memory for a working set of s columns (a little more than the number of non-zero
+    coefficients). Blocks are read once more, for y and the weights, which stay in memory.
+
+    *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
+    an objective that is lower than this model's by more than it.
+
+    References
+    ----------
+    R. Tibshirani (1996), *Regression shrinkage and selection via the lasso*, Journal of the Royal Statistical Society B
+    58.
 
     Examples
     --------
@@ -281,8 +246,9 @@ class Lasso(ElasticNet):
     """
 
     limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNet.limits.items() if k != "l1_ratio"}
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+    l1_ratio: ClassVar[float] = 1.0
 
+    @assigning
     def __init__(
         self,
         alpha: float = 1.0,
@@ -296,17 +262,7 @@ class Lasso(ElasticNet):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.warm_start = warm_start
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     @staticmethod
     def path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
@@ -314,78 +270,7 @@ class Lasso(ElasticNet):
         return lasso_path(X, y, **options)
 
 
-def alpha_grid(alpha_max: float, eps: float, n_alphas: int) -> Array:
-    """``n_alphas`` strengths from ``alpha_max`` down to ``eps · alpha_max``, evenly spaced in their logarithm."""
-    if not alpha_max > 0:  # nothing correlates with y: any strength gives zero
-        return np.full(n_alphas, np.finfo(float).eps)
-    return np.geomspace(alpha_max, eps * alpha_max, n_alphas)
-
-
-def enet_path(
-    X: Any,
-    y: Any,
-    *,
-    l1_ratio: float = 0.5,
-    eps: float = 1e-3,
-    n_alphas: int = 100,
-    alphas: Any = None,
-    positive: bool = False,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    sample_weight: Any = None,
-    callback: Callable[[int, Evidence], None] | None = None,
-) -> tuple[Array, Array, Array]:
-    """Elastic-net coefficients for a decreasing grid of strengths, each warm-started from the one before.
-
-    As in scikit-learn there is no intercept: centre X and y first, or use ``ElasticNetCV`` / ``LassoCV``.
-
-    Returns
-    -------
-    alphas : array of shape (m,), decreasing
-    coefs : array of shape (d, m)
-    dual_gaps : array of shape (m,)
-        Absolute duality gaps.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from corollary import lasso_path
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> alphas, coefs, gaps = lasso_path(X, y - y.mean(), n_alphas=5)
-    >>> [int(k) for k in (coefs != 0).sum(axis=0)]
-    [0, 4, 7, 9, 10]
-    """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim != 1:
-        raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if len(weights) != X.shape[0] or len(y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} and sample_weight {len(weights)}.")
-    path = next(squared_paths(X, y[:, None], weights, fit_intercept=False))
-    if alphas is None:
-        grid = alpha_grid(path.alpha_max(l1_ratio, positive), eps, n_alphas)
-    else:
-        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-    coefs, gaps = np.empty((X.shape[1], len(grid)), order="F"), np.empty(len(grid))
-    for k, alpha in enumerate(grid):
-        found = path.solve(penalty_of(float(alpha), l1_ratio, positive), tol=tol, max_iter=max_iter)
-        coefs[:, k], gaps[k] = found.coef, _gap(found.evidence)
-        if callback is not None:
-            callback(k, found.evidence)
-    return grid, coefs, gaps
-
-
-def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
-    """Lasso coefficients for a decreasing grid of strengths: :func:`enet_path` with ``l1_ratio=1``."""
-    return enet_path(X, y, l1_ratio=1.0, **options)
-
-
-def _gap(evidence: Evidence) -> float:
-    return max(float(evidence.facts["objective"] - evidence.facts["dual objective"]), 0.0)
-
-
-def _so_far(parts: Sequence[tuple[Solution | State, float]], n_targets: int, single: bool) -> dict[str, Any]:
+def so_far(parts: Sequence[tuple[Solution | State, float]], n_targets: int, single: bool) -> dict[str, Any]:
     """Fitted attributes from the targets met so far; the others have no coefficients yet."""
     coef, intercept = np.zeros((n_targets, len(parts[0][0].coef))), np.zeros(n_targets)
     for k, (part, start) in enumerate(parts):

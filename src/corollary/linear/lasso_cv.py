@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
+from corollary.core.evidence import Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.summary import Moments
 from corollary.core.types import Array
-from corollary.linear.lasso import SquaredPath, _gap, _so_far, alpha_grid, penalty_of
+from corollary.linear.folds import Fold, mean_over_folds, splits
+from corollary.linear.lasso import so_far
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.squared_path import SquaredPath, absolute_gap, alpha_grid, penalty_of, squared_paths
 from corollary.solvers.linear.compress import compress, worth_compressing
-
-Fold = tuple[Array, Array]
+from corollary.solvers.linear.driver import State
 
 
 class _Folds:
@@ -65,6 +66,15 @@ class _Folds:
         return self.weights[test] @ residuals**2 / self.weights[test].sum()
 
 
+@dataclass
+class _Scored:
+    """Errors of shape (ratios, alphas, folds), NaN where a callback came first, and how many fits were optimal."""
+
+    errors: Array
+    optimal: int = 0
+    last: State | None = None  # where a callback ended the cross-validation
+
+
 class ElasticNetCV(LinearRegressor):
     r"""Elastic net whose strength (and mix) minimise the cross-validated squared error.
 
@@ -75,32 +85,62 @@ class ElasticNetCV(LinearRegressor):
     Parameters
     ----------
     l1_ratio : float or sequence of float in (0, 1], default 0.5
+        Share of the L1 part, or those to try; 1 is the lasso.
     eps : float > 0, default 1e-3
         Ratio of the weakest to the strongest alpha of the automatic grid.
-    alphas : int or array, default 100
+    alphas : int or array of shape (m,), default 100
         Size of the automatic grid, or the strengths themselves.
-    fit_intercept, positive : as in :class:`ElasticNet`
-    max_iter, tol : of each fit
-    cv : int, splitter or iterable of (train, test), default 5 folds
-    n_jobs : int or None
-        Threads.
-    precompute, copy_X, verbose, random_state, selection
-        Accepted so that code written for scikit-learn runs.
+    fit_intercept : bool, default True
+        Whether to fit b; if not, b = 0.
+    precompute : bool, "auto" or array, default "auto"
+        Accepted for compatibility: the solver forms the products that it needs.
+    max_iter : int ≥ 1, default 1000
+        Iterations of each fit.
+    tol : float ≥ 0, default 1e-8
+        Relative duality gap to reach in the refit; fits on folds reach 1e-6, which is enough for a choice.
+    cv : int, splitter, iterable of (train, test) or None, default None
+        None is five folds.
+    copy_X : bool, default True
+        Accepted for compatibility: X is never overwritten, and never copied whole.
+    verbose : bool or int, default 0
+        Accepted for compatibility; scikit-learn's ``ProgressBar`` shows the progress.
+    n_jobs : int or None, default None
+        Threads; None uses all usable cores. The answer does not depend on it.
+    positive : bool, default False
+        Require coefficients ≥ 0.
+    random_state : int, RandomState or None, default None
+        Accepted for compatibility: nothing here is random.
+    selection : {"cyclic", "random"}, default "cyclic"
+        Accepted for compatibility: the solver has an order of its own.
 
     Attributes
     ----------
-    alpha_, l1_ratio_ : float
-        The choice.
-    coef_, intercept_, dual_gap_, n_iter_ : of the refit
-    alphas_ : array of shape (m,) or (r, m) for r values of ``l1_ratio``
+    alpha_ : float
+        The strength that was chosen.
+    l1_ratio_ : float
+        The mix that was chosen.
+    coef_ : array of shape (d,)
+        Of the refit, as are ``intercept_``, ``dual_gap_``, ``n_iter_`` and ``evidence_``.
+    intercept_ : float
+    dual_gap_ : float
+        The absolute duality gap.
+    n_iter_ : int
+    alphas_ : array of shape (m,), or (r, m) for r values of ``l1_ratio``
+        The grid, from strong to weak.
     mse_path_ : array of shape (m, folds) or (r, m, folds)
-    evidence_ : Evidence of the refit; its facts count the folds' fits that reached ``tol``
+        Held-out mean squared errors; NaN where a callback ended the cross-validation first.
+    evidence_ : Evidence
+        Its facts count the fits on folds (``path fits``) and those of them that reached 1e-6 (``path fits optimal``).
+    n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
     *Cost.* Tall data: two passes over X in all, one for the moments of all rows and one for those of the folds, which
-    add up; then O(d²) work per step.
-    Otherwise one pass over a fold's rows per step of its path.
+    add up; then O(d²) work per step. Otherwise one pass over a fold's rows per step of its path.
+
+    *Evidence.* The relative duality gap of the refit (kind *optimal*). It says nothing about the choice of the
+    strength, which is as good as the folds. A callback may end the cross-validation early: the best strength so far is
+    then refitted as far as time allows.
 
     Examples
     --------
@@ -129,6 +169,7 @@ class ElasticNetCV(LinearRegressor):
         "selection": Choice("cyclic", "random"),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -146,86 +187,67 @@ class ElasticNetCV(LinearRegressor):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.l1_ratio = l1_ratio
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.cv = cv
-        self.copy_X = copy_X
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> ElasticNetCV:
-        """Choose the strength by cross-validation, then fit it on all rows."""
-        X, y, weights = self._validate_fit(X, y, sample_weight)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNetCV:
+        """Choose the strength by cross-validation, then fit it on all rows of X and y, or of blocks of (X, y)."""
+        X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        design = as_design(X)
-        folds = list(check_cv(self.cv).split(X, y))
-        whole = self._whole(design, y, weights)
-        observe = self._observer(X, y, self.max_iter, lambda state: _so_far([(state, whole.intercept(state))], 1, True))
+        design, folds = as_design(X), splits(self.cv, X, y)
+        whole = next(squared_paths(design, y[:, None], weights, self.fit_intercept))
+        observe = self._observer(X, y, self.max_iter, lambda state: so_far([(state, whole.intercept(state))], 1, True))
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.stack([self._grid(whole, ratio) for ratio in ratios])
-        errors, held, total = self._cross_validate(design, y, weights, folds, ratios, grids)
-        shares = np.array([weights[test].sum() for _, test in folds])
-        mean = errors @ shares / shares.sum()
-        best, at = np.unravel_index(int(mean.argmin()), mean.shape)
+        scored = self._cross_validate(_Folds(design, y, weights, folds, self.fit_intercept), ratios, grids)
+        mean = mean_over_folds(scored.errors, weights, folds)
+        best, at = np.unravel_index(int(np.where(np.isnan(mean), np.inf, mean).argmin()), mean.shape)
         self.alpha_, self.l1_ratio_ = float(grids[best, at]), float(ratios[best])
-        found = whole.solve(
-            penalty_of(self.alpha_, self.l1_ratio_, self.positive),
-            tol=self.tol,
-            max_iter=self.max_iter,
-            observe=observe,
-        )
+        if scored.last is not None:  # there is no time left to begin from nothing
+            whole.state = scored.last
+        penalty = penalty_of(self.alpha_, self.l1_ratio_, self.positive)
+        found = whole.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
         single = np.ndim(self.l1_ratio) == 0
         self.alphas_: Array
         self.mse_path_: Array
-        self.alphas_, self.mse_path_ = (grids[0], errors[0]) if single else (grids, errors)
-        self.n_iter_, self.dual_gap_ = found.evidence.n_iter, _gap(found.evidence)
+        self.alphas_, self.mse_path_ = (grids[0], scored.errors[0]) if single else (grids, scored.errors)
+        self.n_iter_, self.dual_gap_ = found.evidence.n_iter, absolute_gap(found.evidence)
         self._keep_coefficients(found.coef, whole.intercept(found) if self.fit_intercept else 0.0, X.dtype)
-        facts = dict(found.evidence.facts) | {"path fits proved": float(held), "path fits": float(total)}
-        self._keep_evidence(replace(found.evidence, facts=facts))
+        facts = {"path fits": float(scored.errors.size), "path fits optimal": float(scored.optimal)}
+        evidence = replace(found.evidence, facts={**found.evidence.facts, **facts})
+        self._keep_evidence(evidence if scored.last is None else replace(evidence, status=Status.BUDGET))
         return self
-
-    def _whole(self, design: Design, y: Array, weights: Array) -> SquaredPath:
-        small = None
-        if worth_compressing(design.shape):
-            small = compress(design.moments(y[:, None], weights), 0, fit_intercept=self.fit_intercept)
-        return SquaredPath(design, y, weights, self.fit_intercept, small)
 
     def _grid(self, whole: SquaredPath, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:
             return alpha_grid(whole.alpha_max(ratio, self.positive), self.eps, int(self.alphas))
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
-    def _cross_validate(
-        self, design: Design, y: Array, weights: Array, folds: list[Fold], ratios: Array, grids: Array
-    ) -> tuple[Array, int, int]:
-        """Errors of shape (ratios, alphas, folds), and how many of the fits were proved."""
-        parts = _Folds(design, y, weights, folds, self.fit_intercept)
-        errors = np.empty((*grids.shape, len(folds)))
-        proved = 0
-        for k in range(len(folds)):
+    def _cross_validate(self, folds: _Folds, ratios: Array, grids: Array) -> _Scored:
+        scored = _Scored(np.full((*grids.shape, len(folds.folds)), np.nan))
+        for k in range(len(folds.folds)):
             for r, ratio in enumerate(ratios):
-                steps = list(self._walk(parts.path(k), float(ratio), grids[r]))
-                coefs = np.stack([coef for coef, _, _ in steps], axis=1)
-                errors[r, :, k] = parts.errors(k, coefs, np.array([b for _, b, _ in steps]))
-                proved += sum(holds for _, _, holds in steps)
-        return errors, proved, errors.size
+                coefs, intercepts = [], []
+                for coef, intercept, optimal in self._walk(folds.path(k), float(ratio), grids[r]):
+                    coefs.append(coef)
+                    intercepts.append(intercept)
+                    scored.optimal += optimal
+                    if self._stop_between("strength"):
+                        scored.last = State(coef, intercept)
+                        break
+                errors = folds.errors(k, np.stack(coefs, axis=1), np.array(intercepts))
+                scored.errors[r, : len(coefs), k] = errors
+                if scored.last is not None:
+                    return scored
+        return scored
 
     def _walk(self, path: SquaredPath, ratio: float, grid: Array) -> Iterator[tuple[Array, float, bool]]:
         # choosing a strength needs far fewer digits than the answer itself
         penalties = (penalty_of(float(alpha), ratio, self.positive) for alpha in grid)
-        for coef, intercept, proved in path.walk(penalties, tol=max(self.tol, 1e-6), max_iter=self.max_iter):
-            yield coef, intercept if self.fit_intercept else 0.0, proved
+        for coef, intercept, optimal in path.walk(penalties, tol=max(self.tol, 1e-6), max_iter=self.max_iter):
+            yield coef, intercept if self.fit_intercept else 0.0, optimal
 
+    @predicting
     def plot(self, ax: Any = None) -> Any:
         """Draw the cross-validated error against the strength, with its spread over folds; returns the axes."""
         from corollary.linear.plots import plot_validation_curve
@@ -234,7 +256,67 @@ class ElasticNetCV(LinearRegressor):
 
 
 class LassoCV(ElasticNetCV):
-    """Lasso whose strength minimises the cross-validated squared error: :class:`ElasticNetCV` with ``l1_ratio=1``.
+    """Lasso whose strength minimises the cross-validated squared error.
+
+    A path of strengths is fitted on every fold, warm-started from strong to weak, and the one with the smallest
+    held-out mean squared error is refitted on all rows. The objective is that of :class:`Lasso`; this is
+    :class:`ElasticNetCV` with ``l1_ratio=1``.
+
+    Parameters
+    ----------
+    eps : float > 0, default 1e-3
+        Ratio of the weakest to the strongest alpha of the automatic grid.
+    alphas : int or array of shape (m,), default 100
+        Size of the automatic grid, or the strengths themselves.
+    fit_intercept : bool, default True
+        Whether to fit b; if not, b = 0.
+    precompute : bool, "auto" or array, default "auto"
+        Accepted for compatibility: the solver forms the products that it needs.
+    max_iter : int ≥ 1, default 1000
+        Iterations of each fit.
+    tol : float ≥ 0, default 1e-8
+        Relative duality gap to reach in the refit; fits on folds reach 1e-6, which is enough for a choice.
+    cv : int, splitter, iterable of (train, test) or None, default None
+        None is five folds.
+    copy_X : bool, default True
+        Accepted for compatibility: X is never overwritten, and never copied whole.
+    verbose : bool or int, default False
+        Accepted for compatibility; scikit-learn's ``ProgressBar`` shows the progress.
+    n_jobs : int or None, default None
+        Threads; None uses all usable cores. The answer does not depend on it.
+    positive : bool, default False
+        Require coefficients ≥ 0.
+    random_state : int, RandomState or None, default None
+        Accepted for compatibility: nothing here is random.
+    selection : {"cyclic", "random"}, default "cyclic"
+        Accepted for compatibility: the solver has an order of its own.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The strength that was chosen.
+    coef_ : array of shape (d,)
+        Of the refit, as are ``intercept_``, ``dual_gap_``, ``n_iter_`` and ``evidence_``.
+    intercept_ : float
+    dual_gap_ : float
+        The absolute duality gap.
+    n_iter_ : int
+    alphas_ : array of shape (m,)
+        The grid, from strong to weak.
+    mse_path_ : array of shape (m, folds)
+        Held-out mean squared errors; NaN where a callback ended the cross-validation first.
+    evidence_ : Evidence
+        Its facts count the fits on folds (``path fits``) and those of them that reached 1e-6 (``path fits optimal``).
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    *Cost.* Tall data: two passes over X in all, one for the moments of all rows and one for those of the folds, which
+    add up; then O(d²) work per step. Otherwise one pass over a fold's rows per step of its path.
+
+    *Evidence.* The relative duality gap of the refit (kind *optimal*). It says nothing about the choice of the
+    strength, which is as good as the folds. A callback may end the cross-validation early: the best strength so far is
+    then refitted as far as time allows.
 
     Examples
     --------
@@ -247,8 +329,9 @@ class LassoCV(ElasticNetCV):
     """
 
     limits: ClassVar[dict[str, Limit]] = {k: v for k, v in ElasticNetCV.limits.items() if k != "l1_ratio"}
-    l1_ratio: ClassVar[float] = 1.0  # type: ignore[misc]
+    l1_ratio: ClassVar[float] = 1.0
 
+    @assigning
     def __init__(
         self,
         *,
@@ -265,17 +348,4 @@ class LassoCV(ElasticNetCV):
         positive: bool = False,
         random_state: Any = None,
         selection: str = "cyclic",
-    ) -> None:
-        self.eps = eps
-        self.alphas = alphas
-        self.fit_intercept = fit_intercept
-        self.precompute = precompute
-        self.max_iter = max_iter
-        self.tol = tol
-        self.copy_X = copy_X
-        self.cv = cv
-        self.verbose = verbose
-        self.n_jobs = n_jobs
-        self.positive = positive
-        self.random_state = random_state
-        self.selection = selection
+    ) -> None: ...

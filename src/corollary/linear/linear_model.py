@@ -7,17 +7,16 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, softmax
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils import ClassifierTags, RegressorTags
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status, worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile
-from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, Penalty
+from corollary.core.loss import Loss, LossOf, as_loss, known_loss
+from corollary.core.penalty import PENALTY, NoPenalty, Penalty, as_penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs, winners
@@ -31,11 +30,13 @@ from corollary.solvers.loop import Observer
 
 
 def _is_classifier(model: Any) -> bool:
-    return LOSSES[model.loss].task == "classification" if model.loss in LOSSES else False
+    loss = known_loss(model.loss)
+    return loss is not None and loss.task == "classification"
 
 
 def _has_probabilities(model: Any) -> bool:
-    return model.loss in ("logistic", "softmax", "exponential")
+    loss = known_loss(model.loss)
+    return loss is not None and loss.link.probabilistic
 
 
 class LinearModel(LinearPredictor):
@@ -49,13 +50,15 @@ class LinearModel(LinearPredictor):
 
     Parameters
     ----------
-    loss : str, default "squared"
-        Regression: "squared", "absolute", "huber", "quantile", "epsilon_insensitive", "poisson". Classification:
-        "logistic", "softmax", "hinge", "squared_hinge", "exponential".
-    penalty : {"none", "l1", "l2", "elastic_net", "l0", "group"}, default "l2"
-        ‖w‖₁, ½‖w‖², the mix ρ‖w‖₁ + ½(1−ρ)‖w‖², the number of non-zero weights, or Σ √|g| ‖w_g‖.
+    loss : str or Loss, default "squared"
+        Regression: "squared", "absolute", "huber", "quantile", "epsilon_insensitive", "poisson", "tweedie" (of power
+        1.5). Classification: "logistic", "softmax", "hinge", "squared_hinge", "exponential". Or a
+        :class:`corollary.core.loss.Loss` with parameters of its own, such as ``Tweedie(1.8)`` or one that you wrote.
+    penalty : {"none", "l1", "l2", "elastic_net", "l0", "group"} or Penalty, default "l2"
+        ‖w‖₁, ½‖w‖², the mix ρ‖w‖₁ + ½(1−ρ)‖w‖², the number of non-zero weights, or Σ √|g| ‖w_g‖. Or a
+        :class:`corollary.core.penalty.Penalty`, which stands for α Ω: it has its own strength.
     alpha : float ≥ 0, default 1e-3
-        Strength of the penalty.
+        Strength of a penalty that is given by name.
     l1_ratio : float in [0, 1], default 0.5
         ρ of the elastic net.
     groups : array of shape (d,) or None
@@ -80,7 +83,9 @@ class LinearModel(LinearPredictor):
 
     Notes
     -----
-    *Cost.* Smooth losses: Newton or L-BFGS (L2, none), proximal Newton on working sets (L1, elastic net, L0, group).
+    *Cost.* Smooth losses: Newton or L-BFGS (L2, none), proximal Newton on working sets (L1, elastic net, L0, group),
+    proximal gradient (any other penalty with a prox): two or three passes over X per iteration, more iterations the
+    more collinear the columns.
     Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations, separable penalties only;
     it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``.
 
@@ -99,8 +104,8 @@ class LinearModel(LinearPredictor):
     """
 
     limits: ClassVar[dict[str, Limit]] = {
-        "loss": Choice(*LOSSES),
-        "penalty": Choice("none", "l1", "l2", "elastic_net", "l0", "group"),
+        "loss": LossOf(),
+        "penalty": PENALTY,
         "alpha": Real(low=0),
         "l1_ratio": Real(low=0, high=1),
         "groups": Choice(None) | ArrayLike(),
@@ -114,10 +119,11 @@ class LinearModel(LinearPredictor):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
-        loss: str = "squared",
-        penalty: str = "l2",
+        loss: Any = "squared",
+        penalty: Any = "l2",
         *,
         alpha: float = 1e-3,
         l1_ratio: float = 0.5,
@@ -130,20 +136,7 @@ class LinearModel(LinearPredictor):
         tol: float = 1e-8,
         max_iter: int = 1000,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.penalty = penalty
-        self.alpha = alpha
-        self.l1_ratio = l1_ratio
-        self.groups = groups
-        self.delta = delta
-        self.quantile = quantile
-        self.epsilon = epsilon
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -152,15 +145,16 @@ class LinearModel(LinearPredictor):
         tags.classifier_tags = ClassifierTags() if classifier else None
         tags.regressor_tags = None if classifier else RegressorTags()
         tags.target_tags.required = True
-        tags.target_tags.positive_only = self.loss == "poisson"
+        loss = known_loss(self.loss)
+        tags.target_tags.positive_only = loss is not None and loss.domain.low >= 0
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearModel:
-        """Fit the coefficients."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearModel:
+        """Fit to X (n × d, dense or sparse) and y, or to :class:`~corollary.Blocks` of (X, y)."""
         classifier = _is_classifier(self)
-        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=not classifier)
-        design, loss, penalty = as_design(X), self._loss(), self._penalty(X.shape[1])
+        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=not classifier, blocks=True)
+        design, loss, penalty = as_design(X), as_loss(self.loss, vars(self)), self._penalty(X.shape[1])
         observe = self._observer(X, y, self.max_iter, self._attributes)
         options = {"tol": self.tol, "max_iter": self.max_iter, "observe": observe}
         if classifier:
@@ -168,14 +162,14 @@ class LinearModel(LinearPredictor):
             found = self._classes(design, codes, weights / weights.sum(), loss, penalty, options)
             coef = np.stack([part.coef for part in found], axis=1) if found[0].coef.ndim == 1 else found[0].coef
             intercept = np.concatenate([np.atleast_1d(part.intercept) for part in found])
-            if loss.multiclass and coef.shape[1] == 2:  # two classes have one decision value, the difference
+            if loss.simplex and coef.shape[1] == 2:  # two classes have one decision value, the difference
                 coef, intercept = coef[:, 1:] - coef[:, :1], intercept[1:] - intercept[:1]
-            elif loss.multiclass:  # adding a constant to all scores changes nothing
+            elif loss.simplex:  # adding a constant to all scores changes nothing
                 intercept = intercept - intercept.mean()
         else:
             loss.check_target(y)
             y = y.astype(np.float64, copy=False)
-            if loss.constant_curvature and penalty.separable and penalty.l1 == 0:
+            if loss.constant_curvature and penalty.quadratic:
                 return self._closed_form(design, y, weights, penalty.l2, X.dtype, observe)
             problem = Problem(design, y, weights / weights.sum(), loss, penalty, self.fit_intercept)
             found = [solve(choose_solver(problem), problem, **options)]
@@ -183,7 +177,7 @@ class LinearModel(LinearPredictor):
         self.n_iter_ = max(part.evidence.n_iter for part in found)
         self._keep_coefficients(coef, intercept, X.dtype)
         evidence = worst_of([part.evidence for part in found])
-        if any(part.evidence.status is Status.SEPARABLE for part in found):
+        if any(part.evidence.status is Status.SEPARABLE for part in found) and not evidence.status.cut_short:
             evidence = replace(evidence, status=Status.SEPARABLE)
         self._keep_evidence(evidence)
         return self
@@ -219,29 +213,24 @@ class LinearModel(LinearPredictor):
         else:
             positives = [1] if k == 2 else range(k)
             problems = [Problem(design, signs(codes, c), weights, loss, penalty, self.fit_intercept) for c in positives]
-        found = [solve(choose_solver(problem), problem, **options) for problem in problems]
-        return [
-            replace(part, evidence=honest_status(problem, part)) for problem, part in zip(problems, found, strict=True)
-        ]
-
-    def _loss(self) -> Loss:
-        parameters = {Huber: self.delta, Quantile: self.quantile, EpsilonInsensitive: self.epsilon}
-        cls: Any = LOSSES[self.loss]
-        return cls(parameters[cls]) if cls in parameters else cls()
+        found: list[Solution] = []
+        for problem in problems:
+            part = solve(choose_solver(problem), problem, **options)
+            found.append(replace(part, evidence=honest_status(problem, part)))
+            if part.evidence.status.cut_short:  # the other classes have no coefficients yet
+                nothing = replace(part, coef=np.zeros_like(part.coef), intercept=0.0 * part.intercept)
+                found += [nothing] * (len(problems) - len(found))
+                break
+        return found
 
     def _penalty(self, n_columns: int) -> Penalty:
-        if self.penalty == "none" or self.alpha == 0:
+        if self.alpha == 0 and not isinstance(self.penalty, Penalty):
             return NoPenalty()
-        if self.penalty == "elastic_net":
-            return ElasticNet(l1=self.alpha * self.l1_ratio, l2=self.alpha * (1 - self.l1_ratio))
-        if self.penalty == "group":
-            groups = np.arange(n_columns) if self.groups is None else np.asarray(self.groups)
-            if groups.shape != (n_columns,):
-                raise ValueError(
-                    f"groups must have one entry per column of X ({n_columns}), but its shape is {groups.shape}."
-                )
-            return Group(self.alpha, groups)
-        return {"l1": L1, "l2": L2, "l0": L0}[self.penalty](self.alpha)
+        groups = np.arange(n_columns) if self.groups is None else np.asarray(self.groups)
+        l1, l2 = self.alpha * self.l1_ratio, self.alpha * (1 - self.l1_ratio)
+        penalty = as_penalty(self.penalty, {"strength": self.alpha, "l1": l1, "l2": l2, "groups": groups})
+        penalty.check_columns(n_columns)
+        return penalty
 
     def _attributes(self, state: State) -> dict[str, Any] | None:
         classifier = _is_classifier(self)
@@ -252,29 +241,28 @@ class LinearModel(LinearPredictor):
         return {"coef_": coef, "intercept_": np.atleast_1d(state.intercept) if classifier else state.intercept, **extra}
 
     @available_if(_is_classifier)
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Raw predictions: (n,) for two classes, (n, k) for more."""
         raw = self._raw_prediction(X)
         return raw[:, 0] if raw.shape[1] == 1 else raw
 
     @available_if(_has_probabilities)
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """Class probabilities; one-vs-rest scores are normalised to sum to one."""
         raw = self.decision_function(X)
-        if raw.ndim == 2 and self.loss == "softmax":
-            return agreeing(softmax(raw, axis=1), raw)
-        odds = (2 if self.loss == "exponential" else 1) * raw  # the exponential loss is least at half the log-odds
-        if raw.ndim == 1:
-            return agreeing(np.column_stack([expit(-odds), expit(odds)]), raw)
-        return agreeing(softmax(log_expit(odds), axis=1), raw)
+        return agreeing(as_loss(self.loss).link.probabilities(raw), raw)
 
+    @predicting
     def predict(self, X: Any) -> Array:
-        """The class with the highest score, or the mean of y (for "poisson": exp of the raw prediction)."""
+        """The class with the highest score, or what the raw prediction stands for (for "poisson" its exponential)."""
         if not _is_classifier(self):
-            return self._loss().link.inverse(self._raw_prediction(X))
+            return as_loss(self.loss).link.inverse(self._raw_prediction(X))
         index = winners(self.decision_function(X))
         return self.classes_[index]
 
+    @predicting
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Accuracy for classifiers, R² for regressors."""
         judge = accuracy_score if _is_classifier(self) else r2_score

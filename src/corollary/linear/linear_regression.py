@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import MultiOutputMixin
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import as_design
+from corollary.core.evidence import Evidence
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
 from corollary.core.types import Array
-from corollary.linear.predict import LinearRegressor
+from corollary.linear.least_squares import UpdatableRegressor
 from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.rows_so_far import RowsSoFar
 from corollary.solvers.least_squares.task import Answer, Task
 
 KEPT = 1_000_000  # entries of the matrix kept for leverages; beyond that it would outgrow the model
@@ -30,7 +31,7 @@ STATISTICS = (
 )
 
 
-class LinearRegression(MultiOutputMixin, LinearRegressor):
+class LinearRegression(UpdatableRegressor):
     r"""Ordinary least squares, accurate to the digits that the data have.
 
     .. math:: \min_{\beta, b} \sum_i w_i \, (y_i - x_i^\top \beta - b)^2
@@ -44,7 +45,7 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
     copy_X : bool, default=True
         Accepted for compatibility; X is never overwritten, and never copied whole.
     tol : float > 0, default=1e-8
-        Largest relative duality gap at which the fit counts as proved.
+        Largest relative duality gap at which the fit counts as optimal.
     n_jobs : int or None, default=None
         Threads; None uses all usable cores. The answer does not depend on it.
     positive : bool, default=False
@@ -71,9 +72,11 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
     Notes
     -----
     *Cost*: one threaded pass over X (n d² operations) when its condition number is below 200, two to six beyond; memory
-    for a few d × d matrices. With fewer rows than columns n² d operations and n × n matrices.
+    for a few d × d matrices. With fewer rows than columns n² d operations and n × n matrices. Blocks are read once
+    more, for y and the weights, which stay in memory; ``partial_fit`` reads its rows once, 2 n d² operations.
 
-    *Evidence*: the relative duality gap, the condition number of X with scaled columns, its rank.
+    *Evidence*: the relative duality gap (kind *optimal*), the condition number of X with scaled columns, its rank. With
+    ``positive=True`` and dependent columns the violation of the optimality conditions (kind *exact*).
 
     References
     ----------
@@ -91,6 +94,7 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
     True
     """
 
+    flat = False
     limits: ClassVar[dict[str, Limit]] = {
         "fit_intercept": Boolean(),
         "copy_X": Boolean(),
@@ -99,6 +103,7 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
         "positive": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -107,22 +112,28 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
         tol: float = 1e-8,
         n_jobs: int | None = None,
         positive: bool = False,
-    ) -> None:
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.tol = tol
-        self.n_jobs = n_jobs
-        self.positive = positive
+    ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
-        """Fit to X (n × d, dense or sparse) and y (n,) or (n, k); ``sample_weight`` w counts a row w times."""
-        X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
-        known = None if sample_weight is None else weights
-        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        observe = self._observer(X, y, 0, lambda state: self._shaped(state.coef, state.intercept, y.ndim == 1))
-        precision, none = float(np.finfo(X.dtype).eps), np.zeros(Y.shape[1])
-        task = Task(as_design(X), Y, known, none, self.fit_intercept, precision, observe=observe)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
+        """Fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to :class:`~corollary.Blocks` of (X, y).
+
+        ``sample_weight`` w counts a row w times.
+        """
+        self._fit(X, y, sample_weight)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> LinearRegression:
+        """Add rows: the answer is then that of all rows so far, however they were cut into parts.
+
+        What is kept is a triangular factor of d + k + 1 columns, so nothing is forgotten and nothing approximated.
+        ``fit`` does not keep it: the first rows after a ``fit`` begin anew.
+        """
+        self._add(X, y, sample_weight)
+        return self
+
+    def _learn(self, task: Task, y: Array, dtype: Any, so_far: RowsSoFar | None = None) -> Evidence:
         for name in STATISTICS:  # of an earlier fit; this one may not have them all
             self.__dict__.pop(name, None)
         if self.positive:
@@ -130,16 +141,13 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
             self.rank_ = int(evidence.facts["rank"])
         else:
             answer, evidence = solve(task, tol=self.tol)
+            weight = task.weight
+            if so_far is not None:
+                answer, weight = so_far.of_all(answer) if self.fit_intercept else answer, so_far.weight
             coef, intercept = answer.coef, answer.intercept
-            self._keep_statistics(answer, float(weights.sum()), y.ndim == 1)
-        shaped = self._shaped(coef, intercept, y.ndim == 1)
-        self._keep_coefficients(shaped["coef_"].T, shaped["intercept_"], X.dtype)
-        self._keep_evidence(evidence)
-        return self
-
-    def _shaped(self, coef: Array, intercept: Array, one: bool) -> dict[str, Any]:
-        start = (intercept[0] if one else intercept) if self.fit_intercept else 0.0
-        return {"coef_": coef[:, 0] if one else coef.T, "intercept_": start}
+            self._keep_statistics(answer, weight, y.ndim == 1)
+        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
+        return evidence
 
     def _keep_statistics(self, answer: Answer, weight: float, one: bool) -> None:
         """Standard errors and what ``leverage`` needs."""
@@ -161,6 +169,7 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
         self._centre = answer.mean
         self._whitener = answer.inverse if answer.inverse is not None and answer.inverse.size <= KEPT else None
 
+    @predicting
     def leverage(self, X: Any) -> Array:
         """Diagonal of the hat matrix for rows of X: how strongly a row of the training data pulls its own prediction.
 
@@ -176,6 +185,6 @@ class LinearRegression(MultiOutputMixin, LinearRegressor):
                 "training row has leverage one."
             )
         base = 1 / self._weight if self.fit_intercept else 0.0
-        rotated = as_design(X).matvec(whitener) - centre @ whitener
+        rotated = as_design(X).view(centre=centre).matvec(whitener)
         leverage: Array = base + np.einsum("ij,ij->i", rotated, rotated)
         return leverage.astype(X.dtype, copy=False)

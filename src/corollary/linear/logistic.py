@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
+from corollary.core.evidence import Evidence
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
@@ -19,6 +19,8 @@ from corollary.labels import agreeing, encode_labels, signs
 from corollary.linear.classify import LinearClassifier, honest_status
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
+
+Labels = tuple[Array, Array, Array]  # classes, the class number of each row, row weights times class weights
 
 
 def logistic_problem(
@@ -83,10 +85,11 @@ class LogisticRegression(LinearClassifier):
     Notes
     -----
     *Cost.* L2, d ≤ 2000: one O(n d²) Hessian or two and a few O(n d) passes; otherwise O(n d k) per iteration of
-    L-BFGS. L1: one pass per outer iteration plus O(n s²) for a working set of s columns.
+    L-BFGS. L1: one pass per outer iteration plus O(n s²) for a working set of s columns. Blocks
+    are read once more, for y and the weights; vectors of length n stay in memory.
 
-    *Evidence.* The relative duality gap. Data that a plane separates have no finite optimum without a penalty; the fit
-    then stops once the loss is negligible and says so.
+    *Evidence.* The relative duality gap (kind *optimal*). Data that a plane separates have no finite optimum without a
+    penalty; the fit then stops once the loss is negligible and says so.
 
     Examples
     --------
@@ -111,6 +114,7 @@ class LogisticRegression(LinearClassifier):
         "random_state": RANDOM_STATE,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -124,47 +128,31 @@ class LogisticRegression(LinearClassifier):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.class_weight = class_weight
-        self.solver = solver
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> LogisticRegression:
-        """Fit the coefficients to labels y of any type."""
-        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=False)
-        self._fit_at(X, y, weights, self.C, self.l1_ratio)
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
+        """Fit to X (n × d, dense or sparse) and labels y of any type, or to :class:`~corollary.Blocks` of (X, y)."""
+        X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=False, blocks=True)
+        labels = encode_labels(y, weights, self.class_weight)
+        observe = self._observer(X, y, self.max_iter, partial(_attributes, labels[0]))
+        self._keep_evidence(self._fit_at(X, labels, self.C, self.l1_ratio, observe))
         return self
 
-    def _fit_at(self, X: Any, y: Array, weights: Array, C: float, l1_ratio: float, **facts: float) -> None:
-        """Fit and keep the model of that strength and mix; ``facts`` join its evidence."""
-        classes, codes, weights = encode_labels(y, weights, self.class_weight)
+    def _fit_at(
+        self, X: Any, labels: Labels, C: float, l1_ratio: float, observe: Any, start: State | None = None
+    ) -> Evidence:
+        """Fit and keep the model of that strength and mix."""
+        classes, codes, weights = labels
         problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
-
-        def attributes(state: State) -> dict[str, Any]:
-            coef = np.atleast_2d(state.coef.T)
-            return {"classes_": classes, "coef_": coef, "intercept_": np.atleast_1d(state.intercept)}
-
-        found = solve(
-            named_solver(self.solver, problem),
-            problem,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            start=self._previous(problem),
-            observe=self._observer(X, y, self.max_iter, attributes),
-        )
+        if start is None or start.coef.shape != problem.coef_shape:
+            start = self._previous(problem)
+        solver = named_solver(self.solver, problem)
+        found = solve(solver, problem, tol=self.tol, max_iter=self.max_iter, start=start, observe=observe)
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
         self._keep_classifier(found.coef, found.intercept, X.dtype)
-        evidence = honest_status(problem, found)
-        self._keep_evidence(replace(evidence, facts={**evidence.facts, **facts}))
+        return honest_status(problem, found)
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):
@@ -174,11 +162,13 @@ class LogisticRegression(LinearClassifier):
             return State(coef, self.intercept_.astype(np.float64))
         return State(coef[:, 0], float(self.intercept_[0])) if (coef.shape[0], 1) == (*problem.coef_shape, 1) else None
 
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """Probability of each class, in the order of ``classes_``; its argmax is ``predict``."""
         raw = self.decision_function(X)
-        return agreeing(np.column_stack([expit(-raw), expit(raw)]) if raw.ndim == 1 else softmax(raw, axis=1), raw)
+        return agreeing(SoftmaxLoss.link.probabilities(raw), raw)
 
+    @predicting
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of ``predict_proba``, accurate where probabilities are tiny."""
         from scipy.special import log_expit, log_softmax
@@ -189,3 +179,8 @@ class LogisticRegression(LinearClassifier):
         if raw.ndim == 1:
             return np.column_stack([log_expit(-raw), log_expit(raw)])
         return log_softmax(raw, axis=1)
+
+
+def _attributes(classes: Array, state: State) -> dict[str, Any]:
+    coef = np.atleast_2d(state.coef.T)
+    return {"classes_": classes, "coef_": coef, "intercept_": np.atleast_1d(state.intercept)}

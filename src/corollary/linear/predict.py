@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from corollary.base import Estimator
+from corollary.base import Estimator, predicting
 from corollary.core.design import as_design
 from corollary.core.types import Array
 
@@ -48,6 +48,7 @@ class LinearPredictor(Estimator):
 class LinearRegressor(RegressorMixin, LinearPredictor):
     """A linear model whose prediction is the raw prediction itself."""
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """Predict X β + b: one number a row, or one row of k numbers for k targets."""
         return self._raw_prediction(X)

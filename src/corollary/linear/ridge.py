@@ -1,4 +1,4 @@
-"""Ridge regression at one penalty. (``RidgeCV``, which chooses it, is in ``ridge_cv``.)"""
+"""Ridge regression at one penalty."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
+from corollary.core.evidence import Evidence
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.linear.ridge_base import RidgeRegressor
-from corollary.linear.ridge_cv import RidgeCV
+from corollary.linear.least_squares import UpdatableRegressor, one_or_each
+from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
-
-__all__ = ["Ridge", "RidgeCV"]
+from corollary.solvers.least_squares.rows_so_far import RowsSoFar
+from corollary.solvers.least_squares.task import Task
 
 STRENGTH = Real(0, 1e300)
 # scikit-learn's names for what we have: an orthogonal factor serves both "qr" and "svd"
 METHODS = {"auto": "auto", "cholesky": "cholesky", "qr": "svd", "svd": "svd", "sparse_cg": "cg"}
 
 
-class Ridge(RidgeRegressor):
+class Ridge(UpdatableRegressor):
     r"""Least squares with an L2 penalty, in closed form.
 
     .. math:: \min_{\beta, b} \sum_i w_i \, (y_i - x_i^\top \beta - b)^2 + \alpha \lVert \beta \rVert^2
@@ -38,7 +39,7 @@ class Ridge(RidgeRegressor):
     max_iter : int or None, default=None
         Iterations of ``solver="sparse_cg"``.
     tol : float > 0, default=1e-8
-        Largest relative duality gap at which the fit counts as proved.
+        Largest relative duality gap at which the fit counts as optimal.
     solver : {"auto", "cholesky", "qr", "svd", "sparse_cg"}, default="auto"
         "auto" chooses by shape and conditioning. "cholesky" factorises the moments; "qr" and "svd" take an orthogonal
         factor of X; "sparse_cg" is for sparse X with thousands of rows and columns.
@@ -65,7 +66,8 @@ class Ridge(RidgeRegressor):
     -----
     *Cost*: as :class:`LinearRegression`; different alphas for k targets share the passes over X.
 
-    *Evidence*: the relative duality gap, the condition number of the penalised problem, effective degrees of freedom.
+    *Evidence*: the relative duality gap (kind *optimal*), the condition number of the penalised problem, effective
+    degrees of freedom. "sparse_cg" at ``alpha=0`` has no bound, only its gradient (kind *stationary*).
 
     References
     ----------
@@ -81,6 +83,8 @@ class Ridge(RidgeRegressor):
     (array([0.5]), 0.5)
     """
 
+    flat = True
+    effective_dof_: Any
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": STRENGTH | ArrayLike(),
         "fit_intercept": Boolean(),
@@ -92,6 +96,7 @@ class Ridge(RidgeRegressor):
         "random_state": RANDOM_STATE,
     }
 
+    @assigning
     def __init__(
         self,
         alpha: Any = 1.0,
@@ -103,33 +108,35 @@ class Ridge(RidgeRegressor):
         solver: str = "auto",
         positive: bool = False,
         random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.fit_intercept = fit_intercept
-        self.copy_X = copy_X
-        self.max_iter = max_iter
-        self.tol = tol
-        self.solver = solver
-        self.positive = positive
-        self.random_state = random_state
+    ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
-        """Fit to X (n × d, dense or sparse) and y (n,) or (n, k); ``sample_weight`` w counts a row w times."""
-        X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True)
-        task = self._task(X, y, sample_weight, weights, self.max_iter or 0)
-        alpha = self._strengths(task.Y.shape[1])
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Ridge:
+        """Fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to :class:`~corollary.Blocks` of (X, y).
+
+        ``sample_weight`` w counts a row w times.
+        """
+        self._fit(X, y, sample_weight, self.max_iter or 0)
+        return self
+
+    @fitting
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Ridge:
+        """Add rows: the answer is then that of all rows so far, as for :class:`LinearRegression`."""
+        self._add(X, y, sample_weight)
+        return self
+
+    def _learn(self, task: Task, y: Array, dtype: Any, so_far: RowsSoFar | None = None) -> Evidence:
+        task = task.at(self._strengths(task.Y.shape[1]))
         if self.positive:
-            coef, intercept, evidence = nonnegative_least_squares(task.at(alpha), self.tol)
-            self._keep_shaped(coef, intercept, y, X.dtype)
+            coef, intercept, evidence = nonnegative_least_squares(task, self.tol)
             self.__dict__.pop("effective_dof_", None)
         else:
-            options = {"method": METHODS[self.solver], "tol": self.tol, "max_iter": self.max_iter}
-            evidence = self._fit_at(task, y, X.dtype, alpha, **options)
+            answer, evidence = solve(task, method=METHODS[self.solver], tol=self.tol, max_iter=self.max_iter)
+            coef, intercept, self.effective_dof_ = answer.coef, answer.intercept, one_or_each(answer.dof)
         self.solver_ = evidence.solver
         self.n_iter_ = max(1, evidence.n_iter)
-        self._keep_evidence(evidence)
-        return self
+        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
+        return evidence
 
     def _strengths(self, targets: int) -> Array:
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()

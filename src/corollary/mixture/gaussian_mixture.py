@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, ClassVar
 
-import numpy as np
-
-from corollary.base import check_weights, fitting
+from corollary.base import assigning, fitting
+from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.gaussian import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.mixture.mixture_density import MixtureDensity
-from corollary.mixture.mixture_rows import ArraySource, BlockSource, check_labels
-from corollary.mixture.mixture_run import MixtureRun
-from corollary.solvers.em.gaussian import Block
+from corollary.mixture.density import MixtureDensity
+from corollary.mixture.labels import check_labels
+from corollary.mixture.run import MixtureRun
+from corollary.solvers.em.start import present
 
 
 class GaussianMixture(MixtureDensity):
@@ -50,7 +48,7 @@ class GaussianMixture(MixtureDensity):
     warm_start : bool, default False
         Start from what the last fit found.
     n_jobs : int or None
-        Threads; None means all usable cores. The answer does not depend on it.
+        Threads, in fit and in predictions; None means all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -70,9 +68,10 @@ class GaussianMixture(MixtureDensity):
     *Cost.* One pass over X for each iteration: O(n k d²) for "full" and "tied" (half of it only where components
     overlap), O(n k d) otherwise. Extra memory: a few MB a thread and the sample for the start.
 
-    *Evidence.* The certificate is the largest fall of the objective in any iteration, zero up to rounding; a fit that
-    has not come to rest shows the last gain instead. Notes tell of empty components, and of covariances that were
-    singular: no variance is less than 1e-10 of the pooled one within components (with that bound EM is still exact).
+    *Evidence.* Stationary: what the last iteration added to the mean log-likelihood. The largest fall of the objective
+    in any iteration is a fact, zero up to rounding; if it is not, it is the certificate that fails. Notes tell of empty
+    components, and of covariances that were singular: no variance is less than 1e-10 of the pooled one within
+    components (with that bound EM is still exact).
 
     References
     ----------
@@ -107,6 +106,7 @@ class GaussianMixture(MixtureDensity):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         n_components: int = 1,
@@ -123,52 +123,33 @@ class GaussianMixture(MixtureDensity):
         random_state: Any = None,
         warm_start: bool = False,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_components = n_components
-        self.covariance_type = covariance_type
-        self.tol = tol
-        self.reg_covar = reg_covar
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.init_params = init_params
-        self.weights_init = weights_init
-        self.means_init = means_init
-        self.precisions_init = precisions_init
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> GaussianMixture:
-        """Fit to rows X; y may tell the components of some (−1: not known); a row of weight w counts w times."""
-        X, weights = self._validate_rows(X, sample_weight, sparse=False)
-        return self._run(ArraySource(X, weights, check_labels(y, len(X))), X, y)
+        """Fit to rows X; y may tell the components of some (−1: not known); a row of weight w counts w times.
 
-    @fitting
-    def fit_blocks(self, blocks: Iterable[Any]) -> GaussianMixture:
-        """Fit to rows that come in blocks, read anew for every iteration; a block is X or (X, y, sample_weight)."""
-        first = True
-
-        def check(X: Any, y: Any = None, sample_weight: Any = None) -> Block:
-            nonlocal first
-            X, weights = self._validate_rows(X, None, sparse=False, reset=first)
-            first = False
-            if sample_weight is not None and np.any(sample_weight):  # a block may be without any weight, all may not
-                weights = check_weights(sample_weight, X)
-            elif sample_weight is not None:
-                weights = np.zeros(len(X))
-            return X, weights, check_labels(y, len(X))
-
-        return self._run(BlockSource(blocks, check), None, None)
-
-    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Fit, and the most likely component of each row (for labelled rows too)."""
-        return self.fit(X, y, sample_weight).predict(X)
-
-    def _run(self, source: ArraySource | BlockSource, X: Any, y: Any) -> GaussianMixture:
-        run = MixtureRun(self, source)
+        X may also be :class:`Blocks` of X, (X, y) or (X, y, sample_weight), which are read anew for every iteration.
+        """
+        blocks = as_blocks(X, y, sample_weight)
+        if blocks is None:
+            X, weights = self._validate_rows(X, sample_weight, sparse=False)
+            source: Source = ArraySource(X, y, weights, size=len(X))
+        else:
+            X, source = None, self._validate_blocks(blocks, target=False, sparse=False)
+        run = MixtureRun(self, source.map(_labelled))
         observe = self._observer(X, y, self.max_iter, lambda params: attributes(params, run.units))
         found = run.climb(observe)
         self.__dict__.update(run.attributes(found))
         self._keep_evidence(found.evidence)
         return self
+
+    def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Fit, and the most likely component of each row (for labelled rows too)."""
+        return self.fit(X, y, sample_weight).predict(X)
+
+
+def _labelled(block: Any) -> Any:
+    """A block (X, y, weights) as EM wants it: (X, weights, labels) of the rows that have a weight."""
+    X, y, weights = block
+    return present((X, weights, check_labels(y, len(X))))

@@ -49,7 +49,8 @@ def radius_neighbors_graph(
 ) -> Any:
     """The graph of all pairs of rows of X at a distance ≤ ``radius``, as a CSR matrix (n, n).
 
-    Arguments are those of :func:`kneighbors_graph`.
+    Entry (i, j) is 1 (``mode="connectivity"``) or the distance (``mode="distance"``). ``include_self`` counts a row as
+    its own neighbour; "auto" does so for "connectivity". X may also be a fitted :class:`NearestNeighbors`.
 
     Examples
     --------

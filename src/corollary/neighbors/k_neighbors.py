@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
-from corollary.base import fitting
+from corollary.base import fitting, predicting
 from corollary.core.limits import Limit
 from corollary.core.types import Array
 from corollary.labels import encode_labels
@@ -34,14 +34,16 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     p : float > 0, default=2
         The power of "minkowski".
     metric : str or callable, default="minkowski"
-        As in :class:`NearestNeighbors`.
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
+        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
     metric_params : dict or None
+        Further arguments of the metric.
     offset, power : float, default=1.0
         c ≥ 0 and n > 0 of "inverse".
     bandwidth : float > 0 or None
         h of "gaussian"; None is each query's distance to its k-th neighbour.
     n_jobs : int or None
-        Threads; None is all cores.
+        Threads, in fit and in predictions; None is all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -49,6 +51,7 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     outputs_2d_ : bool
         Whether y was a table.
     n_samples_fit_ : int
+    effective_metric_, effective_metric_params_ : as given
     rows_, multiplicity_ : arrays
         Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
@@ -58,7 +61,7 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     -----
     *Cost*: that of :class:`NearestNeighbors`; votes are counted for 16 384 queries at a time.
 
-    *Evidence*: distance excess of a checked sample of the rows over brute force.
+    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
 
     References
     ----------
@@ -109,11 +112,13 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
                 own /= own.sum(axis=1, keepdims=True)
         return [table.astype(X.dtype, copy=False) for table in tables]
 
+    @predicting
     def predict_proba(self, X: Any) -> Any:
         """Share of the votes for each class, in the order of ``classes_``; a list for several targets."""
         tables = self._probabilities(X)
         return tables if self.outputs_2d_ else tables[0]
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with most votes, of equal ones the first."""
         winners = [table.argmax(axis=1) for table in self._probabilities(X)]
@@ -133,20 +138,41 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     Parameters
     ----------
     n_neighbors : int ≥ 1, default=5
-    weights, algorithm, leaf_size, p, metric, metric_params, offset, power, bandwidth, n_jobs
-        As in :class:`KNeighborsClassifier`.
+    weights : {"uniform", "distance", "inverse", "gaussian"} or callable, default="uniform"
+        w(d): 1; 1/d, where exact matches leave nothing to others; 1/(c + dⁿ); exp(−½ (d/h)²); or a function that turns
+        an array of distances into one of weights.
+    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    leaf_size : int ≥ 1, default=30
+        Least rows of a leaf of the tree; at most twice as many.
+    p : float > 0, default=2
+        The power of "minkowski".
+    metric : str or callable, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
+        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric_params : dict or None
+        Further arguments of the metric.
+    offset, power : float, default=1.0
+        c ≥ 0 and n > 0 of "inverse".
+    bandwidth : float > 0 or None
+        h of "gaussian"; None is each query's distance to its k-th neighbour.
+    n_jobs : int or None
+        Threads, in fit and in predictions; None is all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
     n_samples_fit_ : int
+    effective_metric_, effective_metric_params_ : as given
     rows_, multiplicity_ : arrays
-        As in :class:`KNeighborsClassifier`.
+        Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
     Notes
     -----
-    *Cost* and *Evidence* are those of :class:`KNeighborsClassifier`.
+    *Cost*: that of :class:`NearestNeighbors`; means are taken for 16 384 queries at a time.
+
+    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
 
     References
     ----------
@@ -170,6 +196,7 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
         self._keep_votes(X, np.asarray(y, dtype=np.float64), weights)
         return self
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
         X = self._queries(X)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_array
 
-from corollary.core.limits import Integer
+from corollary.core.limits import N_JOBS, Integer
+from corollary.core.parallel import threads
 from corollary.core.types import Array
 
 
@@ -25,10 +26,17 @@ class KDTree:
         "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev" ("infinity") or "cosine".
     p : float > 0, default=2
         The power of "minkowski".
+    n_jobs : int or None
+        Threads; None means all usable cores.
+
+    Attributes
+    ----------
+    data : array (n, d)
+        The rows.
 
     Notes
     -----
-    *Cost*: O(n d log n) to build; one and a half copies of the rows as float64; queries on all cores.
+    *Cost*: O(n d log n) to build; one and a half copies of the rows as float64.
 
     *Evidence*: neighbours are exact, and of equal distances the first row comes first; :class:`NearestNeighbors` checks
     itself against brute force.
@@ -45,15 +53,21 @@ class KDTree:
     array([2])
     """
 
-    def __init__(self, X: Any, leaf_size: int = 40, metric: str = "minkowski", p: float = 2) -> None:
-        from corollary.solvers.neighbors.choose import make_search
+    def __init__(
+        self, X: Any, leaf_size: int = 40, metric: str = "minkowski", p: float = 2, *, n_jobs: int | None = None
+    ) -> None:
+        from corollary.solvers.neighbors.search import make_search
 
         if not Integer(1).accepts(leaf_size):
             raise ValueError(f"leaf_size must be a whole number ≥ 1, but it is {leaf_size!r}.")
         if not p > 0:
             raise ValueError(f"p must be a number > 0, but it is {p!r}.")
+        if not N_JOBS.accepts(n_jobs):
+            raise ValueError(f"n_jobs must be {N_JOBS}, but it is {n_jobs!r}.")
+        self.n_jobs = n_jobs
         self.data: Array = check_array(X, dtype=(np.float64, np.float32), order="C", input_name="X")
-        self._search = make_search(self.data, metric, float(p), None, "kd_tree", int(leaf_size), 1)
+        with threads(n_jobs):
+            self._search = make_search(self.data, metric, float(p), None, "kd_tree", int(leaf_size), 1)
 
     def query(
         self,
@@ -69,7 +83,9 @@ class KDTree:
             raise ValueError(
                 f"k must be a whole number ≥ 1 and ≤ {len(self.data)}, the number of rows, but it is {k!r}."
             )
-        distances, rows = self._search.nearest(self._queries(X), int(k))
+        Q = self._queries(X)
+        with threads(self.n_jobs):
+            distances, rows = self._search.nearest(Q, int(k))
         return (distances, rows) if return_distance else rows
 
     def query_radius(
@@ -83,7 +99,8 @@ class KDTree:
         limits = np.asarray(r, dtype=np.float64)
         if limits.ndim > 1 or limits.size not in (1, len(Q)) or not (limits >= 0).all():
             raise ValueError(f"r must be a number ≥ 0 or one for each of {len(Q)} rows, but it is {r!r}.")
-        places, distances, rows = self._search.within(Q, np.broadcast_to(limits, (len(Q),)).copy())
+        with threads(self.n_jobs):
+            places, distances, rows = self._search.within(Q, np.broadcast_to(limits, (len(Q),)).copy())
         if count_only:
             return np.diff(places)
         from corollary.neighbors.nearest_neighbors import _arrays

@@ -6,11 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import Limit, Real
-from corollary.core.parallel import threads
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode
 
@@ -39,7 +37,7 @@ class NearestNeighbors(NeighborsModel):
     metric_params : dict or None
         Further arguments of the metric.
     n_jobs : int or None
-        Threads; None is all cores.
+        Threads, in fit and in every question; None is all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
@@ -54,8 +52,8 @@ class NearestNeighbors(NeighborsModel):
     takes one product of n d terms a query, in float32 where that suffices. Memory: one and a half copies of the rows
     for a tree, half of one for products of float64 rows, and a few megabytes a thread.
 
-    *Evidence*: distance excess of a checked sample: for a few training rows, by how much the distances found exceed
-    those of a plain comparison with all rows.
+    *Evidence*: checked: for a few training rows, by how much the distances found exceed those of a plain comparison
+    with all rows. Nothing is claimed of rows that were not looked up both ways.
 
     References
     ----------
@@ -73,6 +71,7 @@ class NearestNeighbors(NeighborsModel):
 
     limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Real(0)}
 
+    @assigning
     def __init__(
         self,
         *,
@@ -84,15 +83,7 @@ class NearestNeighbors(NeighborsModel):
         p: float = 2,
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.radius = radius
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.metric = metric
-        self.p = p
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
@@ -101,6 +92,7 @@ class NearestNeighbors(NeighborsModel):
         self._keep_rows(X)
         return self
 
+    @predicting
     def radius_neighbors(
         self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
     ) -> Any:
@@ -113,6 +105,7 @@ class NearestNeighbors(NeighborsModel):
         rows_by_query = _arrays(rows, places)
         return (_arrays(distances, places), rows_by_query) if return_distance else rows_by_query
 
+    @predicting
     def radius_neighbors_graph(
         self, X: Any = None, radius: Any = None, mode: str = "connectivity", sort_results: bool = False
     ) -> Any:
@@ -123,14 +116,12 @@ class NearestNeighbors(NeighborsModel):
         return scipy.sparse.csr_matrix((values, rows, places), shape=(len(places) - 1, self.n_samples_fit_))
 
     def _within(self, X: Any, radius: Any) -> tuple[Array, Array, Array]:
-        check_is_fitted(self)
         Q = self._fit_X if X is None else self._queries(X)
         limits = np.asarray(self.radius if radius is None else radius, dtype=np.float64)
         if limits.ndim > 1 or limits.size not in (1, Q.shape[0]) or not (limits >= 0).all():
             raise ValueError(f"radius must be a number ≥ 0 or one for each of {Q.shape[0]} rows, but it is {radius!r}.")
         limits = np.broadcast_to(limits, (Q.shape[0],)).copy()
-        with threads(self.n_jobs):
-            places, distances, rows = self._search.within(Q, limits)
+        places, distances, rows = self._search.within(Q, limits)
         if X is not None:
             return places, distances, rows
         query = np.repeat(np.arange(len(places) - 1), np.diff(places))

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import functools
-import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils.validation import check_is_fitted
 
-from corollary.base import Estimator
+from corollary.base import Estimator, predicting
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
-from corollary.core.parallel import threads
 from corollary.core.types import Array
 
 SEARCH_LIMITS: dict[str, Limit] = {
@@ -57,7 +54,7 @@ class NeighborsModel(Estimator):
 
     @functools.cached_property
     def _search(self) -> Any:
-        from corollary.solvers.neighbors.choose import make_search
+        from corollary.solvers.neighbors.search import make_search
 
         if self._fit_X.ndim != 2 or self._fit_X.shape != (self.n_samples_fit_, self.n_features_in_):
             raise ValueError(
@@ -69,11 +66,10 @@ class NeighborsModel(Estimator):
         )
 
     def _keep_rows(self, X: Any, y: Any = None) -> None:
-        """Keep the checked rows X, build the search and prove it on a few of them."""
+        """Keep the checked rows X, build the search and check it on a few of them."""
         from corollary.solvers.distances import distance_table
         from corollary.solvers.neighbors.check import excess_certificate
 
-        began = time.perf_counter()
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
             X = distance_table(X)
@@ -87,7 +83,6 @@ class NeighborsModel(Estimator):
             status=Status.EXACT,
             certificate=certificate,
             solver=self._search.name,
-            seconds=time.perf_counter() - began,
             facts={"rows": float(self.n_samples_fit_)},
         )
         self._keep_evidence(evidence)
@@ -98,15 +93,13 @@ class NeighborsModel(Estimator):
             raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
-    def kneighbors(
-        self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True
-    ) -> Any:  # fmt: skip
+    @predicting
+    def kneighbors(self, X: Any = None, n_neighbors: int | None = None, return_distance: bool = True) -> Any:
         """Distances and row numbers (m, n_neighbors) of the nearest training rows, the nearest first.
 
         Of rows at the same distance the first comes first. Without X, each training row gets its neighbours among the
         others. With ``return_distance=False`` only the row numbers are returned.
         """
-        check_is_fitted(self)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         if not Integer(1).accepts(k):
             raise ValueError(f"Expected n_neighbors > 0 and a whole number, but it is {k!r}.")
@@ -121,16 +114,16 @@ class NeighborsModel(Estimator):
                 f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}"
                 f"{' and a row is not its own neighbour' if Q is None else ''}."
             )
-        with threads(self.n_jobs):
-            if Q is not None:
-                found: tuple[Array, Array] = self._search.nearest(Q, k)
-                return found
-            distances, rows = self._search.nearest(self._fit_X, k + 1)
+        if Q is not None:
+            found: tuple[Array, Array] = self._search.nearest(Q, k)
+            return found
+        distances, rows = self._search.nearest(self._fit_X, k + 1)
         own = rows == np.arange(len(rows))[:, None]
         own[~own.any(axis=1), -1] = True  # so many equal rows come before it that it is not among them
         keep = ~own
         return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
 
+    @predicting
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
         """The neighbours as a CSR matrix (queries, training rows), of ones or (``mode="distance"``) distances."""
         _check_mode(mode)

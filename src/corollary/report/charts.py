@@ -15,18 +15,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from corollary.tabular.messages import shortened
+
 _STEERING = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u202a-\\u202e\\u2066-\\u2069\\ud800-\\udfff\\ufffe\\uffff]")
 
 
 def escaped(text: object) -> str:
     """Text that is safe inside HTML and SVG; characters that steer (control, direction, half pairs) become �."""
     return html.escape(_STEERING.sub("�", str(text)), quote=True)
-
-
-def shortened(text: object, limit: int) -> str:
-    """At most ``limit`` characters, with an ellipsis in place of the rest."""
-    whole = str(text)
-    return whole if len(whole) <= limit else whole[: limit - 1] + "…"
 
 
 def nice_step(span: float, about: int) -> float:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import confusion_matrix
+from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import escaped, shortened
-from corollary.report.predictions import figure
+from corollary.report.charts import escaped
+from corollary.report.document import figure, heat_cell, heat_table, table
+from corollary.tabular.messages import shortened
 
 _MOST = 12
 
@@ -21,35 +22,31 @@ def confusion_figure(comparison: Comparison) -> str:
     if len(names) > _MOST:
         return _worst_pairs(counts, names)
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-    head = "".join(f'<th scope="col">{escaped(shortened(name, 18))}</th>' for name in names)
-    body = []
+    rows = []
     for row, name in enumerate(names):
-        cells = "".join(
-            f'<td class="{"plus" if row == column else "minus"}{" strong" if share > 0.7 else ""}" '
-            f'style="--v:{share:.2f}">{share:.1%}<small>{counts[row, column]:,}</small></td>'
+        cells = (
+            heat_cell(f"{share:.1%}<small>{counts[row, column]:,}</small>", share if row == column else -share)
             for column, share in enumerate(shares[row])
         )
-        body.append(f'<tr><th scope="row">{escaped(shortened(name, 24))}</th>{cells}</tr>')
-    corner = "<td>actual ╲ predicted</td>"
-    table = f'<table class="heat"><thead><tr>{corner}{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
+        rows.append((name, "".join(cells)))
     right = counts.trace() / counts.sum()
     caption = f"Each row of the matrix adds up to 100%. On the diagonal: right, {right:.1%} of all rows."
-    both = f'<div class="side wide">{table}{_by_class(counts, names)}</div>'
-    return figure(both, "Confusion matrix", caption, whole=len(names) > 4)
+    both = heat_table("actual ╲ predicted", names, rows) + _by_class(comparison)
+    return figure(f'<div class="side">{both}</div>', "Confusion matrix", caption, whole=len(names) > 4)
 
 
-def _by_class(counts: np.ndarray, names: list[str]) -> str:
+def _by_class(comparison: Comparison) -> str:
     """Precision, recall and F1 of each class."""
-    right, actual, said = np.diag(counts), counts.sum(axis=1), counts.sum(axis=0)
-    columns = (right / np.maximum(said, 1), right / np.maximum(actual, 1), 2 * right / np.maximum(actual + said, 1))
-    body = "".join(
+    classes, said = comparison.target.classes, comparison.out_of_fold[comparison.best].values
+    assert classes is not None
+    found = precision_recall_fscore_support(comparison.target.values, said, labels=classes, zero_division=0.0)
+    rows = (
         f'<tr><th scope="row">{escaped(shortened(name, 24))}</th>'
-        + "".join(f'<td class="n">{column[index]:.3f}</td>' for column in columns)
-        + f'<td class="n">{actual[index]:,}</td></tr>'
-        for index, name in enumerate(names)
+        + "".join(f'<td class="n">{value:.3f}</td>' for value in scores)
+        + f'<td class="n">{support:,}</td></tr>'
+        for name, *scores, support in zip(classes, *found, strict=True)
     )
-    head = "".join(f'<th scope="col" class="n">{name}</th>' for name in ("precision", "recall", "F1", "rows"))
-    return f'<table class="classes"><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>'
+    return table(("", ">precision", ">recall", ">F1", ">rows"), rows, "classes")
 
 
 def _worst_pairs(counts: np.ndarray, names: list[str]) -> str:
@@ -63,12 +60,8 @@ def _worst_pairs(counts: np.ndarray, names: list[str]) -> str:
             actual, said = (escaped(shortened(names[index], 40)) for index in (row, column))
             number = f'<td class="n">{wrong[row, column]:,}</td><td class="n">{share:.1%}</td>'
             body.append(f"<tr><td>{actual}</td><td>{said}</td>{number}</tr>")
-    head = (
-        '<tr><th scope="col">actual</th><th scope="col">predicted</th><th scope="col" class="n">rows</th>'
-        '<th scope="col" class="n">of the class</th></tr>'
-    )
-    table = f"<table><thead>{head}</thead><tbody>{''.join(body)}</tbody></table>"
+    whole = table(("actual", "predicted", ">rows", ">of the class"), body)
     caption = (
         f"{counts.trace() / counts.sum():.1%} of all rows are right; of {len(names)} classes, these are mistaken most."
     )
-    return figure(f'<div class="wide">{table}</div>', "Most frequent confusions", caption)
+    return figure(whole, "Most frequent confusions", caption)

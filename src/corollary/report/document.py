@@ -1,29 +1,143 @@
-"""What every report shares: one HTML text that needs no network, no script and no fonts."""
+"""What every report shares: one HTML text that needs no network, no script and no fonts, and its common parts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from pathlib import PurePath
 from typing import Any
 
 from corollary.report.charts import escaped
 from corollary.report.style import STYLE
+from corollary.tabular.messages import shortened
+from corollary.tabular.roles import DataFacts, Role, tally
+
+Sections = Mapping[str, str]  # the id of each section and its heading
 
 
-def document(title: str, parts: Sequence[str], versions: Mapping[str, Any], style: str = "") -> str:
+def document(title: str, parts: Sequence[str], versions: Mapping[str, Any]) -> str:
     """The whole page; parts that are empty are left out."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
-        f"<title>{escaped(title)}</title>\n<style>{STYLE}{style}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escaped(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(part for part in parts if part)
         + f"\n<footer>Written by corollary {escaped(versions['corollary'])} on {date.today().isoformat()}. "
         "This file is complete in itself.</footer>\n</main>\n</body>\n</html>\n"
     )
 
 
+def header(eyebrow: str, title: str, facts: DataFacts, sections: Sections, summary: str, rest: str) -> str:
+    """The top of a page: its title, where the data came from, links to the sections, and the summary."""
+    meta = f"{PurePath(facts.source).name} · {facts.rows:,} rows · {tally(facts.columns)}"
+    links = "".join(f'<a href="#{key}">{heading}</a>' for key, heading in sections.items())
+    return (
+        f'<header><p class="eyebrow">{eyebrow}</p><h1>{escaped(title)}</h1><p class="meta">{escaped(meta)}</p>'
+        f'<nav aria-label="Sections">{links}</nav><p class="summary">{escaped(summary)}</p>{rest}</header>'
+    )
+
+
+def tiles(found: Iterable[tuple[str, str, str]]) -> str:
+    """Large numbers side by side: (what, the number, a small remark)."""
+    cells = "".join(
+        f"<div><dt>{escaped(name)}</dt><dd>{escaped(value)}<small>{escaped(small)}</small></dd></div>"
+        for name, value, small in found
+    )
+    return f'<dl class="tiles">{cells}</dl>'
+
+
 def section(key: str, heading: str, body: str, lead: str = "") -> str:
     """One part of a page, under its heading."""
     opening = f'<p class="lead">{escaped(lead)}</p>' if lead else ""
     return f'<section id="{key}"><h2>{heading}</h2>{opening}{body}</section>'
+
+
+def figure(drawing: str, heading: str, caption: str, key: str = "", whole: bool = False) -> str:
+    """A drawing with its heading above and an explanation below; a ``whole`` one takes the width of the page."""
+    opening = '<figure class="whole">' if whole else "<figure>"
+    body = f"<h3>{escaped(heading)}</h3>{drawing}{key}<figcaption>{escaped(caption)}</figcaption>"
+    return f"{opening}{body}</figure>"
+
+
+def pair(figures: Iterable[str]) -> str:
+    """Figures side by side where there is room."""
+    return f'<div class="pair">{"".join(figures)}</div>'
+
+
+def table(titles: Iterable[str], rows: Iterable[str], style: str = "") -> str:
+    """A table that may be scrolled sideways; a title that begins with ``>`` is that of a column of numbers."""
+    cells = (f'<th scope="col" class="n">{each[1:]}</th>' if each[:1] == ">" else f'<th scope="col">{each}</th>'
+             for each in titles)  # fmt: skip
+    kind = f' class="{style}"' if style else ""
+    head, body = "".join(cells).replace('<th scope="col"></th>', "<td></td>"), "".join(rows)
+    return f'<div class="wide"><table{kind}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+
+
+def heat_table(corner: str, columns: Iterable[str], rows: Iterable[tuple[str, str]]) -> str:
+    """A table of shaded cells: the names of its columns, and (name, cells) of each row."""
+    head = "".join(f'<th scope="col">{escaped(shortened(name, 18))}</th>' for name in columns)
+    body = "".join(f'<tr><th scope="row">{escaped(shortened(name, 44))}</th>{cells}</tr>' for name, cells in rows)
+    return (
+        f'<div class="wide"><table class="heat"><thead><tr><td>{corner}</td>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def heat_cell(words: str, strength: float) -> str:
+    """A cell with ``words`` (HTML), blue for a positive strength and orange for a negative one, full at ±1."""
+    share = min(abs(strength), 1.0)
+    kind = ("minus" if strength < 0 else "plus") + (" strong" if share > 0.75 else "")
+    return f'<td class="{kind}" style="--v:{share:.2f}">{words}</td>'
+
+
+def columns_table(facts: DataFacts, notes: Iterable[str]) -> str:
+    """What became of every column, and remarks about the data."""
+    rows = (
+        f"<tr{' class=dim' if column.role is Role.UNUSED else ''}>"
+        f'<th scope="row">{escaped(shortened(column.name, 60))}</th><td>{column.role.value}</td>'
+        f'<td class="n">{column.missing:,}</td><td class="n">{column.distinct:,}</td>'
+        f'<td class="why">{escaped(column.note)}</td></tr>'
+        for column in facts.columns
+    )
+    whole = table(("column", "role", ">missing", ">distinct", "note"), rows)
+    if len(facts.columns) > 40:
+        whole = f"<details><summary>All {len(facts.columns):,} columns</summary>{whole}</details>"
+    return "".join(f'<p class="why">{escaped(note)}</p>' for note in notes) + whole
+
+
+def again(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]) -> str:
+    """The command (for a file) or the call (for a table) that does it again, and what fixes its numbers."""
+    pairs = {
+        "Data SHA-256": facts.sha256,
+        "Seed": settings["seed"],
+        "Versions": ", ".join(f"{name} {number}" for name, number in settings["versions"].items()),
+    }
+    listing = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in pairs.items())
+    chosen = {name: value for name, value in settings.items() if name not in ("versions", "from_file")}
+    line = command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
+    return f'<pre><code>{escaped(line)}</code></pre><dl class="facts">{listing}</dl>'
+
+
+def _call(function: str, settings: Mapping[str, Any]) -> str:
+    default = (None, "auto", "utf-8", ())
+    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in settings.items()
+               if value not in default and not isinstance(value, bool)]  # fmt: skip
+    return f"{function}(data, {', '.join(options)})"
+
+
+def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
+    """A command with these options; those that have their usual value None, "auto" or "utf-8" are left out."""
+    words = ["corollary", command, source]
+    for name, value in settings.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, tuple):
+            words += [word for each in value for word in (option, each)]
+        elif name == "header":
+            words += ["--no-header"] * (not value)
+        elif isinstance(value, bool):
+            words += [option] * value
+        elif value not in (None, "auto", "utf-8"):
+            words += [option, str(value)]
+    return shlex.join(words)

@@ -8,9 +8,10 @@ from sklearn.inspection import permutation_importance
 
 from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import Chart, Scale, compact, escaped, shortened, sideways_bars
-from corollary.report.predictions import figure
+from corollary.report.charts import Chart, Scale, compact, sideways_bars
+from corollary.report.document import figure, heat_cell, heat_table
 from corollary.tabular.columns import readable_names
+from corollary.tabular.messages import shortened
 
 _TOP = 20
 
@@ -54,25 +55,16 @@ def _bars(names: list[str], values: NDArray[np.float64], heading: str, caption: 
 
 def _class_table(names: list[str], values: NDArray[np.float64], classes: list[str], zero: str) -> str:
     """A coefficient for each feature and class, shaded by sign and size."""
-    shown_classes = range(min(len(classes), 10))
+    values = values[:10]
     order = np.argsort(-np.abs(values).max(axis=0), kind="stable")[:_TOP]
     largest = float(np.abs(values).max()) or 1.0
-    head = "".join(f'<th scope="col">{escaped(shortened(classes[index], 16))}</th>' for index in shown_classes)
-    body = []
-    for feature in order:
-        cells = "".join(_shaded(float(values[index, feature]), largest) for index in shown_classes)
-        body.append(f'<tr><th scope="row">{escaped(shortened(names[feature], 44))}</th>{cells}</tr>')
+    rows = [
+        (names[feature], "".join(heat_cell(compact(value, largest), value / largest) for value in values[:, feature]))
+        for feature in order
+    ]
     caption = "Log-odds for each class: of one standard deviation for a number or a date, of being so for a category."
-    table = f'<table class="heat"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(body)}</tbody></table>'
     heading = f"Coefficients, the {len(order)} largest of {len(names):,}" if len(names) > _TOP else "Coefficients"
-    return figure(f'<div class="wide">{table}</div>', heading, caption + zero)
-
-
-def _shaded(value: float, largest: float) -> str:
-    share = abs(value) / largest
-    sign = "plus" if value >= 0 else "minus"
-    strong = " strong" if share > 0.75 else ""
-    return f'<td class="{sign}{strong}" style="--v:{share:.2f}">{compact(value, largest)}</td>'
+    return figure(heat_table("", classes[: len(values)], rows), heading, caption + zero)
 
 
 def _permutation(comparison: Comparison) -> str:
@@ -86,41 +78,40 @@ def _permutation(comparison: Comparison) -> str:
     return _bars(names, np.asarray(found.importances_mean), "Importances", caption)
 
 
-def _learning_curve(name: str, evidence: Evidence, iterations: NDArray[np.float64]) -> str:
-    """The objective after each round, for models that are built up round by round."""
+def convergence_figure(name: str, evidence: Evidence) -> str:
+    """The certificate's value after each iteration, or else the objective's; empty if there is nothing to draw."""
+    iterations = np.asarray(evidence.history.get("iteration", ()), dtype=float)
+    values = evidence.certificate_history
+    good = np.isfinite(values) & (values > 0)
+    if values.size == iterations.size and good.sum() >= 3:
+        return _certificate_figure(name, evidence, iterations[good], values[good])
     objective = np.asarray(evidence.history.get("objective", ()), dtype=float)
     if objective.size < 3 or objective.size != iterations.size or not np.isfinite(objective).all():
         return ""
+    what = "What the fit lowers, after each iteration."
     chart = Chart(
-        Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective.tolist()),
-        title=f"Learning curve of {name}", description="Mean loss on the training rows after each round.",
-        x_label="round", y_label="mean loss",
+        Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective),
+        title=f"Learning curve of {name}", description=what, x_label="iteration", y_label="objective",
     )  # fmt: skip
     chart.line(iterations, objective)
-    return figure(chart.svg(), f"Learning curve of {name}", "Mean loss on the training rows after each round.")
+    return figure(chart.svg(), f"Learning curve of {name}", what)
 
 
-def convergence_figure(name: str, evidence: Evidence) -> str:
-    """The certificate's value at each iteration, on a logarithmic scale; empty if there is nothing to draw."""
-    gap = np.asarray(evidence.history.get("gap", ()), dtype=float)
-    iterations = np.asarray(evidence.history.get("iteration", ()), dtype=float)
-    good = np.isfinite(gap) & (gap > 0) if gap.size == iterations.size else np.zeros(0, dtype=bool)
-    if not gap.size:
-        return _learning_curve(name, evidence, iterations)
-    if good.sum() < 3:
-        return ""
-    gap, iterations = gap[good], iterations[good]
-    tolerance = evidence.certificate.tolerance
-    values: list[float] = [*gap.tolist(), *([tolerance] if tolerance > 0 else [])]
-    what = evidence.certificate.name
+def _certificate_figure(
+    name: str, evidence: Evidence, iterations: NDArray[np.float64], values: NDArray[np.float64]
+) -> str:
+    """On a logarithmic scale, with the tolerance as a dashed line."""
+    what, tolerance = evidence.certificate.name, evidence.certificate.tolerance
+    shown = [*values, *([tolerance] if tolerance > 0 else [])]
     chart = Chart(
-        Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(values, log=True),
+        Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(shown, log=True),
         title=f"Convergence of {name}", description=f"{what} at each iteration.", x_label="iteration", y_label=what,
     )  # fmt: skip
     if tolerance > 0:
         chart.line([chart.x.low, chart.x.high], [tolerance, tolerance], "soft", dashed=True)
-        chart.text(chart.x.high, tolerance, "tolerance", "end", (-2, -5))
-    chart.line(iterations, gap)
-    if len(gap) <= 60:
-        chart.points(iterations, gap)
-    return figure(chart.svg(), f"Convergence of {name}", f"Proved once the {what} is below the dashed line.")
+        chart.text(chart.x.low, tolerance, "tolerance", "start", (4, -5))
+    chart.line(iterations, values)
+    if len(values) <= 60:
+        chart.points(iterations, values)
+    caption = f"{evidence.certificate.kind.word} once the {what} is at or below the dashed line."
+    return figure(chart.svg(), f"Convergence of {name}", caption)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-STYLE = """
+from corollary.core.drawing import INK, PALETTE, SOFT
+
+_LIGHT = " ".join(f"--c{number}: {colour};" for number, colour in enumerate(PALETTE))
+_LIGHT = f":root {{ --ink: {INK}; --soft: {SOFT}; {_LIGHT} }}"
+_SERIES = " ".join(f".s{number} {{ --c: var(--c{number}); }}" for number in range(len(PALETTE)))
+STYLE = (
+    f"\n{_LIGHT}\n{_SERIES}"
+    + """
 :root {
   color-scheme: light dark;
-  --paper: #fdfdfb; --panel: #f4f4ef; --ink: #1d2129; --soft: #666b75; --line: #deded6; --grid: #ebebe4;
+  --paper: #fdfdfb; --panel: #f4f4ef; --line: #deded6; --grid: #ebebe4;
   --good: #2c6e49; --bad: #a63d2f; --warn: #8a6100; --warn-panel: #fbf5e3;
-  --c0: #2b5f91; --c1: #c2612c; --c2: #3c8259; --c3: #8a4f93; --c4: #a58217; --c5: #2a8c93; --c6: #b5476b;
-  --c7: #6b7280; --c8: #7c5b3a; --c9: #5560b5;
   --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Liberation Sans", Arial, sans-serif;
   --serif: Charter, "Bitstream Charter", "Iowan Old Style", "Sitka Text", Cambria, "Liberation Serif", Georgia, serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
@@ -69,8 +74,8 @@ figcaption { color: var(--soft); font-size: 0.82rem; line-height: 1.45; margin-t
 .line { fill: none; stroke: var(--c); stroke-width: 1.8; stroke-linejoin: round; }
 .line.soft { stroke: var(--soft); stroke-width: 1; } .dash { stroke-dasharray: 4 4; }
 .fill { fill: var(--c); stroke: none; } .faint { fill-opacity: 0.5; }
-.s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); } .s3 { --c: var(--c3); } .s4 { --c: var(--c4); }
-.s5 { --c: var(--c5); } .s6 { --c: var(--c6); } .s7 { --c: var(--c7); } .s8 { --c: var(--c8); } .s9 { --c: var(--c9); }
+.chart rect { shape-rendering: crispEdges; } .centre { stroke: var(--paper); stroke-width: 1.5; }
+.centre + text { fill: var(--paper); font-weight: 700; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 6px 0 0; padding: 0;
   font-size: 0.8rem; }
 .legend i { display: inline-block; width: 14px; height: 3px; border-radius: 2px; margin-right: 6px;
@@ -80,7 +85,8 @@ td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .inte
 .interval .chart { width: 190px; }
 .heat { width: auto; } .heat td, .heat thead th { text-align: right; min-width: 4.7em; padding: 6px 8px; }
 .heat thead td { text-align: left; padding-left: 0; }
-.heat th[scope=row] { padding-right: 18px; }
+.heat th[scope=row] { padding-right: 18px; white-space: nowrap; }
+.heat tbody td.all { background: none; color: var(--soft); padding-left: 16px; }
 .heat tbody td { border: 1px solid var(--paper); --c: var(--c0);
   background: color-mix(in srgb, var(--c) calc(var(--v) * 88%), var(--panel)); }
 .heat tbody td.minus { --c: var(--c1); }
@@ -113,3 +119,4 @@ footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 
   .pair { grid-template-columns: 1fr 1fr; gap: 20px; } .wide { overflow: visible; }
 }
 """
+)

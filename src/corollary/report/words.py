@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
+from collections.abc import Iterable
 
-from corollary.core.evidence import Status
+from corollary.core.evidence import Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison, Row, decimals_for
+from corollary.report.charts import escaped
 
 
 def plain_summary(comparison: Comparison) -> str:
     """What was found, for someone who will read nothing else."""
-    row = comparison.best_row
+    evidence = comparison.best_row.evidence
     sentences = [comparison.summary(), _in_practice(comparison)]
-    if row.evidence is not None and row.evidence.holds:
-        sentences.append("The fit is proved to be the optimum it claims to be.")
-    elif row.evidence is not None:
-        sentences.append(f"The fit is not proved: it {row.evidence.status.advice}.")
+    if evidence is not None:
+        sentences.append(f"About its fit: {claim(evidence)}")
     open_points = sum(not check.fine for check in comparison.checks)
     if open_points:
         sentences.append(f"{open_points} of {len(comparison.checks)} checks on the data ask for a look.")
     return " ".join(each for each in sentences if each)
+
+
+def claim(evidence: Evidence) -> str:
+    """What is known about a fit, and what that means: ``"Optimal: relative duality gap 3e-10 ≤ 1e-08 (…)."``"""
+    meaning = evidence.certificate.kind.value if evidence.holds else f"it {evidence.status.advice}"
+    return f"{evidence.claim}: {evidence.certificate} ({meaning})."
 
 
 def _in_practice(comparison: Comparison) -> str:
@@ -38,7 +43,7 @@ def _in_practice(comparison: Comparison) -> str:
 
 
 def evidence_words(row: Row) -> str:
-    """The evidence of a row in a sentence, with advice where it does not hold, and the warnings of its fits."""
+    """How a row was fitted, with advice where its evidence does not hold, and the warnings of its fits."""
     if row.evidence is None:
         said = "This model keeps no evidence."
     else:
@@ -50,22 +55,10 @@ def evidence_words(row: Row) -> str:
         if not evidence.holds or evidence.status not in (Status.EXACT, Status.CONVERGED):
             said += f" It {evidence.status.advice}."
         said = " ".join([said, *evidence.notes])
-    return " ".join([said, *row.remarks])
+    return " ".join([said, *row.notes])
 
 
-def command_line(comparison: Comparison) -> str:
-    """The command, or the call, that does this again."""
-    settings = comparison.settings
-    if not settings["from_file"]:
-        options = [f"{name}={settings[name]!r}" for name in ("task", "preset", "folds", "metric", "drop", "seed")
-                   if settings[name] not in (None, "auto", ())]  # fmt: skip
-        return f"corollary.compare(data, {settings['target']!r}, {', '.join(options)})"
-    words = ["corollary", "compare", comparison.facts.source, "--target", settings["target"]]
-    for option in ("task", "preset", "folds", "metric", "seed", "time_budget", "encoding"):
-        if settings[option] not in (None, "auto", "utf-8"):
-            words += [f"--{option.replace('_', '-')}", str(settings[option])]
-    for name in settings["drop"]:
-        words += ["--drop", name]
-    words += ["--drop-missing-target"] * bool(settings["drop_missing_target"])
-    words += ["--no-header"] * (not settings["header"])
-    return shlex.join(words)
+def kinds_explained(kinds: Iterable[Kind]) -> str:
+    """What each word of the column of evidence means, as a list."""
+    listing = "".join(f"<dt>{kind.name.lower()}</dt><dd>{escaped(kind.value)}</dd>" for kind in kinds)
+    return f'<dl class="facts">{listing}</dl>' if listing else ""

@@ -1,14 +1,99 @@
-"""A table of distances that somebody else made: refused, naming an entry, if it cannot be one."""
+"""Distances between rows by any metric, and tables of distances that somebody else made, refused if they cannot be."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 import numpy as np
+import scipy.sparse
+from scipy.spatial.distance import cdist
+from sklearn.metrics import pairwise_distances
 
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 
 _SQUARE = 64  # rows that are looked at together
+_FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
+_CLOSE = 1e-6  # squared distances below this share of the squared norms have lost too many digits in a product
+
+
+def complete_options(metric: Any, options: Mapping[str, Any], X: Any, weights: Array) -> dict[str, Any]:
+    """The metric's options with the variances that it would else take from each block of rows."""
+    missing = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+    if missing is None or missing in options or "V" in options or scipy.sparse.issparse(X):
+        return dict(options)
+    centred = X.astype(np.float64) - np.average(X, axis=0, weights=weights)
+    covariance = (centred * weights[:, None]).T @ centred / max(weights.sum() - 1.0, 1.0)
+    found = np.diag(covariance).copy() if metric == "seuclidean" else np.linalg.pinv(covariance)
+    return dict(options) | {missing: found}
+
+
+def distances_to(B: Any, metric: Any, options: Mapping[str, Any]) -> Callable[[Any], Array]:
+    """A function that gives the distances of rows to those of B; what depends on B alone is worked out once."""
+    if metric in ("euclidean", "l2") and not options and not scipy.sparse.issparse(B):
+        return _Euclidean(B, _scale(B))
+    return lambda rows: between(rows, B, metric, options)
+
+
+def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
+    """Distances between the rows of A and those of B."""
+    if scipy.sparse.issparse(A) or scipy.sparse.issparse(B):
+        A, B = short_indices(scipy.sparse.csr_array(A)), short_indices(scipy.sparse.csr_array(B))
+    if metric in ("euclidean", "l2") and not options:
+        return _sparse_euclidean(A, B) if scipy.sparse.issparse(A) else _Euclidean(B, _scale(A, B))(A)
+    try:
+        found: Array = pairwise_distances(A, B, metric=metric, **options)
+    except TypeError as error:
+        if scipy.sparse.issparse(A):
+            raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
+        raise
+    return found
+
+
+class _Euclidean:
+    """Distances to the rows of B, exact to rounding also where points nearly coincide; ``scale`` avoids overflow."""
+
+    def __init__(self, B: Array, scale: float) -> None:
+        self.scale, self.few = scale, B.shape[1] <= _FEW_COLUMNS
+        self.B = np.asarray(B, dtype=np.float64) * scale
+        self.middle = np.zeros(B.shape[1]) if self.few else self.B.mean(axis=0)
+        self.B -= self.middle
+        self.norms = np.einsum("ij,ij->i", self.B, self.B)
+
+    def __call__(self, A: Array) -> Array:
+        a = np.asarray(A, dtype=np.float64) * self.scale - self.middle
+        if not self.few:
+            squares, (i, j) = _squares(a @ self.B.T, np.einsum("ij,ij->i", a, a), self.norms)
+            if len(i) <= squares.size // 8:
+                squares[i, j] = ((a[i] - self.B[j]) ** 2).sum(axis=1)
+                return np.divide(np.sqrt(squares, out=squares), self.scale, out=squares)
+        found: Array = cdist(a, self.B)
+        return np.divide(found, self.scale, out=found)
+
+
+def _scale(*parts: Array) -> float:
+    return power_of_two(max(float(np.abs(part).max(initial=0.0)) for part in parts))
+
+
+def _sparse_euclidean(A: Any, B: Any) -> Array:
+    a, b = A.astype(np.float64), B.astype(np.float64)
+    squares, (i, j) = _squares((a @ b.T).toarray(), a.power(2).sum(axis=1), b.power(2).sum(axis=1))
+    for start in range(0, len(i), 65_536):
+        rows, columns = i[start : start + 65_536], j[start : start + 65_536]
+        squares[rows, columns] = (a[rows] - b[columns]).power(2).sum(axis=1)
+    return np.sqrt(squares, out=squares)
+
+
+def _squares(products: Array, left: Array, right: Array) -> tuple[Array, tuple[Array, ...]]:
+    """Squared distances, in the place of the products, and which of them are too small to be trusted."""
+    norms = np.asarray(left).ravel()[:, None] + np.asarray(right).ravel()
+    products *= -2.0
+    products += norms
+    norms *= _CLOSE
+    return products, np.nonzero(products <= norms)
 
 
 def distance_table(matrix: Array) -> Array:
@@ -55,3 +140,11 @@ def checked(block: Array, name: str = "the metric") -> Array:
     if block.min() < 0:
         raise ValueError(f"Distances must not be negative, but {name} has {block.min():g}.")
     raise ValueError("The sum of the distances overflows float64. Rescale the distances to magnitudes below 1e100.")
+
+
+def short_indices(X: Any) -> Any:
+    """Sparse rows with the 32-bit column numbers that some of scikit-learn's metrics ask for; others as they are."""
+    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
+        return X
+    index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+    return scipy.sparse.csr_array((X.data, *index), shape=X.shape)

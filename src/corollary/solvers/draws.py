@@ -83,9 +83,7 @@ class Urn:
 
     def draw(self, size: int, random: np.random.RandomState) -> Array:
         """How often each row is drawn (n,), in ``size`` draws with replacement."""
-        points = np.sort(random.random_sample(size)) * self.total
-        last = int(np.searchsorted(self.ends, self.total))  # rounding must not find the end of the line
-        found = np.minimum(np.searchsorted(self.ends, points, side="right"), last)
+        found = places(self.ends, np.sort(random.random_sample(size)))
         counts = np.empty(len(self.order), dtype=np.int64)
         counts[self.order] = np.bincount(found, minlength=len(self.order))
         return counts
@@ -108,3 +106,58 @@ class Urn:
     def listed(self, counts: Array) -> Array:
         """Row numbers, each as often as its count, in the order of keys."""
         return np.repeat(self.order, counts[self.order].astype(np.int64))
+
+
+def places(ends: Array, levels: Array) -> Array:
+    """Which pieces of a line, one ending at each of ``ends``, are at these levels (in [0, 1)) of its length.
+
+    A piece of no length is never hit.
+    """
+    last = int(np.searchsorted(ends, ends[-1]))  # rounding must not find the end of the line
+    found: Array = np.minimum(np.searchsorted(ends, levels * ends[-1], side="right"), last)
+    return found
+
+
+def joined(parts: list[tuple[Any, Array]]) -> tuple[Any, Array]:
+    """Tables of rows, dense or sparse, below one another, with their weights: a copy."""
+    tables, weights = zip(*parts, strict=True)
+    thin = any(map(scipy.sparse.issparse, tables))
+    return scipy.sparse.vstack(tables, format="csr") if thin else np.concatenate(tables), np.concatenate(weights)
+
+
+class Reservoir:
+    """At most ``size`` rows of blocks that come one after the other: all of them, or a sample drawn evenly.
+
+    Nothing is drawn as long as all rows fit. The sample depends on the rows and the seed alone, not on the blocks.
+    """
+
+    def __init__(self, size: int, random: np.random.RandomState) -> None:
+        self.size, self.random, self.seen = size, random, 0
+        self._parts: list[tuple[Any, Array]] = []
+        self._keys = np.empty(0)  # a random number for each row that is held; the smallest are the sample
+
+    def add(self, X: Any, weights: Array) -> None:
+        """Take in the next rows."""
+        before, m = self.seen, X.shape[0]
+        self.seen += m
+        kept = np.ones(m, dtype=bool)
+        if self.seen > self.size:
+            if before <= self.size:
+                self._keys = self.random.uniform(size=before)
+            fresh = self.random.uniform(size=m)
+            both = np.concatenate([self._keys, fresh])
+            kept = fresh <= np.partition(both, self.size - 1)[self.size - 1]
+            self._keys = np.concatenate([self._keys, fresh[kept]])
+        rows = X.tocsr()[kept] if scipy.sparse.issparse(X) else X[kept]  # a copy: the block may be used again
+        self._parts.append((rows, weights[kept]))
+        if len(self._keys) > 2 * self.size:
+            self.rows()
+
+    def rows(self) -> tuple[Any, Array]:
+        """The sample and its weights, in the order in which the rows came."""
+        X, weights = joined(self._parts)
+        if len(self._keys) > self.size:
+            chosen = np.sort(np.argpartition(self._keys, self.size - 1)[: self.size])
+            X, weights, self._keys = X[chosen], weights[chosen], self._keys[chosen]
+        self._parts = [(X, weights)]
+        return X, weights

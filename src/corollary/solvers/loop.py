@@ -11,8 +11,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -49,15 +50,16 @@ class Algorithm(ABC, Generic[S]):
     kind: Kind = Kind.STATIONARY
     begun: int = 0  # iterations of an earlier fit that this one goes on from
     certificate_name: str = ""
-    patience: ClassVar[int | None] = None  # iterations without progress after which there will be none; None: no limit
+    patience: int | None = None  # iterations without progress after which there will be none; None: no limit
+    foreign: bool = False  # whether steps run other people's code, which may want its BLAS threads
 
     @abstractmethod
     def init(self) -> S:
         """The state to start from."""
 
     @abstractmethod
-    def step(self, state: S) -> S:
-        """The state after one more iteration."""
+    def step(self, state: S) -> S | None:
+        """The state after one more iteration; None if there was nothing left to do, which ends the run."""
 
     @abstractmethod
     def measure(self, state: S) -> Measure | None:
@@ -78,6 +80,10 @@ class Algorithm(ABC, Generic[S]):
     def successor(self, state: S) -> Algorithm[S] | None:
         """Who goes on from the best state when this algorithm can make no more progress."""
         return None
+
+    def finish(self, state: S, measure: Measure) -> tuple[S, Measure]:
+        """The state that is kept, however the run ended, with what is too costly to work out after every step."""
+        return state, measure
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """What is claimed of the state that is kept."""
@@ -130,7 +136,8 @@ class Run(Generic[S]):
 
 def run(algorithm: Algorithm[S], rules: Rules, began: float | None = None) -> Run[S]:
     """Step until the residual is at most ``rules.tol``, the algorithm is done, or someone says stop."""
-    with one_blas_thread():  # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
+    # the threads are ours, over blocks; BLAS threads would wait for them in busy loops
+    with nullcontext() if algorithm.foreign else one_blas_thread():
         return _Loop(algorithm, rules, began).run()
 
 
@@ -155,11 +162,11 @@ class _Loop(Generic[S]):
             status = Status.INTERRUPTED
             self.kept = self.hands[-1].settle(self.kept[0]), self.kept[1]
         assert self.kept is not None
-        state, measure = self.kept
+        state, measure = self.hands[-1].finish(*self.kept)
         return Run(
             state=state,
             measure=measure,
-            status=status,
+            status=status if measure is self.kept[1] else self._judged(status, measure),
             certificate=self.hands[-1].certify(measure, self.rules.tol),
             solver=", then ".join(hand.name for hand in self.hands),
             n_iter=self.iteration,
@@ -193,8 +200,19 @@ class _Loop(Generic[S]):
                 if self.kept is None and measure is None:
                     raise ValueError("max_iter is 0, but nothing is known before the first iteration.")
                 return Status.MAX_ITER
-            state = algorithm.step(state)
+            following = algorithm.step(state)
+            if following is None:
+                return Status.CONVERGED
+            state = following
             self.iteration += 1
+
+    def _judged(self, status: Status, measure: Measure) -> Status:
+        """What a residual that was worked out at the end says of a run that was not cut short."""
+        if measure.residual is None or status not in (Status.CONVERGED, Status.MAX_ITER):
+            return status
+        if measure.residual <= self.rules.tol:
+            return Status.CONVERGED
+        return Status.STALLED if status is Status.CONVERGED else status
 
     def _note(self, algorithm: Algorithm[S], state: S, measure: Measure) -> dict[str, float]:
         """Keep the record and, if it is the best so far, the state."""

@@ -1,0 +1,1 @@
+"""Tables: reading and writing them, what each column holds and is for, columns as numbers that a model can use."""

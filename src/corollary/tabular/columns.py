@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from corollary.tabular.errors import shown
+from corollary.tabular.messages import shown
 from corollary.tabular.roles import Column, Role
 from corollary.tabular.values import date_format, dates, labels, numbers
 

@@ -18,7 +18,8 @@ from typing import Any
 
 import pandas as pd
 
-from corollary.tabular.errors import InputError, listed, shown
+from corollary.tabular.messages import InputError, listed, shown
+from corollary.tabular.values import all_numbers
 
 _SEPARATORS = {"csv": ",", "txt": ",", "tsv": "\t", "tab": "\t"}
 _PARQUET = ("parquet", "pq")
@@ -174,7 +175,7 @@ def _refuse_repeated(names: list[str], source: str) -> None:
     repeated = [name for name, times in Counter(names).items() if times > 1 and name]
     if repeated:
         advice = "rename them in the file"
-        if not pd.to_numeric(pd.Series(names, dtype=object), errors="coerce").isna().any():
+        if all_numbers(names):
             advice = "this looks like data, not names; if it is, add --no-header"
         raise InputError(f"{source}: column names appear more than once: {listed(repeated)}; {advice}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from corollary.tabular.errors import InputError, as_option, count, shown
-from corollary.tabular.values import date_format, is_plain_number, labels, numbers, strangers
+from corollary.tabular.messages import InputError, as_option, count, listed, shown
+from corollary.tabular.reading import Table
+from corollary.tabular.values import all_numbers, date_format, is_plain_number, labels, numbers, strangers
 
+MINIMUM_ROWS = 5
 _BOOLEAN_WORDS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"on", "off"})
 _IDENTIFIER_NAME = re.compile(
     r"(?i)^(unnamed: ?\d+|index|row(_?(number|id|no))?|(.*[_\s.-])?(id|uuid|guid|key))$|.*[a-z]Id$"
@@ -39,6 +42,48 @@ class Column:
     distinct: int
     note: str = ""
     date_format: str = ""
+
+
+@dataclass(frozen=True)
+class DataFacts:
+    """Where the data came from and what they look like."""
+
+    source: str
+    sha256: str
+    rows: int
+    columns: tuple[Column, ...]
+    rows_without_target: int = 0
+
+    @property
+    def used(self) -> list[Column]:
+        """The columns that are not left out."""
+        return [column for column in self.columns if column.role is not Role.UNUSED]
+
+
+def choose_columns(table: Table, columns: Sequence[str] = (), drop: Sequence[str] = ()) -> tuple[Any, DataFacts]:
+    """The used columns among those asked for (all by default), less those to leave out, and the facts about them."""
+    frame, source = table.frame, table.source
+    for option, names in (("--columns", columns), ("--drop", drop)):
+        refuse_unknown(frame, option, names, source)
+    kept = [name for name in (columns or frame.columns) if name not in set(drop)]
+    if not kept:
+        raise InputError(f"{source}: no column is left to find clusters in")
+    refuse_few_rows(len(frame), source, "finding clusters")
+    facts = DataFacts(source, table.sha256, len(frame), find_roles(frame[kept], source))
+    return frame[[column.name for column in facts.used]], facts
+
+
+def refuse_unknown(frame: Any, option: str, names: Sequence[str], source: str) -> None:
+    """Refuse names that are not columns."""
+    if unknown := [name for name in names if name not in frame.columns]:
+        there = f"the columns are {listed(list(frame.columns), 8)}"
+        raise InputError(f"{as_option(option, unknown[0])}: {source} has no such column; {there}")
+
+
+def refuse_few_rows(rows: int, source: str, purpose: str) -> None:
+    """Refuse tables too small for folds or clusters."""
+    if rows < MINIMUM_ROWS:
+        raise InputError(f"{source}: has {count(rows, 'row')} of data; {purpose} needs at least {MINIMUM_ROWS}")
 
 
 def find_roles(frame: Any, source: str) -> tuple[Column, ...]:
@@ -106,7 +151,7 @@ def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
 
 def _text(present: Any, distinct: Any, column: Any) -> Column:
     result: Column
-    if not pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").isna().any():
+    if all_numbers(distinct):
         result = column(Role.NUMBER)
     elif form := date_format(distinct):
         note = "read as month/day/year" if form.startswith("%m/%d") and _day_first(distinct) else ""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from corollary.tabular.errors import shown
+from corollary.tabular.messages import shown
 
 MISSING_TEXT = frozenset(("", "?"))
 _DATE_LIKE = re.compile(r"^\s*(\d{4}-\d{2}|\d{1,4}[-/. ]\w{1,9}[-/., ]+\d{1,4}|[A-Za-z]{3,9}\.? \d{1,2}, ?\d{4})")
@@ -22,6 +23,11 @@ def is_plain_number(series: Any) -> bool:
     """Whether the column's type is numeric (booleans, dates and categories are not)."""
     kind = pd.api.types
     return bool(kind.is_numeric_dtype(series) and not kind.is_bool_dtype(series) and not kind.is_complex_dtype(series))
+
+
+def all_numbers(texts: Sequence[Any] | NDArray[np.object_]) -> bool:
+    """Whether every one of these texts is a number."""
+    return not pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").isna().any()
 
 
 def row_number(series: Any, position: int) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import secrets
 import tempfile
 from pathlib import Path
 
-from corollary.tabular.errors import InputError
+from corollary.io.replacing import replacing
+from corollary.tabular.messages import InputError
 
 
 def check_output(path: str | os.PathLike[str], option: str) -> Path:
@@ -29,15 +29,6 @@ def check_output(path: str | os.PathLike[str], option: str) -> Path:
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write ``text`` to a new file beside ``path`` and rename it: ``path`` is the old file or all of the new one."""
-    target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    """Write ``text``, all of it or nothing."""
+    with replacing(path) as stream:
+        stream.write(text.encode("utf-8"))

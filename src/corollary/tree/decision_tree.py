@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
-from corollary.base import fitting, predicting
+from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
@@ -91,6 +91,7 @@ class DecisionTreeClassifier(TreeClassifier):
         "class_weight": CLASS_WEIGHT | ArrayLike(),
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -110,23 +111,7 @@ class DecisionTreeClassifier(TreeClassifier):
         categorical_features: Any = "from_dtype",
         max_bins: int | None = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
@@ -210,6 +195,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         "criterion": Choice("squared_error", "absolute_error", "poisson")
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -228,22 +214,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         categorical_features: Any = "from_dtype",
         max_bins: int | None = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.splitter = splitter
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.ccp_alpha = ccp_alpha
-        self.monotonic_cst = monotonic_cst
-        self.categorical_features = categorical_features
-        self.max_bins = max_bins
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

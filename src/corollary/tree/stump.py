@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from corollary.base import fitting
+from corollary.base import assigning, fitting
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.tree.tree_base import GROWTH_LIMITS
 from corollary.tree.tree_classifier import TreeClassifier
@@ -72,6 +72,7 @@ class DecisionStump(TreeClassifier):
         "n_jobs": GROWTH_LIMITS["n_jobs"],
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -83,15 +84,7 @@ class DecisionStump(TreeClassifier):
         class_weight: Any = None,
         categorical_features: Any = "from_dtype",
         n_jobs: int | None = None,
-    ) -> None:
-        self.criterion = criterion
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.categorical_features = categorical_features
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -12,7 +12,7 @@ from scipy.special import logsumexp, xlogy
 
 from corollary.core.evidence import Status
 from corollary.core.types import Array
-from corollary.solvers.em.engine import Rows, Rules, Stream, em
+from corollary.solvers.em import ArraySource, BlockSource, em
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,14 @@ def start(seed: int = 0, k: int = 2) -> tuple[Array, Array]:
 @pytest.mark.parametrize("prior", [0.0, 3.0])
 def test_a_bernoulli_mixture_climbs_and_comes_to_rest(prior: float) -> None:
     X = binary()
-    found = em(BernoulliMixture(prior), Rows(X, size=100), [start()], Rules(tol=1e-12, max_iter=2000))
+    found = em(BernoulliMixture(prior), ArraySource(X, size=100), [start()], tol=1e-12, max_iter=2000)
     evidence = found.evidence
     assert evidence.status is Status.CONVERGED
     assert evidence.holds
-    assert "fall" in evidence.certificate.name
+    assert evidence.claim == "Stationary"
+    assert "gained in the last iteration" in evidence.certificate.name
+    assert evidence.certificate.value == evidence.history["certificate"][-1]
+    assert evidence.facts["largest fall"] <= 1e-12
     assert max(np.diff(evidence.history["objective"])) <= 1e-12
     # at rest: another iteration changes nothing
     again = BernoulliMixture(prior).m_step(found.summary)
@@ -109,27 +112,27 @@ def test_two_coins_have_a_known_answer() -> None:
         def m_step(self, summary: Throws) -> Array:
             return summary.heads / (summary.heads + summary.tails)
 
-    found = em(Coins(), Stream([[5, 9], [8, 4, 7]]), [np.array([0.6, 0.5])], Rules(tol=1e-12, max_iter=500))
+    found = em(Coins(), BlockSource([[5, 9], [8, 4, 7]]), [np.array([0.6, 0.5])], tol=1e-12, max_iter=500)
     np.testing.assert_allclose(found.params, [0.7968, 0.5196], atol=2e-4)
     assert found.evidence.holds
 
 
 def test_blocks_and_threads_are_the_whole() -> None:
-    X, model, rules = binary(), BernoulliMixture(), Rules(tol=1e-10, max_iter=500)
-    whole = em(model, Rows(X, size=10_000), [start()], rules)
-    rows = em(model, Rows(X, size=64), [start()], rules)
-    stream = em(model, Stream([(X[:100],), (X[100:250],), (X[250:],)]), [start()], rules)
-    finer = em(model, Stream([(X[:300],), (X[300:],)], size=70), [start()], rules)
+    X, model, rules = binary(), BernoulliMixture(), {"tol": 1e-10, "max_iter": 500}
+    whole = em(model, ArraySource(X, size=10_000), [start()], **rules)
+    rows = em(model, ArraySource(X, size=64), [start()], **rules)
+    stream = em(model, BlockSource([(X[:100],), (X[100:250],), (X[250:],)]), [start()], **rules)
+    finer = em(model, BlockSource([(X[:300],), (X[300:],)], size=70), [start()], **rules)
     for other in (rows, stream, finer):
         np.testing.assert_allclose(other.params[1], whole.params[1], rtol=1e-10)
         assert other.evidence.n_iter == whole.evidence.n_iter
 
 
 def test_the_best_of_several_starts_is_kept() -> None:
-    X, model, rules = binary(), BernoulliMixture(), Rules(tol=1e-10, max_iter=500)
+    X, model, rules = binary(), BernoulliMixture(), {"tol": 1e-10, "max_iter": 500}
     same = np.full(2, 0.5), np.full((2, 5), 0.5)  # a saddle: the components never part
-    found = em(model, Rows(X, size=1000), [same, start(1), start(2)], rules)
-    alone = em(model, Rows(X, size=1000), [same], rules)
+    found = em(model, ArraySource(X, size=1000), [same, start(1), start(2)], **rules)
+    alone = em(model, ArraySource(X, size=1000), [same], **rules)
     assert found.objective > alone.objective + 0.1
     assert found.evidence.facts["starts"] == 3
     assert "2 of 3 starts" in str(found.evidence)
@@ -140,7 +143,7 @@ def test_stopping() -> None:
     X, model = binary(), BernoulliMixture()
 
     def run(**rules: Any) -> Any:
-        return em(model, Rows(X, size=1000), [start(), start(1)], Rules(tol=1e-9, **rules)).evidence
+        return em(model, ArraySource(X, size=1000), [start(), start(1)], tol=1e-9, **rules).evidence
 
     few = run(max_iter=2)
     assert (few.status, few.n_iter, few.holds) == (Status.MAX_ITER, 2, False)
@@ -170,13 +173,13 @@ def test_control_c_keeps_the_best_so_far(at: int) -> None:
                 raise KeyboardInterrupt
             return super().e_step(block, params)
 
-    rules = Rules(tol=1e-9, max_iter=500)
-    found = em(Impatient(), Rows(X, size=1000), [start(seed) for seed in range(20)], rules)
+    rules = {"tol": 1e-9, "max_iter": 500}
+    found = em(Impatient(), ArraySource(X, size=1000), [start(seed) for seed in range(20)], **rules)
     assert found.evidence.status is Status.INTERRUPTED
     assert np.isfinite(found.params[1]).all()
     passes = at - 1
     with pytest.raises(KeyboardInterrupt):  # nothing there yet that could be kept
-        em(Impatient(), Rows(X, size=1000), [start()], rules)
+        em(Impatient(), ArraySource(X, size=1000), [start()], **rules)
 
 
 def test_a_model_whose_m_step_is_wrong_is_found_out() -> None:
@@ -185,20 +188,41 @@ def test_a_model_whose_m_step_is_wrong_is_found_out() -> None:
             shares, rates = super().m_step(summary)
             return shares, 0.5 * rates
 
-    found = em(Wrong(), Rows(binary(), size=1000), [start()], Rules(tol=1e-9))
+    found = em(Wrong(), ArraySource(binary(), size=1000), [start()], tol=1e-9)
     assert found.evidence.status is Status.STALLED
-    assert not found.evidence.holds
+    assert found.evidence.claim == "Check failed"
+    assert "largest fall" in found.evidence.certificate.name
     assert found.objective == -min(found.evidence.history["objective"])
 
 
+def test_a_tolerance_of_zero_makes_all_iterations() -> None:
+    found = em(BernoulliMixture(), ArraySource(binary(), size=1000), [start()], tol=0.0, max_iter=300)
+    assert (found.evidence.status, found.evidence.n_iter) == (Status.MAX_ITER, 300)
+    assert found.evidence.certificate.tolerance == 0.0
+
+
+def test_a_model_may_say_how_far_it_moved() -> None:
+    class Moving(BernoulliMixture):
+        movement_name = "largest change of a rate"
+
+        def movement(self, before: tuple[Array, Array], after: tuple[Array, Array]) -> float:
+            return float(np.abs(after[1] - before[1]).max())
+
+    evidence = em(Moving(), ArraySource(binary(), size=1000), [start()], tol=1e-8, max_iter=2000).evidence
+    assert evidence.status is Status.CONVERGED
+    assert evidence.certificate.name == "largest change of a rate"
+    assert evidence.history["certificate"][-1] <= 1e-8 < evidence.history["certificate"][-2]
+    assert len(evidence.history["gain"]) == len(evidence.history["iteration"])
+
+
 def test_bad_input() -> None:
-    model, rules = BernoulliMixture(), Rules()
+    model = BernoulliMixture()
     with pytest.raises(ValueError, match="read more than once"):
-        Stream(iter([binary()]))
+        BlockSource(iter([binary()]))
     with pytest.raises(ValueError, match="blocks is empty"):
-        em(model, Stream([]), [start()], rules)
-    with pytest.raises(ValueError, match="starts is empty"):
-        em(model, Rows(binary(), size=100), [], rules)
+        em(model, BlockSource([]), [start()])
+    with pytest.raises(ValueError, match="no start to run from"):
+        em(model, ArraySource(binary(), size=100), [])
     impossible = np.full(2, 0.5), np.zeros((2, 5))
     with np.errstate(all="ignore"), pytest.raises(ValueError, match=r"log-likelihood is (-inf|nan)"):
-        em(model, Rows(binary(), size=1000), [impossible], rules)
+        em(model, ArraySource(binary(), size=1000), [impossible])

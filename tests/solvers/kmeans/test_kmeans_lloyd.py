@@ -12,7 +12,8 @@ from sklearn.cluster import KMeans as Reference
 from corollary.core.evidence import Status
 from corollary.core.parallel import threads
 from corollary.solvers.kmeans.dense import DenseRows
-from corollary.solvers.kmeans.lloyd import iterate, lloyd
+from corollary.solvers.kmeans.lloyd import Lloyd, lloyd
+from corollary.solvers.loop import Rules, run
 
 
 def mixture(n, d, k, seed=0):
@@ -38,9 +39,9 @@ def test_equals_the_naive_iteration(make, bounded):
     weights = np.random.default_rng(1).integers(0, 4, 400).astype(float)
     found = lloyd(make(X), weights, X[:5], max_iter=6, tol=0, bounded=bounded)
     centres, labels = naive(X, weights, X[:5].copy(), found.n_iter)
-    np.testing.assert_allclose(found.centres, centres, rtol=1e-12)
-    np.testing.assert_array_equal(found.labels, labels)
-    np.testing.assert_allclose(found.inertia, weights @ ((X - centres[labels]) ** 2).sum(axis=1))
+    np.testing.assert_allclose(found.state.centres, centres, rtol=1e-12)
+    np.testing.assert_array_equal(found.state.labels, labels)
+    np.testing.assert_allclose(found.measure.objective, weights @ ((X - centres[labels]) ** 2).sum(axis=1))
 
 
 @pytest.mark.parametrize(("n", "d", "k"), [(20_000, 6, 24), (6_000, 40, 70)])
@@ -49,13 +50,13 @@ def test_bounds_change_nothing(n, d, k):
     start = X[np.random.default_rng(5).choice(n, k, replace=False)]
     rows = DenseRows(X, np.ones(n))
     assert rows.bounds(k) is not None
-    with_bounds = iterate(rows, start, max_iter=40, tol=0)
-    without = iterate(rows, start, max_iter=40, tol=0, bounded=False)
-    np.testing.assert_array_equal(with_bounds.labels, without.labels)
-    np.testing.assert_array_equal(with_bounds.centres, without.centres)
+    rules = Rules(max_iter=40, tol=0)
+    with_bounds, without = run(Lloyd(rows, start), rules), run(Lloyd(rows, start, bounded=False), rules)
+    np.testing.assert_array_equal(with_bounds.state.labels, without.state.labels)
+    np.testing.assert_array_equal(with_bounds.state.centres, without.state.centres)
     assert with_bounds.history["objective"] == without.history["objective"]
     peer = Reference(k, init=start, n_init=1, max_iter=40, tol=0).fit(X)
-    np.testing.assert_allclose(with_bounds.inertia, peer.inertia_, rtol=1e-12)
+    np.testing.assert_allclose(with_bounds.measure.objective, peer.inertia_, rtol=1e-12)
     assert with_bounds.n_iter == peer.n_iter_
 
 
@@ -65,9 +66,9 @@ def test_threads_change_nothing():
     for n_jobs in (1, 2, 3):
         with threads(n_jobs):
             runs.append(lloyd(X, np.ones(len(X)), X[:16], max_iter=20, tol=0))
-    for run in runs[1:]:
-        np.testing.assert_array_equal(run.centres, runs[0].centres)
-        np.testing.assert_array_equal(run.labels, runs[0].labels)
+    for other in runs[1:]:
+        np.testing.assert_array_equal(other.state.centres, runs[0].state.centres)
+        np.testing.assert_array_equal(other.state.labels, runs[0].state.labels)
 
 
 def test_the_cost_never_rises_and_ends_at_rest():
@@ -76,17 +77,17 @@ def test_the_cost_never_rises_and_ends_at_rest():
     costs = found.history["objective"]
     assert all(after <= before * (1 + 1e-13) for before, after in itertools.pairwise(costs))
     assert found.status is Status.CONVERGED
-    assert found.rise <= 1e-15
-    assert found.off_mean <= 1e-13
-    np.testing.assert_allclose(costs[-1], found.inertia, rtol=1e-12)
+    assert found.state.rise <= 1e-15
+    assert found.state.off_mean <= 1e-13
+    np.testing.assert_allclose(costs[-1], found.measure.objective, rtol=1e-12)
 
 
 def test_ties_go_to_the_first_centre_on_a_lattice():
     X = np.array([[x, y] for x in range(-40, 41) for y in range(-40, 41)], dtype=float)
     centres = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]] * 4)
     found = lloyd(X, np.ones(len(X)), centres, max_iter=1, tol=0, bounded=True)
-    final = ((X[:, None] - found.centres) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(found.labels, final.argmin(axis=1))
+    final = ((X[:, None] - found.state.centres) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found.state.labels, final.argmin(axis=1))
 
 
 @pytest.mark.parametrize("offset", [0.0, 1e8, -1e12])
@@ -94,8 +95,8 @@ def test_a_far_mean_keeps_its_digits(offset):
     X = np.round(mixture(500, 3, 4) * 64) / 64  # exact beside the offset
     plain = lloyd(X, np.ones(500), X[:4], max_iter=100, tol=0)
     far = lloyd(X + offset, np.ones(500), X[:4] + offset, max_iter=100, tol=0)
-    np.testing.assert_array_equal(far.labels, plain.labels)
-    np.testing.assert_allclose(far.inertia, plain.inertia, rtol=1e-6)
+    np.testing.assert_array_equal(far.state.labels, plain.state.labels)
+    np.testing.assert_allclose(far.measure.objective, plain.measure.objective, rtol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-30, 1e30, 1e140])
@@ -103,7 +104,7 @@ def test_scales_change_no_label(scale):
     X = mixture(300, 3, 4)
     plain = lloyd(X, np.ones(300), X[:4], max_iter=100, tol=0)
     np.testing.assert_array_equal(
-        lloyd(X * scale, np.ones(300), X[:4] * scale, max_iter=100, tol=0).labels, plain.labels
+        lloyd(X * scale, np.ones(300), X[:4] * scale, max_iter=100, tol=0).state.labels, plain.state.labels
     )
 
 
@@ -118,8 +119,8 @@ def test_outlier_far_beyond_float32():
     X[7] = 1e30
     start = X[np.r_[7:27]]
     found = lloyd(X, np.ones(2_000), start, max_iter=30, tol=0)
-    D = ((X[:, None] - found.centres) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(found.labels, D.argmin(axis=1))
+    D = ((X[:, None] - found.state.centres) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found.state.labels, D.argmin(axis=1))
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -128,23 +129,23 @@ def test_empty_clusters_are_repaired(make):
     start = X[:6].copy()
     start[3:] = 1e4
     found = lloyd(make(X), np.ones(800), start, max_iter=200, tol=0)
-    assert found.repaired > 0
-    assert found.empty == 0
-    assert found.rise <= 1e-12
-    assert len(np.unique(found.labels)) == 6
+    assert found.state.repaired > 0
+    assert found.state.empty == 0
+    assert found.state.rise <= 1e-12
+    assert len(np.unique(found.state.labels)) == 6
 
 
 def test_equal_points_leave_clusters_empty():
     found = lloyd(np.ones((10, 2)), np.ones(10), np.ones((3, 2)), max_iter=10, tol=0)
-    assert (found.inertia, found.empty, found.status) == (0.0, 2, Status.CONVERGED)
+    assert (found.measure.objective, found.state.empty, found.status) == (0.0, 2, Status.CONVERGED)
 
 
 def test_float32_rows_give_float32_centres():
     X = mixture(500, 4, 5).astype(np.float32)
     found = lloyd(X, np.ones(500), X[:5], max_iter=100, tol=0)
-    np.testing.assert_array_equal(found.centres, found.centres.astype(np.float32))
+    np.testing.assert_array_equal(found.state.centres, found.state.centres.astype(np.float32))
     double = lloyd(X.astype(np.float64), np.ones(500), X[:5], max_iter=100, tol=0)
-    np.testing.assert_allclose(found.inertia, double.inertia, rtol=1e-6)
+    np.testing.assert_allclose(found.measure.objective, double.measure.objective, rtol=1e-6)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
@@ -154,14 +155,14 @@ def test_cosine_is_k_means_on_the_sphere(make):
         make(X * np.linspace(0.1, 9, 600)[:, None]), np.ones(600), X[:5], max_iter=200, tol=0, metric="cosine"
     )
     unit = X / np.linalg.norm(X, axis=1)[:, None]
-    cosines = unit @ found.centres.T
-    np.testing.assert_allclose(np.linalg.norm(found.centres, axis=1), 1.0)
-    np.testing.assert_array_equal(found.labels, cosines.argmax(axis=1))
-    np.testing.assert_allclose(found.inertia, (1 - cosines.max(axis=1)).sum())
-    assert found.rise <= 1e-14
+    cosines = unit @ found.state.centres.T
+    np.testing.assert_allclose(np.linalg.norm(found.state.centres, axis=1), 1.0)
+    np.testing.assert_array_equal(found.state.labels, cosines.argmax(axis=1))
+    np.testing.assert_allclose(found.measure.objective, (1 - cosines.max(axis=1)).sum())
+    assert found.state.rise <= 1e-14
     for j in range(5):
-        mean = unit[found.labels == j].sum(axis=0)
-        np.testing.assert_allclose(found.centres[j], mean / np.linalg.norm(mean), atol=1e-12)
+        mean = unit[found.state.labels == j].sum(axis=0)
+        np.testing.assert_allclose(found.state.centres[j], mean / np.linalg.norm(mean), atol=1e-12)
 
 
 def test_an_interrupt_keeps_what_there_is():
@@ -172,5 +173,5 @@ def test_an_interrupt_keeps_what_there_is():
 
     found = lloyd(X, np.ones(1_000), X[:8], max_iter=100, tol=0, observe=interrupt)
     assert found.status is Status.INTERRUPTED
-    D = ((X[:, None] - found.centres) ** 2).sum(axis=2)
-    np.testing.assert_array_equal(found.labels, D.argmin(axis=1))
+    D = ((X[:, None] - found.state.centres) ** 2).sum(axis=2)
+    np.testing.assert_array_equal(found.state.labels, D.argmin(axis=1))

@@ -10,9 +10,11 @@ import pytest
 from scipy import sparse
 
 from corollary.core.evidence import Status
-from corollary.solvers.kmeans.lloyd import as_rows, iterate, lloyd
-from corollary.solvers.kmeans.moves import improve
+from corollary.solvers.kmeans.lloyd import Lloyd, lloyd
+from corollary.solvers.kmeans.moves import Moves, starts_and_moves
 from corollary.solvers.kmeans.nearest import nearest, squared_distances, summarize
+from corollary.solvers.kmeans.sources import as_rows
+from corollary.solvers.loop import Rules, best_of, run
 
 
 @pytest.fixture
@@ -56,7 +58,7 @@ def test_blocks_are_the_whole(data, make):
     np.testing.assert_allclose(merged.finish(C), whole.finish(C), rtol=1e-13)
     np.testing.assert_allclose(merged.cost, whole.cost, rtol=1e-10)
     one = lloyd(make(X), weights, C, max_iter=1, tol=0)
-    np.testing.assert_allclose(whole.finish(C), one.centres, rtol=1e-12)
+    np.testing.assert_allclose(whole.finish(C), one.state.centres, rtol=1e-12)
 
 
 @pytest.mark.parametrize("angular", [False, True])
@@ -66,11 +68,13 @@ def test_moves_only_improve(angular):
     X = np.repeat(spots, 100, axis=0) + rng.normal(size=(600, 2))
     rows = as_rows(X, np.ones(600), angular)
     start = X[[0, 1, 2, 3, 500, 501]]  # a bad one: four centres in one spot
-    found = iterate(rows, start, max_iter=100, tol=0)
-    better, kept, tried = improve(rows, found, max_iter=100, tol=0, rng=np.random.RandomState(0))
-    assert better.inertia <= found.inertia
-    assert 0 <= kept <= tried
+    rules, moves = Rules(max_iter=100, tol=0), Moves(rows, np.random.RandomState(0))
+    found = run(Lloyd(rows, start), rules)
+    better = best_of(starts_and_moves(iter([Lloyd(rows, start)]), moves), rules)
+    assert better.measure.objective <= found.measure.objective
+    assert 0 <= moves.kept <= moves.tried
+    assert len(better.ends) == 1 + moves.tried
     if not angular:
-        assert kept > 0
-        assert better.inertia < 1_400
+        assert moves.kept > 0
+        assert better.measure.objective < 1_400
         assert better.status is Status.CONVERGED

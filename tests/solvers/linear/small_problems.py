@@ -12,7 +12,7 @@ from corollary.core.loss import LOSSES, Loss
 from corollary.core.penalty import Penalty
 from corollary.core.problem import Problem
 
-SMOOTH = ["squared", "huber", "logistic", "squared_hinge", "exponential", "poisson"]
+SMOOTH = [name for name, cls in LOSSES.items() if cls.smooth and not cls.multiclass]
 
 
 def make_problem(
@@ -36,7 +36,7 @@ def make_problem(
         y: Any = np.searchsorted(np.quantile(signal, np.arange(1, classes) / classes), signal)
     elif part.task == "classification":
         y = np.where(signal + rng.normal(size=n) > np.median(signal), 1.0, -1.0)
-    elif part.name == "poisson":
+    elif part.domain.low >= 0:
         y = rng.poisson(np.exp(0.3 * signal)).astype(float)
     else:
         y = signal

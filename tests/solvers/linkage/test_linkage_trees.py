@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import merge
-from corollary.solvers.linkage.rows import points, read_rows
+from corollary.solvers.linkage.leaves import points, read_leaves
 from corollary.solvers.linkage.tree import Hierarchy, hierarchy, with_absent
 
 LINKAGES = ("single", "complete", "average", "ward", "centroid")
@@ -52,7 +52,7 @@ def nodes(tree: Hierarchy) -> list[frozenset[int]]:
 def test_trees_are_what_the_definition_says(linkage: str, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     X, w = rng.normal(size=(22, 2)), rng.uniform(0.5, 3.0, 22) if weighted else np.ones(22)
-    rows = read_rows(X, "euclidean", w > 0, centred=linkage in ("ward", "centroid"))
+    rows = read_leaves(X, "euclidean", w > 0, centred=linkage in ("ward", "centroid"))
     tree = merge(rows, w, linkage, None, 22).tree
     expected = by_definition(X, w, linkage)
     np.testing.assert_allclose(tree.heights, [height for height, _ in expected], rtol=1e-9)
@@ -62,7 +62,7 @@ def test_trees_are_what_the_definition_says(linkage: str, weighted: bool) -> Non
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_the_check_finds_a_wrong_height(linkage: str) -> None:
     X, w = np.random.default_rng(0).normal(size=(60, 2)), np.ones(60)
-    merged = merge(read_rows(X, "euclidean", w > 0, centred=True), w, linkage, None, 60)
+    merged = merge(read_leaves(X, "euclidean", w > 0, centred=True), w, linkage, None, 60)
     assert check(merged.tree, merged.rows, w, linkage).error < 1e-12
     wrong = replace(merged.tree, heights=merged.tree.heights * (1 + 1e-6))
     assert check(wrong, merged.rows, w, linkage).error > 1e-7

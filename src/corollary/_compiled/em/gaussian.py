@@ -142,7 +142,7 @@ def settle(shares, top, weights, labels, posterior, logs, counts):
             for k in range(k_all):
                 posterior[i, k] = 0.0
             posterior[i, label] = weight
-        elif top[i] == -math.inf:  # so far away that no component says anything
+        elif top[i] == -math.inf:  # so far away that no component has any density
             for k in range(k_all):
                 posterior[i, k] = weight / k_all
             logs[i] = top[i]

@@ -196,7 +196,7 @@ def ward_chain(
     blocks, weights, low, high, light, levels, ward, node_of, links, steps, left, right, heights, point, stack, gaps,
     values, bits,
 ):  # fmt: skip
-    """Merge all places along chains of nearest neighbours in Ward's measure (see ``linkage_triangle.chain``).
+    """Merge all places along chains of nearest neighbours in Ward's measure (see ``triangle.chain``).
 
     ``links`` and ``steps`` hold the chain; ``ward`` is True, and there since constants would compile the search anew.
     """

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import get_tags
 
-from corollary.base import fitting
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.base import assigning, fitting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
-from corollary.core.parallel import one_blas_thread
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import AnyLearner, binned_tree
 from corollary.ensemble.adaboost.vote import BoostedVote
-from corollary.ensemble.members import generator, not_proved
+from corollary.ensemble.members import generator, weakened
 from corollary.labels import encode_labels
-from corollary.solvers.trees.adaboost.ledger import Ledger
+from corollary.solvers.loop import Rules, run
+from corollary.solvers.trees.adaboost.ledger import Ledger, Samme
 from corollary.solvers.trees.adaboost.stumps import BinnedLearner
+
+TOLERANCE = 1e-9  # rounding of the sums that the training error and its bound are
 
 
 class AdaBoostClassifier(BoostedVote):
@@ -50,7 +50,12 @@ class AdaBoostClassifier(BoostedVote):
 
     Attributes
     ----------
-    classes_, n_classes_, n_features_in_, feature_names_in_
+    classes_ : array of shape (K,)
+    n_classes_, n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
+    estimator_ : classifier
+        The learner that was cloned.
     estimators_ : list of fitted learners
     estimator_weights_, estimator_errors_ : arrays of shape (rounds,)
         α and ε of each round.
@@ -63,14 +68,14 @@ class AdaBoostClassifier(BoostedVote):
     *Cost.* Binned stumps: O(n d) for the first round, then O(m d) with m the rows that the last one got wrong; memory
     n d bytes. Other learners: their cost times ``n_estimators``.
 
-    *Evidence.* History: "alpha", "weighted error", "training error" and "bound" for each round, where
+    *Evidence.* Checked. History: "alpha", "weighted error", "training error" and "bound" of each round, where
 
     .. math:: \text{training error} \le \prod_t \big( (1 - \varepsilon_t) e^{-\alpha_t / 2}
               + \varepsilon_t e^{\alpha_t / 2} \big) = \prod_t 2 \sqrt{\varepsilon_t (1 - \varepsilon_t)}
               \text{ for } K = 2, \eta = 1.
 
-    The certificate is by how much the error ever exceeds it: 0 unless something is wrong. "objective" is the
-    exponential loss, which for two classes is the bound.
+    That is a theorem about any learners, so the certificate, by how much the error is ever above its bound, checks the
+    bookkeeping: it is 0 unless something is wrong. "objective" is the exponential loss, for two classes the bound.
 
     References
     ----------
@@ -96,6 +101,7 @@ class AdaBoostClassifier(BoostedVote):
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     }
 
+    @assigning
     def __init__(
         self,
         estimator: Any = None,
@@ -105,13 +111,7 @@ class AdaBoostClassifier(BoostedVote):
         random_state: Any = None,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.categorical_features = categorical_features
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -124,85 +124,44 @@ class AdaBoostClassifier(BoostedVote):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
-        classes, codes, weights = encode_labels(y, weights, None)
+        classes, codes, weights = encode_labels(y, weights)
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, codes, weights = X[kept], y[kept], codes[kept], weights[kept]
         # a class that only has rows of weight zero takes no part
         present, labels = np.unique(codes, return_inverse=True)
-        ledger = Ledger(labels.astype(np.int32), weights, len(present), self.learning_rate)
-        small = binned_tree(self.estimator)
-        learner: AnyLearner | BinnedLearner
-        if small is not None:
-            learner = BinnedLearner(X, ledger.labels, len(present), weights, *small, categorical)
-        else:
-            if categorical.any():
-                raise ValueError(
-                    f"Columns {np.flatnonzero(categorical).tolist()} are categories, which only the default learner "
-                    "and small trees of this library take here. Encode them as numbers."
-                )
-            learner = AnyLearner(self.estimator, X, classes[present], ledger, generator(self.random_state))
-        # asked for once, not in each of a round's short steps; other learners may want their BLAS threads
-        with one_blas_thread() if small is not None else nullcontext():
-            status = self._boost(learner, ledger, X, y, classes[present])
-        self._keep(self._attributes(learner, ledger, classes[present]), ledger, status)
+        classes = classes[present]
+        ledger = Ledger(labels.astype(np.int32), weights, len(classes), self.learning_rate)
+        learner = self._learner(X, classes, ledger, categorical)
+
+        def attributes(rounds: int) -> dict[str, Any]:
+            models = learner.models[:rounds]
+            held = {"trees_": Trees.join(models)} if isinstance(learner, BinnedLearner) else {"_members": models}
+            return held | {
+                "classes_": classes,
+                "n_classes_": len(classes),
+                "estimator_weights_": np.array(ledger.alphas[:rounds]),
+                "estimator_errors_": np.array(ledger.errors[:rounds]),
+            }
+
+        for name in ("trees_", "_members"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        observe = self._observer(X, y, self.n_estimators, attributes)
+        found = run(Samme(ledger, learner, self.n_estimators), Rules(self.n_estimators, TOLERANCE, observe))
+        self.__dict__.update(attributes(found.state))
+        facts = {name: found.measure.more[name] for name in ("training error", "bound")}
+        notes = (ledger.note,) if ledger.note and not found.stopped else ()
+        evidence = found.evidence(facts=facts, notes=notes)
+        self._keep_evidence(weakened(evidence, vars(self).get("_members", ())))
         return self
 
-    def _boost(self, learner: Any, ledger: Ledger, X: Any, y: Array, classes: Array) -> Status:
-        observe = self._observer(X, y, self.n_estimators, lambda _: self._attributes(learner, ledger, classes))
-        try:
-            while ledger.rounds < self.n_estimators and not ledger.note:
-                growth = ledger.judge(learner.learn(ledger.weights))
-                if growth is None:
-                    break
-                learner.follow(growth, ledger.rescale())
-                if observe is not None and observe(_record(ledger), lambda: None) and not self._done(ledger):
-                    return Status.BUDGET
-        except KeyboardInterrupt:
-            if ledger.rounds == 0:
-                raise
-            return Status.INTERRUPTED
-        return Status.CONVERGED
-
-    def _done(self, ledger: Ledger) -> bool:
-        return ledger.rounds >= self.n_estimators or bool(ledger.note)
-
-    def _attributes(self, learner: Any, ledger: Ledger, classes: Array) -> dict[str, Any]:
-        """What makes a working model of the rounds so far."""
-        rounds = ledger.rounds
-        kept: dict[str, Any] = (
-            {"trees_": Trees.join(learner.trees[:rounds])}
-            if isinstance(learner, BinnedLearner)
-            else {"_members": learner.members[:rounds]}
-        )
-        return kept | {
-            "classes_": classes,
-            "n_classes_": len(classes),
-            "estimator_weights_": np.array(ledger.history["alpha"]),
-            "estimator_errors_": np.array(ledger.history["weighted error"]),
-        }
-
-    def _keep(self, attributes: dict[str, Any], ledger: Ledger, status: Status) -> None:
-        for name in ("trees_", "_members"):
-            self.__dict__.pop(name, None)
-        self.__dict__.update(attributes)
-        history, certificate = ledger.history, ledger.certificate()
-        left = 1 - ledger.rounds / self.n_estimators
-        if status is not Status.CONVERGED:
-            certificate = Certificate(Kind.CHECKED, "share of the rounds left undone", left, 0.0)
-        evidence = Evidence(
-            status=status,
-            certificate=certificate,
-            solver="SAMME on binned columns" if hasattr(self, "trees_") else "SAMME",
-            n_iter=ledger.rounds,
-            seconds=history["seconds"][-1],
-            history=history,
-            facts={"training error": history["training error"][-1], "bound": history["bound"][-1]},
-            notes=(ledger.note,) if ledger.note else (),
-        )
-        self._keep_evidence(not_proved(evidence, vars(self).get("_members", ())))
-
-
-def _record(ledger: Ledger) -> dict[str, float]:
-    record = {name: values[-1] for name, values in ledger.history.items()}
-    return record | {"gap": max(0.0, record["training error"] - record["bound"])}
+    def _learner(self, X: Any, classes: Array, ledger: Ledger, categorical: Array) -> BinnedLearner | AnyLearner:
+        small = binned_tree(self.estimator)
+        if small is not None:
+            return BinnedLearner(X, ledger.labels, len(classes), ledger.weights, *small, categorical)
+        if categorical.any():
+            raise ValueError(
+                f"Columns {np.flatnonzero(categorical).tolist()} are categories, which only the default learner "
+                "and small trees of this library take here. Encode them as numbers."
+            )
+        return AnyLearner(self.estimator, X, classes, ledger, generator(self.random_state))

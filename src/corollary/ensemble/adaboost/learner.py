@@ -11,8 +11,10 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.members import fit_member, seeded, weight_argument
 from corollary.solvers.draws import Urn, row_keys
-from corollary.solvers.trees.adaboost.ledger import Growth, Ledger
+from corollary.solvers.trees.adaboost.ledger import Heavier, Ledger
 from corollary.solvers.trees.adaboost.stumps import DEEPEST
+from corollary.tree.decision_tree import DecisionTreeClassifier
+from corollary.tree.stump import DecisionStump
 
 GINI, ENTROPY = 0, 1
 MAX_BINS = 255
@@ -21,13 +23,14 @@ MAX_BINS = 255
 class AnyLearner:
     """Clones of one classifier, fitted to weights or, where it takes none, to rows drawn by weight."""
 
+    name = "SAMME"
+    foreign = True
+
     def __init__(self, estimator: Any, X: Any, classes: Array, ledger: Ledger, random: Any) -> None:
-        if not callable(getattr(estimator, "fit", None)):
-            raise ValueError(f"estimator must be a classifier, but it is {estimator!r}.")
         self.estimator, self.X, self.classes, self.ledger, self.random = estimator, X, classes, ledger, random
-        self.members: list[Any] = []
-        self._weighted = weight_argument(estimator) is not None
-        self._order = None if self._weighted else np.argsort(row_keys(X, ledger.labels), kind="stable")
+        self.models: list[Any] = []
+        weighted = weight_argument(estimator) is not None
+        self._order = None if weighted else np.argsort(row_keys(X, ledger.labels), kind="stable")
 
     def learn(self, weights: Array) -> Array:
         """Fit another clone, keep it, and return the class numbers that it says of the rows."""
@@ -38,27 +41,18 @@ class AnyLearner:
         else:
             urn = Urn(self._order, self._order[:0], np.cumsum(weights[self._order]))
             rows = urn.listed(urn.draw(round(self.ledger.total), self.random))
-            member = fit_member(member, self.X[rows], labels[rows])
-        self.members.append(member)
+            fit_member(member, self.X[rows], labels[rows])
+        self.models.append(member)
         return np.searchsorted(self.classes, member.predict(self.X)).astype(np.int32)
 
-    def follow(self, growth: Growth, factor: float) -> None:
+    def follow(self, heavier: Heavier, factor: float) -> None:
         """Weights are read from the ledger."""
-
-
-def default_learner() -> Any:
-    from corollary.tree.decision_tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(max_depth=1)
 
 
 def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
     """(depth, code of the criterion, bins) of a tree that can be grown on binned columns; None for other learners."""
     if estimator is None:
         return 1, GINI, MAX_BINS
-    from corollary.tree.decision_tree import DecisionTreeClassifier
-    from corollary.tree.stump import DecisionStump
-
     if type(estimator) not in (DecisionStump, DecisionTreeClassifier):
         return None
     given, plain = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)

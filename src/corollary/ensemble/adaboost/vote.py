@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.base import predicting
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.ensemble.adaboost.learner import default_learner, tree_model
+from corollary.ensemble.adaboost.learner import tree_model
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
 from corollary.tables import TableReader
+from corollary.tree.decision_tree import DecisionTreeClassifier
 
 
 class BoostedVote(ClassifierMixin, TableReader):
@@ -31,7 +35,7 @@ class BoostedVote(ClassifierMixin, TableReader):
     @property
     def estimator_(self) -> Any:
         """The learner that was cloned."""
-        return default_learner() if self.estimator is None else self.estimator
+        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
 
     @property
     def estimators_(self) -> list[Any]:
@@ -48,19 +52,19 @@ class BoostedVote(ClassifierMixin, TableReader):
         alphas = self.estimator_weights_ if self.estimator_weights_.any() else np.ones(len(self.estimator_weights_))
         if "trees_" not in vars(self):
             return np.average([member.feature_importances_ for member in self._members], axis=0, weights=alphas)
-        trees = self.trees_
-        owner = np.searchsorted(trees.roots, np.arange(trees.node_count), side="right") - 1
-        inner = ~trees.is_leaf
+        trees, owner, inner = self.trees_, self._tree_of_node(), ~self.trees_.is_leaf
         gains = np.maximum(trees.gain, np.finfo(float).tiny)[inner]
         share = gains / np.bincount(owner[inner], weights=gains, minlength=trees.n_trees)[owner[inner]]
         sums = np.bincount(trees.feature[inner], weights=share * alphas[owner[inner]], minlength=self.n_features_in_)
         return sums / sums.sum() if sums.any() else sums
 
-    def _ballots(self, alphas: Array) -> Array:
+    def _tree_of_node(self) -> Array:
+        return np.searchsorted(self.trees_.roots, np.arange(self.trees_.node_count), side="right") - 1
+
+    def _ballots(self) -> Array:
         """What each node of each tree adds to the scores: α for its class and −α / (K − 1) for the others."""
-        trees = self.trees_
-        owner = np.searchsorted(trees.roots, np.arange(trees.node_count), side="right") - 1
-        return self._ballot(trees.value.argmax(axis=1)) * alphas[owner][:, None]
+        alphas = self.estimator_weights_[self._tree_of_node()]
+        return self._ballot(self.trees_.value.argmax(axis=1)) * alphas[:, None]
 
     def _ballot(self, said: Array) -> Array:
         """1 for the class number that is said and −1 / (K − 1) for the others."""
@@ -87,76 +91,73 @@ class BoostedVote(ClassifierMixin, TableReader):
         scale = 1.0 / total if total > 0 else 1.0
         return trees, np.zeros(trees.value.shape[1]), scale, trees.count.astype(np.float64)
 
-    def _scores(self, X: Any) -> Iterator[tuple[Array, float]]:
-        """After each round: the sum of votes (n, K) and the sum of α."""
-        k = len(self.classes_)
-        total, weight = np.zeros((X.shape[0], k)), 0.0
-        leaves = self.trees_.apply(X) if "trees_" in vars(self) else None
-        ballots = self._ballots(self.estimator_weights_) if leaves is not None else None
-        for t, alpha in enumerate(self.estimator_weights_):
-            if leaves is not None and ballots is not None:
-                total += ballots[leaves[:, t]]
-            else:
-                said = np.searchsorted(self.classes_, self._members[t].predict(X))
-                total -= alpha / (k - 1)
-                total[np.arange(len(total)), said] += alpha * k / (k - 1)
-            weight += alpha
-            yield total, weight
+    def _votes(self, X: Any) -> Iterator[Array]:
+        """What each round adds to the sum of votes (n, K)."""
+        if "trees_" in vars(self):
+            leaves, ballots = self.trees_.apply(X), self._ballots()
+            return (ballots[leaves[:, t]] for t in range(leaves.shape[1]))
+        said = (np.searchsorted(self.classes_, member.predict(X)) for member in self._members)
+        return (alpha * self._ballot(each) for alpha, each in zip(self.estimator_weights_, said, strict=True))
 
     def _decision(self, total: Array, weight: float, dtype: Any) -> Array:
         scores = total / weight if weight > 0 else total
         scores = (scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores.copy()
         return scores.astype(dtype)
 
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Votes divided by Σ α: (n,) in [−2, 2] for two classes, else (n, K) in [−1 / (K − 1), 1]."""
         X = self._read_predict(X)
         if "trees_" in vars(self):
-            alphas = self.estimator_weights_
-            total = replace(self.trees_, value=self._ballots(alphas)).predict_sum(X)
-            return self._decision(total, float(alphas.sum()), X.dtype)
-        *_, (total, weight) = self._scores(X)
-        return self._decision(total, weight, X.dtype)
+            total = replace(self.trees_, value=self._ballots()).predict_sum(X)
+        else:
+            total = sum(self._votes(X), np.zeros((X.shape[0], len(self.classes_))))
+        return self._decision(total, float(self.estimator_weights_.sum()), X.dtype)
 
+    @predicting
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """``decision_function`` after each round."""
         X = self._read_predict(X)
-        for total, weight in self._scores(X):
-            yield self._decision(total, weight, X.dtype)
+        totals, weights = accumulate(self._votes(X)), np.cumsum(self.estimator_weights_)
+        return (self._decision(total, weight, X.dtype) for total, weight in zip(totals, weights, strict=True))
 
     def _probabilities(self, decision: Array) -> Array:
         k = len(self.classes_)
         columns = np.column_stack([-decision, decision]) / 2 if k == 2 else decision / (k - 1)
         return agreeing(softmax(columns, axis=1), decision)
 
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """Softmax of the scores divided by K − 1; its argmax is ``predict``."""
         return self._probabilities(self.decision_function(X))
 
+    @predicting
     def predict_log_proba(self, X: Any) -> Array:
         """Logarithm of ``predict_proba``."""
         return np.log(self.predict_proba(X))
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The class with most votes."""
         index = winners(self.decision_function(X))
         return self.classes_[index]
 
+    @predicting
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """``predict_proba`` after each round."""
         return map(self._probabilities, self.staged_decision_function(X))
 
+    @predicting
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """``predict`` after each round."""
         return (self.classes_[winners(scores)] for scores in self.staged_decision_function(X))
 
+    @predicting
     def staged_score(self, X: Any, y: Any, sample_weight: Any = None) -> Iterator[float]:
         """Accuracy after each round."""
-        truth = np.asarray(y)
-        for predicted in self.staged_predict(X):
-            yield float(np.average(predicted == truth, weights=sample_weight))
+        return (accuracy_score(y, said, sample_weight=sample_weight) for said in self.staged_predict(X))
 
+    @predicting
     def plot(self, ax: Any = None) -> Any:
         """Draw training error, its bound and the weighted errors against rounds; returns the matplotlib axes."""
-        check_is_fitted(self)
         return plot_rounds(self.evidence_.history, ax)

@@ -6,33 +6,16 @@ from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import expit, softmax
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting
-from corollary.core.limits import CLASS_WEIGHT, Choice, Instance, Limit, Real
-from corollary.core.loss import (
-    Absolute,
-    EpsilonInsensitive,
-    Exponential,
-    Hinge,
-    Huber,
-    Logistic,
-    Loss,
-    Poisson,
-    Quantile,
-    SoftmaxLoss,
-    Squared,
-    SquaredHinge,
-)
+from corollary.base import assigning, fitting
+from corollary.core.limits import CLASS_WEIGHT, Limit, Real
+from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.solvers.trees.boosting.objective import Objective
-
-_REGRESSION = ("squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive")
-_CLASSIFICATION = ("log_loss", "exponential", "hinge", "squared_hinge")
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
@@ -48,8 +31,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     Parameters
     ----------
     loss : str or Loss, default "squared_error"
-        "squared_error", "absolute_error", "huber", "quantile", "poisson", "epsilon_insensitive", or a
-        :class:`corollary.core.loss.Loss` of your own.
+        "squared_error", "absolute_error", "huber", "quantile", "poisson", "tweedie" (of power 1.5),
+        "epsilon_insensitive", or a :class:`corollary.core.loss.Loss` with parameters of its own, such as
+        ``Tweedie(1.8)`` or one that you wrote.
     learning_rate : float > 0, default 0.1
     n_estimators : int ≥ 1, default 100
         Rounds of boosting.
@@ -131,10 +115,11 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     """
 
     limits: ClassVar[dict[str, Limit]] = {
-        "loss": Choice(*_REGRESSION) | Instance("a Loss", Loss),
+        "loss": LossOf("regression"),
         "alpha": Real(low=0, above=True),
     } | LIMITS
 
+    @assigning
     def __init__(
         self,
         *,
@@ -165,38 +150,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         warm_start: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.alpha = alpha
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.leaf_penalty = leaf_penalty
-        self.growth = growth
-        self.subsample = subsample
-        self.max_features = max_features
-        self.max_features_per_tree = max_features_per_tree
-        self.goss = goss
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.category_smoothing = category_smoothing
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.positive_only = self.loss == "poisson"
+        loss = known_loss(self.loss)
+        tags.target_tags.positive_only = loss is not None and loss.domain.low >= 0
         return tags
 
     @fitting
@@ -216,18 +175,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         return self
 
     def _loss(self, y: Array, weights: Array) -> Loss:
-        if isinstance(self.loss, Loss):
-            return self.loss
-        if self.loss == "quantile":
-            return Quantile(self.alpha)
-        if self.loss == "huber":
-            middle = np.quantile(y, 0.5, weights=weights, method="inverted_cdf")
-            away = np.quantile(np.abs(y - middle), min(self.alpha, 1.0), weights=weights, method="inverted_cdf")
-            return Huber(max(float(away), np.finfo(float).tiny))
-        if self.loss == "epsilon_insensitive":
-            return EpsilonInsensitive(self.alpha)
-        named: dict[str, Loss] = {"squared_error": Squared(), "absolute_error": Absolute(), "poisson": Poisson()}
-        return named[self.loss]
+        loss = known_loss(self.loss)
+        assert loss is not None
+        return loss.for_alpha(self.alpha, y, weights) if isinstance(loss, type) else loss
 
     def predict(self, X: Any) -> Array:
         """Predicted values."""
@@ -239,13 +189,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
             yield self._mean(raw[:, 0])
 
     def _mean(self, raw: Array) -> Array:
-        if self.loss == "poisson":
-            return np.exp(raw)
-        return self.loss.link.inverse(raw) if isinstance(self.loss, Loss) else raw
+        return as_loss(self.loss).link.inverse(raw)
 
 
 def _has_probabilities(model: GradientBoostingClassifier) -> bool:
-    return model.loss in ("log_loss", "exponential") or isinstance(model.loss, Logistic | SoftmaxLoss | Exponential)
+    loss = known_loss(model.loss)
+    return loss is not None and loss.link.probabilistic
 
 
 class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
@@ -348,10 +297,11 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
 
     classes_: Array
     limits: ClassVar[dict[str, Limit]] = {
-        "loss": Choice(*_CLASSIFICATION) | Instance("a Loss", Loss),
+        "loss": LossOf("classification"),
         "class_weight": CLASS_WEIGHT,
     } | LIMITS
 
+    @assigning
     def __init__(
         self,
         *,
@@ -382,34 +332,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.loss = loss
-        self.learning_rate = learning_rate
-        self.n_estimators = n_estimators
-        self.max_leaf_nodes = max_leaf_nodes
-        self.max_depth = max_depth
-        self.min_samples_leaf = min_samples_leaf
-        self.l1_regularization = l1_regularization
-        self.l2_regularization = l2_regularization
-        self.leaf_penalty = leaf_penalty
-        self.growth = growth
-        self.subsample = subsample
-        self.max_features = max_features
-        self.max_features_per_tree = max_features_per_tree
-        self.goss = goss
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.category_smoothing = category_smoothing
-        self.monotonic_cst = monotonic_cst
-        self.interaction_cst = interaction_cst
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.n_iter_no_change = n_iter_no_change
-        self.tol = tol
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     @fitting
     def fit(
@@ -430,20 +353,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         return self
 
     def _objective(self, y: Array, weights: Array) -> Objective:
-        k = len(self.classes_)
-        named: dict[str, type[Any]] = {
-            "log_loss": Logistic,
-            "exponential": Exponential,
-            "hinge": Hinge,
-            "squared_hinge": SquaredHinge,
-        }
-        if k > 2 and self.loss == "log_loss":
-            return Objective(SoftmaxLoss(), y, weights, k)
-        if k > 2 and not (isinstance(self.loss, Loss) and self.loss.multiclass):
-            raise ValueError(f"loss={self.loss!r} is for two classes, but y has {k}; use loss='log_loss'.")
-        loss: Loss = self.loss if isinstance(self.loss, Loss) else named[self.loss]()
+        loss = as_loss(self.loss).for_classes(len(self.classes_))
         if loss.multiclass:
-            return Objective(loss, y, weights, k)
+            return Objective(loss, y, weights, len(self.classes_))
         return Objective(loss, signs(y), weights, 1)
 
     def decision_function(self, X: Any) -> Array:
@@ -468,13 +380,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             return np.log(self.predict_proba(X))
 
     def _probabilities(self, raw: Array) -> Array:
-        if raw.ndim == 2:
-            return agreeing(softmax(raw, axis=1), raw)
-        odds = 2 * raw if self.loss == "exponential" or isinstance(self.loss, Exponential) else raw
-        table = np.empty((len(raw), 2), dtype=raw.dtype)
-        expit(-odds, out=table[:, 0])
-        expit(odds, out=table[:, 1])
-        return agreeing(table, raw)
+        loss = as_loss(self.loss).for_classes(len(self.classes_))
+        return agreeing(loss.link.probabilities(raw), raw)
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Raw predictions after 1, 2, … rounds."""

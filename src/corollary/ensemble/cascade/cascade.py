@@ -6,27 +6,34 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.multiclass import type_of_target
 
-from corollary.base import Estimator, fitting
-from corollary.core.evidence import Status
+from corollary.base import Estimator, assigning, fitting, predicting
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
-from corollary.core.parallel import threads
 from corollary.core.types import Array
-from corollary.ensemble.cascade.windows import (
-    is_normalized,
-    random_numbers,
-    read_windows,
-    two_classes,
-    window_of,
-)
+from corollary.ensemble.cascade.haar import is_normalized, read_windows, window_of
+from corollary.ensemble.members import generator
+from corollary.labels import encode_labels
+from corollary.solvers.loop import Rules, run
 from corollary.solvers.trees.cascade.boosting import Goals, Windows
 from corollary.solvers.trees.cascade.features import FeatureSpace
-from corollary.solvers.trees.cascade.growth import Growth, split
 from corollary.solvers.trees.cascade.integral import window_integrals
 from corollary.solvers.trees.cascade.scenes import Scenes
 from corollary.solvers.trees.cascade.stages import Stages
+from corollary.solvers.trees.cascade.training import Training, split
+
+# fitted attributes, and what they are of the stages
+PARTS = {
+    "window_": "window",
+    "normalized_": "normalize",
+    "features_": "features",
+    "cuts_": "cuts",
+    "left_": "left",
+    "right_": "right",
+    "stage_ends_": "ends",
+    "stage_thresholds_": "thresholds",
+}
 
 
 class CascadeClassifier(ClassifierMixin, Estimator):
@@ -57,9 +64,15 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         Negatives to train and validate a stage with, found in ``negatives``; None is as many as X has.
     validation_fraction : float in (0, 1), default 0.25
         The part of the windows that measures the rates.
-    window, stride, normalize
-        As in :class:`HaarFeatures`.
+    window : (height, width) or None
+        What the columns of X stand for, row by row. None: a square if their number is one, else a single row. X may
+        also be of shape (n, height, width), and then says it itself.
+    stride : int ≥ 1, default 1
+        Places and cell sizes of Haar features go up in steps of this many pixels.
+    normalize : {"auto", True, False}
+        Bring windows to equal contrast. "auto" does for pictures, but not for windows of one row.
     random_state : int, RandomState or None
+        Draws candidates and the validation part.
     n_jobs : int or None
         Threads; None means all usable cores. The answer does not depend on it.
 
@@ -67,8 +80,11 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     ----------
     classes_ : array of shape (2,)
         The second is the positive one.
+    n_features_in_ : int
+        Pixels of a window.
     window_ : (height, width)
     normalized_ : bool
+        Whether windows are brought to equal contrast.
     features_, cuts_, left_, right_ : arrays with one row for each stump
         Its Haar feature (as in ``HaarFeatures.features_``), and what it adds below and above the cut.
     stage_ends_, stage_thresholds_ : arrays of shape (number of stages,)
@@ -81,9 +97,9 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     never kept in floating point. More than the machine has free is refused before it starts. Prediction: O(pixels) and
     a few stumps for most windows.
 
-    *Evidence.* The certificate is the worst shortfall of a stage's detection rate on the validation part, measured with
-    the code that predicts. ``history`` has the rates of each stage and their products. A false positive rate on n
-    windows cannot be known below about 1/n.
+    *Evidence.* Checked: the worst shortfall of a stage's detection rate on the validation part, measured with the code
+    that predicts. ``history`` has the rates of each stage and their products; "objective" is the false positive rate of
+    all stages so far, which on n windows cannot be known below about 1/n.
 
     References: P. Viola and M. Jones, Rapid object detection using a boosted cascade of simple features (2001).
 
@@ -113,6 +129,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -129,20 +146,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         normalize: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.min_detection_rate = min_detection_rate
-        self.max_false_positive_rate = max_false_positive_rate
-        self.target_false_positive_rate = target_false_positive_rate
-        self.max_stages = max_stages
-        self.max_features = max_features
-        self.max_candidates = max_candidates
-        self.n_negatives = n_negatives
-        self.validation_fraction = validation_fraction
-        self.window = window
-        self.stride = stride
-        self.normalize = normalize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -164,56 +168,48 @@ class CascadeClassifier(ClassifierMixin, Estimator):
             cascade mistakes for the object replace the negatives that it now rejects. A list is gone through again and
             again; an iterator gives each picture once. Without pictures, training stops when X has no negatives left.
         """
-        growth, classes = self._start(X, y, negatives)
+        training, classes = self._training(X, y, negatives)
 
         def attributes(stages: Stages) -> dict[str, Any]:
-            return {"classes_": classes, **_fitted(stages)}
+            return {"classes_": classes} | {name: getattr(stages, part) for name, part in PARTS.items()}
 
         observe = self._observer(X, y, self.max_stages, attributes)
-        status = Status.CONVERGED
-        try:
-            while True:
-                record = growth.add_stage()
-                if observe is not None and observe(record, lambda: growth.stages):
-                    status = Status.BUDGET
-                    break
-                if not growth.can_go_on(self.max_stages):
-                    break
-        except KeyboardInterrupt:
-            if not len(growth.stages):
-                raise
-            status = Status.INTERRUPTED
-        self.__dict__.update(attributes(growth.stages))
-        self._keep_evidence(growth.evidence(status))
+        found = run(training, Rules(self.max_stages, 1e-9, observe))
+        self.__dict__.update(attributes(found.state))
+        self._keep_evidence(training.evidence(found))
         return self
 
-    def _start(self, X: Any, y: Any, negatives: Any) -> tuple[Growth, Array]:
-        """Everything checked and split before the first stage."""
+    def _training(self, X: Any, y: Any, negatives: Any) -> tuple[Training, Array]:
+        """Everything checked and split before the first stage, and the two classes."""
         X, declared = read_windows(X, self.window)
         if declared is not None and y is not None and len(X) != np.shape(y)[0]:
             raise ValueError(f"X of dim 3 holds {len(X)} windows, but y has {np.shape(y)[0]} labels.")
-        X, y, _ = self._validate_fit(X, y, sparse=False, y_numeric=False)
-        classes, codes = two_classes(y)
+        X, y, weights = self._validate_fit(X, y, sparse=False, y_numeric=False)
+        classes, codes, _ = encode_labels(y, weights)
+        if len(classes) > 2:
+            kind = type_of_target(y, input_name="y", raise_unknown=True)
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         window = window_of(X.shape[1], declared)
-        normalize, rng = is_normalized(self.normalize, window), random_numbers(self.random_state)
+        normalize, rng = is_normalized(self.normalize, window), generator(self.random_state)
         scenes, space = Scenes(negatives, window), FeatureSpace(window, self.stride)
         self._check_memory(codes, space)
         integrals = window_integrals(X, window, normalize)
         positive, negative = (split(integrals[codes == code], self.validation_fraction, rng) for code in (1, 0))
-        growth = Growth(
-            space,
-            normalize,
-            Windows(positive[0], negative[0]),
-            Windows(positive[1], negative[1]),
-            scenes,
-            Goals(self.min_detection_rate, self.max_false_positive_rate, self.max_features),
-            self.max_candidates,
-            self.n_negatives or int((codes == 0).sum()),
-            self.validation_fraction,
-            self.target_false_positive_rate,
-            rng,
+        training = Training(
+            space=space,
+            normalize=normalize,
+            train=Windows(positive[0], negative[0]),
+            check=Windows(positive[1], negative[1]),
+            scenes=scenes,
+            goals=Goals(self.min_detection_rate, self.max_false_positive_rate, self.max_features),
+            max_stages=self.max_stages,
+            max_candidates=self.max_candidates,
+            n_negatives=self.n_negatives or int((codes == 0).sum()),
+            fraction=self.validation_fraction,
+            target=self.target_false_positive_rate,
+            rng=rng,
         )
-        return growth, classes
+        return training, classes
 
     def _check_memory(self, codes: Array, space: FeatureSpace) -> None:
         """Say how much a stage takes, before anything is allocated, if there is not so much."""
@@ -227,29 +223,29 @@ class CascadeClassifier(ClassifierMixin, Estimator):
             "lower max_candidates or n_negatives, or raise stride",
         )
 
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Positive for windows that pass all stages; else at most 0, and the lower the earlier they are rejected.
 
         One that passes gets 1 plus its margins over the stages' thresholds; one that stage k of K (from 0) rejects by
         a margin m < 0 gets k − K + exp(m).
         """
-        check_is_fitted(self)
         X, _ = read_windows(X, self.window_)
         X = self._validate_predict(X, sparse=False)
-        with threads(self.n_jobs):
-            verdicts = self._stages().judge(window_integrals(X, self.window_, self.normalized_))
+        verdicts = self._stages().judge(window_integrals(X, self.window_, self.normalized_))
         return verdicts.astype(X.dtype, copy=False)
 
+    @predicting
     def predict(self, X: Any) -> Array:
         """The second class for windows that pass all stages, the first for the others."""
         passed = self.decision_function(X) > 0
         return self.classes_[passed.astype(np.intp)]
 
+    @predicting
     def plot(self, ax: Any = None) -> Any:
         """Draw the detection and false positive rates over the stages; returns the matplotlib axes."""
         from corollary.ensemble.cascade.plots import draw_rates
 
-        check_is_fitted(self)
         return draw_rates(self.evidence_.history, ax)
 
     def _check_state(self) -> None:
@@ -257,18 +253,4 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         self._stages().check(self.n_features_in_)
 
     def _stages(self) -> Stages:
-        stumps = (self.features_, self.cuts_, self.left_, self.right_)
-        return Stages(self.window_, self.normalized_, *stumps, self.stage_ends_, self.stage_thresholds_)
-
-
-def _fitted(stages: Stages) -> dict[str, Any]:
-    return {
-        "window_": stages.window,
-        "normalized_": stages.normalize,
-        "features_": stages.features,
-        "cuts_": stages.cuts,
-        "left_": stages.left,
-        "right_": stages.right,
-        "stage_ends_": stages.ends,
-        "stage_thresholds_": stages.thresholds,
-    }
+        return Stages(**{part: getattr(self, name) for name, part in PARTS.items()})

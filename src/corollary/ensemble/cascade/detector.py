@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from corollary.base import Estimator
+from corollary.base import Estimator, assigning
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
@@ -106,6 +106,7 @@ class Detector(Estimator):
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         cascade: CascadeClassifier,
@@ -117,15 +118,7 @@ class Detector(Estimator):
         overlap: float = 0.5,
         min_hits: int = 1,
         n_jobs: int | None = None,
-    ) -> None:
-        self.cascade = cascade
-        self.scale_factor = scale_factor
-        self.step = step
-        self.min_size = min_size
-        self.max_size = max_size
-        self.overlap = overlap
-        self.min_hits = min_hits
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def windows(self, image: Any) -> tuple[Array, Array]:
         """All windows that the cascade accepts, before boxes are merged: (boxes, scores) as in ``detect``."""

@@ -2,26 +2,69 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
-from corollary.base import Estimator, fitting
+from corollary.base import Estimator, assigning, fitting, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
 from corollary.core.memory import check_memory
-from corollary.core.parallel import each_block, threads
+from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.ensemble.cascade.windows import (
-    is_normalized,
-    random_numbers,
-    read_windows,
-    window_of,
-)
+from corollary.ensemble.members import generator
 from corollary.solvers.trees.cascade.features import BLOCK, Corners, FeatureSpace, brute_response, check_features
 from corollary.solvers.trees.cascade.integral import window_integrals
+
+
+def read_windows(X: Any, window: Any) -> tuple[Any, tuple[int, int] | None]:
+    """X as rows of pixels, and the window that X or the parameter ``window`` says they are, if either does."""
+    if isinstance(X, list | tuple) and len(X) and np.ndim(X[0]) == 2:
+        X = np.asarray(X)
+    declared = None if window is None else _pair(window)
+    if getattr(X, "ndim", 2) != 3:
+        return X, declared
+    seen = (int(X.shape[1]), int(X.shape[2]))
+    if declared is not None and seen != declared:
+        raise ValueError(f"X holds windows of {_times(seen)} pixels, but window is {_times(declared)}.")
+    return np.asarray(X).reshape(len(X), -1), seen
+
+
+def window_of(n_pixels: int, declared: tuple[int, int] | None) -> tuple[int, int]:
+    """(height, width) of windows of that many pixels: as declared, else a square, else a strip of one row."""
+    if declared is None:
+        side = math.isqrt(n_pixels)
+        declared = (side, side) if side * side == n_pixels else (1, n_pixels)
+    if declared[0] * declared[1] != n_pixels:
+        raise ValueError(
+            f"window is {_times(declared)}, which is {declared[0] * declared[1]} pixels, but X has {n_pixels} columns."
+        )
+    if n_pixels == 1:
+        raise ValueError(
+            "X has 1 feature(s) (n_features=1), but a Haar feature is a difference between pixels: a window needs at "
+            "least 2."
+        )
+    return declared
+
+
+def is_normalized(normalize: Any, window: tuple[int, int]) -> bool:
+    """Whether windows are brought to equal contrast: "auto" is yes for pictures and no for strips of one row."""
+    return bool(min(window) > 1 if isinstance(normalize, str) else normalize)
+
+
+def _pair(window: Any) -> tuple[int, int]:
+    sides = list(window)
+    if len(sides) != 2 or not all(isinstance(side, Integral) and int(side) >= 1 for side in sides):
+        raise ValueError(f"window must be (height, width), two whole numbers ≥ 1, or None, but it is {window!r}.")
+    return int(sides[0]), int(sides[1])
+
+
+def _times(window: tuple[int, int]) -> str:
+    return f"{window[0]} × {window[1]}"
 
 
 class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
@@ -47,10 +90,12 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     random_state : int, RandomState or None
         For ``max_features``.
     n_jobs : int or None
-        Threads; None means all usable cores.
+        Threads; None means all usable cores. The answer does not depend on it.
 
     Attributes
     ----------
+    n_features_in_ : int
+        Pixels of a window.
     features_ : int32 array of shape (m, 5)
         (shape, top, left, height, width) of each: shapes in the order of ``features.SHAPES``, sizes of one cell.
     window_ : (height, width)
@@ -61,8 +106,8 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     *Cost.* O(n p) for p pixels, then at most 9 additions a response. The result has n × m numbers; more than the
     machine has room for is refused beforehand (``CascadeClassifier`` never holds them all).
 
-    *Evidence.* The largest difference between responses from integral images and from plain sums over pixels, on a
-    sample of windows and features.
+    *Evidence.* Checked: the largest difference between responses from integral images and from plain sums over pixels,
+    on a sample of windows and features.
 
     Examples
     --------
@@ -83,6 +128,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         *,
@@ -92,13 +138,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         normalize: Any = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.window = window
-        self.stride = stride
-        self.max_features = max_features
-        self.normalize = normalize
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -115,14 +155,14 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         space = FeatureSpace(self.window_, self.stride)
         kept = len(space) if self.max_features is None else min(self.max_features, len(space))
         check_memory(60 * kept, f"Describing {kept:,} features", "raise stride, or set max_features")
-        self.features_ = space.rows(space.sample(self.max_features, random_numbers(self.random_state)))
+        self.features_ = space.rows(space.sample(self.max_features, generator(self.random_state)))
         self._n_features_out = len(self.features_)
         self._keep_evidence(self._evidence(X))
         return self
 
+    @predicting
     def transform(self, X: Any) -> Array:
         """Responses (n, m) of n windows, in the type of X."""
-        check_is_fitted(self)
         X, _ = read_windows(X, self.window_)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         n, m = len(X), len(self.features_)
@@ -132,15 +172,13 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             "raise stride, set max_features, transform fewer windows at a time, or use CascadeClassifier",
         )
         out = np.empty((n, m), dtype=X.dtype)
-        with threads(self.n_jobs):
-            table = window_integrals(X, self.window_, is_normalized(self.normalize, self.window_))
-            columns = np.ascontiguousarray(table.T)
-            corners = Corners.of(self.features_, self.window_[1] + 1)
+        table = window_integrals(X, self.window_, is_normalized(self.normalize, self.window_))
+        columns, corners = np.ascontiguousarray(table.T), Corners.of(self.features_, self.window_[1] + 1)
 
-            def fill(start: int, stop: int) -> None:
-                out[:, start:stop] = corners.responses(columns, start, stop).T
+        def fill(start: int, stop: int) -> None:
+            out[:, start:stop] = corners.responses(columns, start, stop).T
 
-            each_block(fill, m, BLOCK)
+        each_block(fill, m, BLOCK)
         return out
 
     def _check_state(self) -> None:

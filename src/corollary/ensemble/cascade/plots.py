@@ -8,18 +8,10 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
+from corollary.ensemble.plots import BLUE, ORANGE, _axes
 from corollary.solvers.trees.cascade.features import SHAPES
 
-BLUE, ORANGE = "#2b6cb0", "#dd6b20"
 OUTLINE = "#ffd500"
-
-
-def _axes(ax: Any, size: tuple[float, float]) -> Any:
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=size, layout="constrained")
-    return ax
 
 
 def draw_boxes(image: Any, boxes: Array, scores: Array, ax: Any = None) -> Any:
@@ -27,20 +19,21 @@ def draw_boxes(image: Any, boxes: Array, scores: Array, ax: Any = None) -> Any:
     from matplotlib.patches import Rectangle
 
     pixels = np.asarray(image)
-    ax = _axes(ax, (6.0, max(1.0, 6.0 * pixels.shape[0] / pixels.shape[1])))
+    ax = _axes(ax, max(1.0, 6.5 * pixels.shape[0] / pixels.shape[1]))
     ax.imshow(pixels, cmap="gray" if pixels.ndim == 2 else None, interpolation="nearest")
     best = float(np.max(scores, initial=1e-300))
     for (left, top, width, height), score in zip(boxes, scores, strict=True):
         for colour, line, alpha in (("black", 3.2, 0.6), (OUTLINE, 1.6, 0.55 + 0.45 * float(score) / best)):
             corner = (left - 0.5, top - 0.5)
             ax.add_patch(Rectangle(corner, width, height, fill=False, lw=line, edgecolor=colour, alpha=alpha))
+    ax.spines[:].set_visible(True)
     ax.set(xticks=[], yticks=[])
     return ax
 
 
 def draw_rates(history: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
     """Draw what remains of objects and of everything else after each stage, on a logarithmic scale."""
-    ax = _axes(ax, (6.0, 4.0))
+    ax = _axes(ax)
     stages = np.concatenate([[0.0], history["iteration"]])
     for name, colour, label, above in (
         ("cumulative detection rate", BLUE, "objects that pass", 8),
@@ -54,7 +47,6 @@ def draw_rates(history: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
                     color=colour, fontsize="small")  # fmt: skip
     ax.set(xlabel="stage", ylabel="part that is left", xlim=(-0.3, stages[-1] + 0.3))
     ax.margins(y=0.3)
-    ax.spines[["top", "right"]].set_visible(False)
     ax.xaxis.get_major_locator().set_params(integer=True)
     return ax
 

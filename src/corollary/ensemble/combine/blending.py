@@ -2,111 +2,112 @@
 
 from __future__ import annotations
 
-import time
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
-from sklearn.utils.validation import check_is_fitted
 
-from corollary.base import fitting
-from corollary.core.evidence import Certificate, Evidence, Status
-from corollary.core.limits import CLASS_WEIGHT, N_JOBS, Boolean, Choice, Limit
+from corollary.base import assigning
+from corollary.core.design import as_design
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Limit
 from corollary.core.types import Array
-from corollary.ensemble.combine.blend_weights import nonnegative_weights, simplex_weights
-from corollary.ensemble.combine.held_out import CV, HeldOut, hold_out, splits_of
-from corollary.ensemble.combine.named import (
-    NAMED,
-    NamedMembers,
-    excess_of_vote,
-    float_type,
-    one_hot,
-    score_of,
-    squared_error,
-    without_weights,
-)
-from corollary.ensemble.members import not_proved
-from corollary.ensemble.plots import plot_weights
+from corollary.ensemble.combine.held_out import CV, HeldOut
+from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
+from corollary.ensemble.combine.votes import ByMean, ByVote, excess_of_vote, one_hot, squared_error, weighted_sum
+from corollary.ensemble.members import weakened
+from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
+from corollary.solvers.least_squares.task import Task
+
+TOLERANCE = 1e-8
 
 
-class _Blending(NamedMembers):
+def nonnegative_weights(P: Array, y: Array, s: Array) -> tuple[Array, Certificate]:
+    """argmin Σ s (y − P w)² over w ≥ 0, with the violation of its optimality conditions.
+
+    Columns P hold what the members said of rows that they had not seen; y is the truth, s the rows' weights.
+    """
+    task = Task(as_design(np.ascontiguousarray(P)), y[:, None], s, np.zeros(1), False)
+    coef, _, evidence = nonnegative_least_squares(task, TOLERANCE)
+    return coef[:, 0], evidence.certificate
+
+
+def simplex_weights(P: Array, y: Array, s: Array) -> tuple[Array, Certificate]:
+    """argmin Σ s (y − P w)² over w ≥ 0 with Σ w = 1, with its relative duality gap.
+
+    On the simplex y − P w = −A w with A = P − y 1ᵀ, so this is the shortest point A w of a convex hull. For u = c w the
+    least-squares problem ‖A u‖² + (1ᵀu − 1)² over u ≥ 0 has its minimum over c at ‖A w‖² / (1 + ‖A w‖²), which grows
+    with ‖A w‖²: its solution, divided by its sum, is the answer. For f(w) = ‖A w‖² with gradient g, no w on the simplex
+    has a value below f(w) − (wᵀg − min g): that difference is the gap.
+    """
+    share = s / s.sum()
+    A = P - y[:, None]
+    scale = np.sqrt(max(float(share @ np.square(A).sum(axis=1)) / A.shape[1], 1e-300))
+    rows = np.concatenate([A / scale, np.ones((1, A.shape[1]))])
+    target = np.zeros(len(rows))
+    target[-1] = 1.0
+    u, _ = nonnegative_weights(rows, target, np.append(share, 1.0))
+    w = u / u.sum()
+    residual = A @ w
+    gradient = 2 * (A.T @ (share * residual))
+    gap = max(0.0, float(w @ gradient - gradient.min()))
+    worst = float((share @ np.square(A)).max())  # a blend a million times better than this is as good as exact
+    value = float(share @ np.square(residual))
+    return w, Certificate(Kind.OPTIMAL, "relative duality gap", gap / max(value, 1e-6 * worst, 1e-300), TOLERANCE)
+
+
+class _Blending(WeightedMembers):
     """Finds weights on held-out predictions, then fits the members to all rows."""
 
     weighting: str
-    cv: Any
+    weights_: Array
+    _judged = "held-out"
+
+    @property
+    def _counts(self) -> Array:
+        return self.weights_
 
     @abstractmethod
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         """Weights for votes on held-out rows."""
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        began = time.perf_counter()
-        X, y, given, row_weights = self._read(X, y, sample_weight)
-        members = self._members()
-        self._observer(X, y, 0, lambda state: {})
+    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
         found = self._held_out(members, X, y, given)
-        rows = found.rows[row_weights[found.rows] > 0]
-        said = [votes[row_weights[found.rows] > 0] for votes in found.votes]
-        truth, w = y[rows], row_weights[rows]
+        counted = weights[found.rows] > 0
+        said, rows = [votes[counted] for votes in found.votes], found.rows[counted]
+        truth, w = y[rows], weights[rows]
         if self.weighting == "linear":
-            self.weights_, certificate = self._solve(said, truth, w)
+            self.weights_, inner = self._solve(said, truth, w)
+            # this makes the weights optimal for these members, but says nothing of better members: so not the model
+            certificate = Certificate(Kind.CHECKED, f"{inner.name} of the weights", inner.value, inner.tolerance)
         else:
             self.weights_ = np.full(len(members), 1.0 / len(members))
             certificate = excess_of_vote(said, self.weights_, truth, w)
-        if self.cv != "prefit":
-            self._fit_members(members, X, y, given)
-        evidence = self._prove(found, said, truth, w, certificate, time.perf_counter() - began)
-        evidence = replace(evidence, notes=(*evidence.notes, *without_weights(members, given)))
-        self._keep_evidence(not_proved(evidence, [*self.estimators_, *found.evidence]))
-
-    def _held_out(self, members: list[tuple[str, Any]], X: Any, y: Array, weights: Array | None) -> HeldOut:
-        if isinstance(self.cv, str):
-            self._keep_prefit(members)
-            return HeldOut(self._said(X), np.arange(len(y)), 0.0, 0)
-        self._labels = np.arange(len(self.classes_)) if is_classifier(self) else None
-        splits = splits_of(self.cv, X, y, bool(is_classifier(self)))
-        return hold_out(members, X, y, weights, splits, self._say, self.n_jobs)
-
-    def _prove(
-        self, found: HeldOut, said: list[Array], truth: Array, w: Array, certificate: Certificate, seconds: float
-    ) -> Evidence:
-        blend: Any = sum(weight * votes for weight, votes in zip(self.weights_, said, strict=True))
-        mean: Any = sum(said) / len(said)
+        self._fit_members(members, X, y, given)
+        blend, mean = weighted_sum(self.weights_, said), weighted_sum(np.full(len(said), 1 / len(said)), said)
         shown = dict(zip(self._names, said, strict=True)) | {"the blend": blend, "the plain mean": mean}
-        facts = {f"held-out score of {name}": score_of(votes, truth, w) for name, votes in shown.items()}
-        facts |= {f"held-out squared error of {name}": squared_error(votes, truth, w) for name, votes in shown.items()}
+        errors = {f"held-out squared error of {name}": squared_error(votes, truth, w) for name, votes in shown.items()}
+        evidence = Evidence(
+            status=Status.EXACT,
+            certificate=certificate,
+            solver="non-negative least squares" if self.weighting == "linear" else "uniform blending",
+            facts=self._scores(shown, truth, w) | errors,
+            notes=(*self._warnings(found), *without_weights(members, given)),
+        )
+        return weakened(evidence, [*self.estimators_, *found.evidence])
+
+    def _warnings(self, found: HeldOut) -> list[str]:
         notes = []
-        if found.n_splits == 0:
+        if self._prefit:
             notes.append("The members came fitted: if they had seen these rows, the weights favour those that overfit.")
         if found.seen > 0:
             notes.append(f"{found.seen:.0%} of the predictions are by models that had seen the row: cv overlaps.")
         if not self.weights_.any():
             notes.append("All weights are zero: no member is of any use for this target.")
-        return Evidence(
-            status=Status.EXACT,
-            certificate=certificate,
-            solver="non-negative least squares" if self.weighting == "linear" else "uniform blending",
-            seconds=seconds,
-            facts=facts,
-            notes=tuple(notes),
-        )
-
-    def _blend(self, X: Any) -> tuple[Array, Any]:
-        check_is_fitted(self)
-        X = self._table(X, reset=False)
-        mean: Any = sum(weight * said for weight, said in zip(self.weights_, self._said(X), strict=True))
-        return mean, float_type(X)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the members' weights beside their held-out scores; returns the matplotlib axes."""
-        check_is_fitted(self)
-        scores = {name: self.evidence_.facts[f"held-out score of {name}"] for name in self._names}
-        return plot_weights(self._names, self.weights_, scores, ax)
+        return notes
 
 
-class BlendingClassifier(ClassifierMixin, _Blending):
+class BlendingClassifier(ByVote, _Blending):
     r"""A mean of classifiers' probabilities, with the weights of least squared error on rows they had not seen.
 
     .. math:: \min_{w \ge 0, \; \sum_m w_m = 1} \; \sum_i s_i \Big\| \sum_m w_m \, p_m(x_i) - e_{y_i} \Big\|^2,
@@ -127,19 +128,27 @@ class BlendingClassifier(ClassifierMixin, _Blending):
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     class_weight : dict, "balanced" or None, default None
-        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
+        What the rows of each class count, times ``sample_weight``; members that take no weights ignore it.
 
     Attributes
     ----------
     weights_ : array of shape (members,)
-    estimators_, named_estimators_, classes_, n_features_in_, feature_names_in_
+    estimators_ : list of members, fitted to all rows
+        Their classes are the numbers of ``classes_``.
+    named_estimators_ : Bunch
+        The same, by name.
+    classes_ : array of shape (k,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
     -----
     *Cost.* One fit of each member for each fold and one more; the weights are negligible.
 
-    *Evidence.* The relative duality gap of the weights. Facts: held-out accuracy of members, blend and plain mean.
+    *Evidence.* Checked: the relative duality gap of the weights. No other weights are better by more than this on the
+    held-out rows; of the members nothing is claimed. Facts: held-out accuracy of members, blend and plain mean.
 
     Examples
     --------
@@ -153,14 +162,13 @@ class BlendingClassifier(ClassifierMixin, _Blending):
     (1.0, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "weighting": Choice("linear", "uniform"),
         "cv": CV,
-        "n_jobs": N_JOBS,
         "class_weight": CLASS_WEIGHT,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -169,36 +177,15 @@ class BlendingClassifier(ClassifierMixin, _Blending):
         cv: Any = 5,
         n_jobs: int | None = None,
         class_weight: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weighting = weighting
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.class_weight = class_weight
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BlendingClassifier:
-        """Find the weights and fit the members to X and labels y."""
-        self._fit(X, y, sample_weight)
-        return self
+    ) -> None: ...
 
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         k = len(self.classes_)
         columns = np.stack([votes.ravel() for votes in said], axis=1)
         return simplex_weights(columns, one_hot(truth, k).ravel(), np.repeat(w, k))
 
-    def predict_proba(self, X: Any) -> Array:
-        """The weighted mean of the members' probabilities."""
-        votes, dtype = self._blend(X)
-        return votes.astype(dtype)
 
-    def predict(self, X: Any) -> Array:
-        """The class of the highest probability."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
-
-
-class BlendingRegressor(RegressorMixin, _Blending):
+class BlendingRegressor(ByMean, _Blending):
     r"""A sum of regressors' predictions, with the non-negative weights of least squares on rows they had not seen.
 
     .. math:: \min_{w \ge 0} \; \sum_i s_i \Big( y_i - \sum_m w_m \, f_m(x_i) \Big)^2
@@ -208,22 +195,32 @@ class BlendingRegressor(RegressorMixin, _Blending):
     estimators : list of (name, regressor) pairs, or None
         "drop" in place of a regressor leaves it out. None is ridge regression and a small tree.
     weighting : {"linear", "uniform"}, default "linear"
+        Uniform weights need no fit; held-out rows then only measure the members.
     sum_to_one : bool, default False
         Whether the weights must be shares of one, so that the blend lies between its members.
-    cv, n_jobs : as for :class:`BlendingClassifier`
+    cv : int ≥ 2, float in (0, 1), splitter, splits, "prefit" or None, default 5
+        Where rows that members have not seen come from: folds (None is 5), one held-out share of the rows (a float), or
+        members that were fitted elsewhere. Members are fitted to all rows in the end.
+    n_jobs : int or None
+        Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
 
     Attributes
     ----------
     weights_ : array of shape (members,)
-    estimators_, named_estimators_, n_features_in_, feature_names_in_
+    estimators_ : list of members, fitted to all rows
+    named_estimators_ : Bunch
+        The same, by name.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
     -----
     *Cost.* As for :class:`BlendingClassifier`.
 
-    *Evidence.* The violation of the optimality conditions of the weights, relative to the data; with ``sum_to_one``
-    their relative duality gap. Facts: held-out R² of members, blend and plain mean.
+    *Evidence.* Checked: the violation of the optimality conditions of the weights, relative to the data; with
+    ``sum_to_one`` their relative duality gap. Facts: held-out R² of members, blend and plain mean.
 
     References
     ----------
@@ -241,14 +238,13 @@ class BlendingRegressor(RegressorMixin, _Blending):
     (True, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "weighting": Choice("linear", "uniform"),
         "sum_to_one": Boolean(),
         "cv": CV,
-        "n_jobs": N_JOBS,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -257,24 +253,8 @@ class BlendingRegressor(RegressorMixin, _Blending):
         sum_to_one: bool = False,
         cv: Any = 5,
         n_jobs: int | None = None,
-    ) -> None:
-        self.estimators = estimators
-        self.weighting = weighting
-        self.sum_to_one = sum_to_one
-        self.cv = cv
-        self.n_jobs = n_jobs
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BlendingRegressor:
-        """Find the weights and fit the members to X and y."""
-        self._fit(X, y, sample_weight)
-        return self
+    ) -> None: ...
 
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         columns = np.stack(said, axis=1)
         return (simplex_weights if self.sum_to_one else nonnegative_weights)(columns, truth, w)
-
-    def predict(self, X: Any) -> Array:
-        """The weighted sum of the members' predictions."""
-        blend, dtype = self._blend(X)
-        return blend.astype(dtype)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,8 @@ from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit, check_
 from corollary.core.evidence import Evidence
 from corollary.core.limits import Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.ensemble.combine.named import take_rows
-from corollary.ensemble.members import fit_member, is_ours, run_all
+from corollary.ensemble.combine.votes import take_rows
+from corollary.ensemble.members import fit_member, in_order
 
 CV: Limit = (
     Choice(None, "prefit")
@@ -33,8 +34,7 @@ class HeldOut:
 
     votes: list[Array]
     rows: Array
-    seen: float
-    n_splits: int
+    seen: float = 0.0
     evidence: tuple[Evidence, ...] = ()  # of the fits that were made for it, where they carry any
 
 
@@ -47,47 +47,42 @@ def splits_of(cv: Any, X: Any, y: Array, classifier: bool) -> list[tuple[Array, 
     with warnings.catch_warnings():
         # a class with fewer rows than there are folds: members that have not seen it give it no votes
         warnings.filterwarnings("ignore", "The least populated class", UserWarning)
-        return [(np.asarray(fit), np.asarray(held)) for fit, held in found.split(X, y)]
+        rows = np.arange(len(y))  # masks and places counted from the end become row numbers
+        return [(rows[fit], rows[held]) for fit, held in found.split(X, y)]
 
 
 def _one(
-    member: Any, X: Any, y: Array, weights: Array | None, fit: Array, held: Array, say: Any
+    member: Any, say: Callable[..., Array], X: Any, y: Array, weights: Array | None, fit: Array, held: Array
 ) -> tuple[Array, Evidence | None]:
     """What a member says of ``held`` when fitted to ``fit``, and the evidence of that fit."""
-    if fit.dtype == bool:
-        fit, held = np.flatnonzero(fit), np.flatnonzero(held)
-    part = None if weights is None else weights[fit]
-    fitted = fit_member(member, take_rows(X, fit), y[fit], part)
+    fitted = fit_member(member, take_rows(X, fit), y[fit], None if weights is None else weights[fit])
     return say(fitted, take_rows(X, held)), getattr(fitted, "evidence_", None)
 
 
 def hold_out(
-    members: list[tuple[str, Any]],
+    members: list[Any],
+    says: list[Callable[..., Array]],
     X: Any,
     y: Array,
     weights: Array | None,
     splits: list[tuple[Array, Array]],
-    say: Callable[..., Array] | list[Callable[..., Array]],
     n_jobs: int | None,
 ) -> HeldOut:
     """Fit every member to every part and let it predict the rest; a row predicted more than once gets the mean.
 
-    ``say(member, X)`` gives the predictions; one function for all members, or one for each.
+    ``says[m](member, X)`` gives the predictions of member m.
     """
-    says = say if isinstance(say, list) else [say] * len(members)
-    jobs = [
-        (clone(member), X, y, weights, fit, held, each)
-        for (_, member), each in zip(members, says, strict=True)
+    calls = [
+        partial(_one, clone(member), say, X, y, weights, fit, held)
+        for member, say in zip(members, says, strict=True)
         for fit, held in splits
     ]
-    ours = all(is_ours(member) for _, member in members)
-    made = run_all(_one, jobs, ours=ours, n_jobs=n_jobs)
+    made = list(in_order(calls, members, n_jobs))
     n, k = len(y), len(splits)
     count = np.zeros(n)
-    seen = total = 0
-    for fit, held in splits:
+    for _, held in splits:
         count[held] += 1
-        seen, total = seen + int(np.isin(np.arange(n)[held], np.arange(n)[fit]).sum()), total + len(count[held])
+    seen = np.concatenate([np.isin(held, fit) for fit, held in splits])
     rows = np.flatnonzero(count)
     votes = []
     for m in range(len(members)):
@@ -95,7 +90,6 @@ def hold_out(
         sums = np.zeros((n, *parts[0].shape[1:]), dtype=np.result_type(parts[0].dtype, np.float64))
         for (_, held), part in zip(splits, parts, strict=True):
             sums[held] += part
-        shape = (-1,) + (1,) * (sums.ndim - 1)
-        votes.append(sums[rows] / count[rows].reshape(shape))
+        votes.append((sums[rows].T / count[rows]).T)
     evidence = tuple(each for _, each in made if each is not None)
-    return HeldOut(votes, rows, seen / max(1, total), k, evidence)
+    return HeldOut(votes, rows, float(seen.mean()), evidence)

@@ -2,70 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Self
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone, is_classifier, is_regressor
-from sklearn.utils import get_tags
+from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from corollary.base import Estimator, check_weights
-from corollary.core.evidence import Certificate, Kind
-from corollary.core.limits import Choice, Instance, Limit
+from corollary.base import Estimator, check_weights, fitting, predicting
+from corollary.core.evidence import Evidence
+from corollary.core.limits import N_JOBS, Choice, Instance, Limit
 from corollary.core.types import Array
-from corollary.ensemble.members import fit_member, is_ours, run_all, weight_argument
+from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
+from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
+from corollary.ensemble.members import fit_member, in_order, weight_argument
+from corollary.ensemble.plots import plot_weights
 from corollary.labels import encode_labels
 
-NAMED: Limit = Choice(None) | Instance("a list of (name, estimator) pairs", list, tuple)
-MEASURED = 2000  # training rows on which a vote is compared with its voters
+Members = list[tuple[str, Any]]
 
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a table with named columns, which members may want to see."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
-
-
-def take_rows(X: Any, rows: Array) -> Any:
-    """Some rows of an array, a sparse matrix or a frame of any kind."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if is_frame(X):
-        return nw.from_native(X, eager_only=True)[rows].to_native()
-    return X[rows]
-
-
-def class_votes(member: Any, X: Any, labels: Array) -> Array:
-    """Probabilities (n, k) of ``labels``, or a whole vote for the predicted one if the member has no probabilities."""
-    if hasattr(member, "predict_proba"):
-        said = np.asarray(member.predict_proba(X), dtype=np.float64)
-        votes = np.zeros((len(said), len(labels)))
-        votes[:, np.searchsorted(labels, member.classes_)] = said
-        return votes
-    return one_hot(np.searchsorted(labels, member.predict(X)), len(labels))
-
-
-def one_hot(codes: Array, n_classes: int) -> Array:
-    out = np.zeros((len(codes), n_classes))
-    out[np.arange(len(codes)), codes] = 1.0
-    return out
-
-
-def squared_error(vote: Array, truth: Array, weights: Array) -> float:
-    """Mean of (vote − truth)²; of votes (n, k) for class numbers, the Brier score."""
-    target = one_hot(truth, vote.shape[1]) if vote.ndim == 2 else truth
-    return float(np.average(np.square(vote - target).reshape(len(target), -1).sum(axis=1), weights=weights))
-
-
-def excess_of_vote(votes: list[Array], shares: Array, truth: Array, weights: Array) -> Certificate:
-    """A weighted mean has at most the mean squared error of its parts (Jensen): by how much it is exceeded."""
-    mean = sum(share * vote for share, vote in zip(shares, votes, strict=True))
-    together = squared_error(np.asarray(mean), truth, weights)
-    limit = float(np.dot(shares, [squared_error(vote, truth, weights) for vote in votes]))
-    return Certificate(
-        Kind.CHECKED, "excess error of the vote over its members", max(0.0, together - limit) / (limit or 1.0), 1e-9
-    )
+NAMED_LIMITS: dict[str, Limit] = {
+    "estimators": Choice(None) | Instance("a list of (name, estimator) pairs", list, tuple),
+    "n_jobs": N_JOBS,
+}
 
 
 class NamedMembers(Estimator):
@@ -73,7 +36,7 @@ class NamedMembers(Estimator):
 
     estimators: Any
     n_jobs: Any
-    class_weight: Any  # of classifiers
+    cv: Any  # of those that hold out rows
     estimators_: list[Any]
     classes_: Array
 
@@ -95,24 +58,23 @@ class NamedMembers(Estimator):
             self.estimators = [(name, new.get(name, member)) for name, member in self.estimators]
         return super().set_params(**changes)
 
-    def _pairs(self) -> list[tuple[str, Any]]:
+    def _pairs(self) -> Members:
         """The pairs, as far as they are pairs."""
         given = self.estimators if isinstance(self.estimators, (list, tuple)) else ()
         return [pair for pair in given if isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)]
 
     @property
-    def named_estimators(self) -> dict[str, Any]:
+    def named_estimators(self) -> Bunch:
         """The members as given, by name."""
-        return dict(self._pairs())
+        return Bunch(**dict(self._pairs()))
 
     @property
-    def named_estimators_(self) -> dict[str, Any]:
+    def named_estimators_(self) -> Bunch:
         """The fitted members, by name."""
         check_is_fitted(self)
-        fitted = iter(self.estimators_)
-        return {name: next(fitted) for name in self._names}
+        return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
 
-    def _members(self) -> list[tuple[str, Any]]:
+    def _members(self) -> Members:
         """The members that take part, after checking the list."""
         owner = type(self).__name__
         if self.estimators is None:
@@ -155,84 +117,102 @@ class NamedMembers(Estimator):
         X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
-    def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array | None, Array]:
-        """(X, y as members see it, weights as given, weights); class numbers for a classifier."""
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members, and whatever puts them together, to X (n × d array, sparse matrix or frame) and y (n,)."""
+        members = self._members()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
-        X = self._table(X, reset=True)
-        numeric = not is_classifier(self)
+        X, classifier = self._table(X, reset=True), is_classifier(self)
         y = column_or_1d(y, warn=True)
-        y = check_array(y, ensure_2d=False, dtype=np.float64 if numeric else None, input_name="y")
+        y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)
         weights = check_weights(sample_weight, X)
-        if not numeric:
-            self.classes_, y, weights = encode_labels(y, weights, self.class_weight)
-        plain = sample_weight is None and (numeric or self.class_weight is None)
-        return X, y, None if plain else weights, weights
+        class_weight = getattr(self, "class_weight", None)
+        self._names, self._labels = [name for name, _ in members], None
+        if classifier:  # members see class numbers; those that come fitted know labels
+            self.classes_, y, weights = encode_labels(y, weights, class_weight)
+            self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
+        plain = sample_weight is None and class_weight is None
+        self._observer(X, y, 0, lambda state: {})
+        self._keep_evidence(self._fit(members, X, y, None if plain else weights, weights))
+        return self
 
-    def _fit_members(self, members: list[tuple[str, Any]], X: Any, y: Array, weights: Array | None) -> None:
-        jobs = [(clone(member), X, y, weights) for _, member in members]
-        ours = all(is_ours(member) for _, member in members)
-        self.estimators_ = run_all(fit_member, jobs, ours=ours, n_jobs=self.n_jobs)
-        self._names = [name for name, _ in members]
-        self._labels = np.arange(len(self.classes_)) if is_classifier(self) else None
+    @abstractmethod
+    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
+        """Fit to data that were read; ``given`` are the weights for members, None if all rows count the same."""
 
-    def _keep_prefit(self, members: list[tuple[str, Any]]) -> None:
-        """Members that come fitted are used as they are; they know labels, not class numbers."""
-        for _, member in members:
-            check_is_fitted(member)
-        self.estimators_, self._names = [member for _, member in members], [name for name, _ in members]
-        self._labels = self.classes_ if is_classifier(self) else None
+    @property
+    def _prefit(self) -> bool:
+        """Whether the members come fitted."""
+        return isinstance(getattr(self, "cv", None), str)
 
-    def _say(self, member: Any, X: Any) -> Array:
-        """What a member says of rows: votes (n, k) of a classifier, numbers (n,) of a regressor."""
-        if self._labels is not None:
-            return class_votes(member, X, self._labels)
-        return np.asarray(member.predict(X), dtype=np.float64)
+    def _fit_members(self, members: Members, X: Any, y: Array, given: Array | None) -> None:
+        """Fit copies to all rows; members that come fitted are used as they are."""
+        each = [member for _, member in members]
+        if self._prefit:
+            for member in each:
+                check_is_fitted(member)
+            self.estimators_ = each
+            return
+        calls = [partial(fit_member, clone(member), X, y, given) for member in each]
+        self.estimators_ = list(in_order(calls, each, self.n_jobs))
+
+    def _speakers(self) -> list[Callable[..., Array]]:
+        """How each member is asked: functions of (member, X), which processes can be sent."""
+        return [partial(votes_of, labels=self._labels)] * len(self._names)
 
     def _said(self, X: Any) -> list[Array]:
         """What each member says of rows that were read already."""
-        ours = all(map(is_ours, self.estimators_))
-        jobs = [(member, X) for member in self.estimators_]
-        return run_all(self._say, jobs, ours=ours, n_jobs=self.n_jobs, prefer="threads")
+        calls = [partial(say, member, X) for say, member in zip(self._speakers(), self.estimators_, strict=True)]
+        return list(in_order(calls, self.estimators_, self.n_jobs, "threads"))
 
-    def _sampled(self, X: Any, *others: Array) -> tuple[Any, ...]:
-        """At most ``MEASURED`` of the rows, evenly spread."""
-        n = len(others[0])
-        if n <= MEASURED:
-            return (X, *others)
-        rows = np.linspace(0, n - 1, MEASURED).astype(np.intp)
-        return (take_rows(X, rows), *(values[rows] for values in others))
+    def _column_names(self, widths: list[int]) -> list[str]:
+        """Names of the columns that members of these widths make."""
+        owner = type(self).__name__.lower()
+        pairs = zip(self._names, widths, strict=True)
+        return [f"{owner}_{name}{'' if width == 1 else j}" for name, width in pairs for j in range(width)]
 
-
-def float_type(X: Any) -> Any:
-    """The type of results: float32 for float32 arrays, else float64."""
-    return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
-
-
-def shares_of(weights: Any, members: list[tuple[str, Any]], given: Any) -> Array:
-    """Weights of the members that take part, as shares of one."""
-    if weights is None:
-        return np.full(len(members), 1.0 / len(members))
-    values = np.asarray(weights, dtype=np.float64)
-    n_given = len(members) if given is None else len(given)
-    if values.shape != (n_given,):
-        raise ValueError(f"weights must be {n_given} numbers, one for each estimator, but they are {weights!r}.")
-    if given is not None:  # dropped members had weights too
-        kept = {name for name, _ in members}
-        values = values[[name in kept for name, _ in given]]
-    if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
-        raise ValueError(f"weights must be finite, not negative and not all zero, but they are {weights!r}.")
-    return values / values.sum()
+    def _held_out(self, members: Members, X: Any, y: Array, given: Array | None) -> HeldOut:
+        """What the members say of rows that they have not seen."""
+        if self._prefit:
+            self._fit_members(members, X, y, given)
+            return HeldOut(self._said(X), np.arange(len(y)))
+        splits = splits_of(self.cv, X, y, bool(is_classifier(self)))
+        return hold_out([member for _, member in members], self._speakers(), X, y, given, splits, self.n_jobs)
 
 
-def without_weights(members: list[tuple[str, Any]], weights: Array | None) -> tuple[str, ...]:
+class WeightedMembers(NamedMembers):
+    """Members whose votes are added up with weights."""
+
+    _judged: ClassVar[str]  # the rows that scores are of: "training" or "held-out"
+
+    @property
+    @abstractmethod
+    def _counts(self) -> Array:
+        """How much each member counts."""
+
+    def _vote(self, X: Any) -> tuple[Array, Any]:
+        X = self._table(X, reset=False)
+        return weighted_sum(self._counts, self._said(X)), float_type(X)
+
+    def _scores(self, said: dict[str, Array], truth: Array, weights: Array) -> dict[str, float]:
+        return {f"{self._judged} score of {name}": score_of(each, truth, weights) for name, each in said.items()}
+
+    @predicting
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the members' weights beside their scores; returns the matplotlib axes."""
+        scores = {name: self.evidence_.facts[f"{self._judged} score of {name}"] for name in self._names}
+        return plot_weights(self._names, self._counts, scores, ax)
+
+
+def without_weights(members: Members, given: Array | None) -> tuple[str, ...]:
     """A sentence about members that cannot be told how much each row counts."""
-    deaf = [name for name, member in members if weights is not None and weight_argument(member) is None]
+    deaf = [name for name, member in members if given is not None and weight_argument(member) is None]
     return (f"Fitted without sample_weight, which they do not take: {', '.join(deaf)}.",) if deaf else ()
 
 
-def default_members(classifier: bool) -> list[tuple[str, Any]]:
+def default_members(classifier: bool) -> Members:
     """What ``estimators=None`` stands for: a linear model and a small tree, which err in different ways."""
     if classifier:
         from corollary.linear.logistic import LogisticRegression
@@ -243,12 +223,3 @@ def default_members(classifier: bool) -> list[tuple[str, Any]]:
     from corollary.tree.decision_tree import DecisionTreeRegressor
 
     return [("linear", Ridge()), ("tree", DecisionTreeRegressor(max_depth=6, random_state=0))]
-
-
-def score_of(vote: Array, truth: Array, weights: Array) -> float:
-    """Accuracy of votes (n, k) for class numbers, or R² of numbers (n,)."""
-    if vote.ndim == 2:
-        return float(np.average(vote.argmax(axis=1) == truth, weights=weights))
-    spread = squared_error(np.full(len(truth), np.average(truth, weights=weights)), truth, weights)
-    error = squared_error(vote, truth, weights)
-    return 1.0 - error / spread if spread > 0 else float(error == 0)

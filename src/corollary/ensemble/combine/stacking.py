@@ -2,20 +2,148 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
-from sklearn.base import ClassifierMixin, RegressorMixin, is_classifier
+import narwhals.stable.v2 as nw
+import numpy as np
+import scipy.sparse
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone, is_classifier
 from sklearn.utils.metaestimators import available_if
 
-from corollary.base import fitting
-from corollary.core.limits import CLASS_WEIGHT, N_JOBS, Boolean, Choice, Instance, Limit
+from corollary.base import assigning, predicting
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
 from corollary.core.types import Array
-from corollary.ensemble.combine.held_out import CV
-from corollary.ensemble.combine.named import NAMED
-from corollary.ensemble.combine.stacking_base import METHODS, Stacking, final_has
+from corollary.ensemble.combine.held_out import CV, HeldOut
+from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
+from corollary.ensemble.combine.votes import float_type, is_frame, one_hot, score_of, take_rows, votes_of
+from corollary.ensemble.members import fit_member, weakened
+
+METHODS = ("predict_proba", "decision_function", "predict")
 
 
-class StackingClassifier(ClassifierMixin, Stacking):
+def final_has(name: str) -> Callable[[Any], bool]:
+    """Whether the final model, fitted or not, has a method."""
+
+    def check(self: Any) -> bool:
+        return hasattr(vars(self).get("final_estimator_", self._final()), name)
+
+    return check
+
+
+def columns_said(member: Any, X: Any, method: str, labels: Array | None) -> Array:
+    """A member's predictions as columns (n, m); of the probabilities of two classes the second says it all."""
+    if labels is not None and method == "predict_proba":
+        votes = votes_of(member, X, labels)
+        return votes[:, 1:] if votes.shape[1] == 2 else votes
+    said = getattr(member, method)(X)
+    if labels is not None and method == "predict":
+        said = np.searchsorted(labels, said)
+    said = np.asarray(said, dtype=np.float64)
+    return said.reshape(len(said), -1)
+
+
+class _Stacking(TransformerMixin, NamedMembers):
+    """Fits the final model to held-out predictions, and the members to all rows."""
+
+    final_estimator: Any
+    passthrough: bool
+    stack_method_: list[str]
+
+    @abstractmethod
+    def _final(self) -> Any:
+        """The final model, not fitted."""
+
+    def _methods(self, members: Members) -> list[str]:
+        return ["predict"] * len(members)
+
+    def _members(self) -> Members:
+        kind = "classifier" if is_classifier(self) else "regressor"
+        if is_classifier(self._final()) is not is_classifier(self):
+            raise ValueError(f"final_estimator should be a {kind}, but it is {self.final_estimator!r}.")
+        return super()._members()
+
+    def _speakers(self) -> list[Callable[..., Array]]:
+        return [partial(columns_said, method=method, labels=self._labels) for method in self.stack_method_]
+
+    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
+        final = clone(self._final())
+        self.stack_method_ = self._methods(members)
+        found = self._held_out(members, X, y, given)
+        rows = found.rows
+        table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
+        target = (self.classes_[y] if is_classifier(self) else y)[rows]
+        known = {} if given is None else {"sample_weight": given[rows]}
+        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"))
+        self._fit_members(members, X, y, given)
+        self._widths = [votes.shape[1] for votes in found.votes]
+        facts = self._scores(found, y[rows], weights[rows])
+        facts["score of the final model on held-out columns"] = self.final_estimator_.score(table, target, **known)
+        notes = without_weights([*members, ("final_estimator", final)], given)
+        if self._prefit:
+            notes += ("The members came fitted: if they had seen these rows, the final model trusts them too much.",)
+        inner = getattr(self.final_estimator_, "evidence_", None)
+        if isinstance(inner, Evidence):
+            facts[f"{inner.certificate.name} of the final model"] = inner.certificate.value
+        leak = "share of held-out predictions by a model that had seen the row"
+        certificate = Certificate(Kind.CHECKED, leak, found.seen, 0.0)
+        evidence = Evidence(Status.EXACT, certificate, "stacking", facts=facts, notes=notes)
+        return weakened(evidence, [self.final_estimator_, *self.estimators_, *found.evidence])
+
+    def _joined(self, columns: list[Array], X: Any) -> Any:
+        table = np.hstack(columns)
+        if X is None:
+            return table
+        if scipy.sparse.issparse(X):
+            return scipy.sparse.hstack([scipy.sparse.csr_array(table), X], format="csr")
+        rows = nw.from_native(X, eager_only=True).to_numpy() if is_frame(X) else X
+        return np.hstack([table, rows])
+
+    def _scores(self, found: HeldOut, truth: Array, weights: Array) -> dict[str, float]:
+        """Held-out scores of the members, from their columns."""
+        facts = {}
+        for name, method, votes in zip(self._names, self.stack_method_, found.votes, strict=True):
+            vote = votes[:, 0] if votes.shape[1] == 1 else votes
+            if is_classifier(self) and vote.ndim == 1:  # class numbers, or what speaks for the second of two classes
+                threshold = 0.5 if method == "predict_proba" else 0.0
+                codes = np.rint(vote) if method == "predict" else vote > threshold
+                vote = one_hot(codes.astype(np.intp), len(self.classes_))
+            facts[f"held-out score of {name}"] = score_of(vote, truth, weights)
+        return facts
+
+    @predicting
+    def transform(self, X: Any) -> Any:
+        """The columns that the final model sees: what the members say, and X itself with ``passthrough``."""
+        table, dtype = self._features(X)
+        return table.astype(dtype)
+
+    def _features(self, X: Any) -> tuple[Any, Any]:
+        X = self._table(X, reset=False)
+        return self._joined(self._said(X), X if self.passthrough else None), float_type(X)
+
+    def _ask(self, method: str, X: Any) -> Array:
+        table, dtype = self._features(X)
+        said: Array = getattr(self.final_estimator_, method)(table)
+        return said.astype(dtype) if said.dtype.kind == "f" and said.dtype != dtype else said
+
+    @predicting
+    def predict(self, X: Any) -> Array:
+        """What the final model makes of the members' predictions."""
+        return self._ask("predict", X)
+
+    @predicting
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of ``transform``."""
+        names = self._column_names(self._widths)
+        if self.passthrough:
+            names += list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+        return np.array(names, dtype=object)
+
+
+class StackingClassifier(ClassifierMixin, _Stacking):
     """A classifier that learns how far to trust others, from what they say of rows that they had not seen.
 
     Parameters
@@ -35,20 +163,30 @@ class StackingClassifier(ClassifierMixin, Stacking):
     passthrough : bool, default False
         Whether the final model sees X too.
     class_weight : dict, "balanced" or None, default None
-        What the rows of each class count, times ``sample_weight``; members that take no weights do not hear of it.
+        What the rows of each class count, times ``sample_weight``; members that take no weights ignore it.
 
     Attributes
     ----------
-    estimators_, named_estimators_ : members, fitted to all rows; their classes are the numbers of ``classes_``
-    final_estimator_, stack_method_, classes_, n_features_in_, feature_names_in_
+    estimators_ : list of members, fitted to all rows
+        Their classes are the numbers of ``classes_``.
+    named_estimators_ : Bunch
+        The same, by name.
+    final_estimator_ : fitted classifier
+    stack_method_ : list of str
+        What each member is asked for.
+    classes_ : array of shape (k,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
     -----
     *Cost.* One fit of each member for each fold and one more, and the final fit.
 
-    *Evidence.* That of the final model, where it has any; else that no prediction it learnt from was by a model that
-    had seen the row. Facts: held-out accuracy of each member.
+    *Evidence.* Checked: no prediction that the final model learnt from was by a model that had seen the row. The final
+    model and the members have evidence of their own; if what one of them claims does not hold, the stack's evidence
+    says so. Facts: held-out accuracy of each member.
 
     References
     ----------
@@ -66,16 +204,15 @@ class StackingClassifier(ClassifierMixin, Stacking):
     (True, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "final_estimator": Choice(None) | Instance("a classifier", methods=("fit", "predict")),
         "cv": CV,
         "stack_method": Choice("auto", *METHODS),
-        "n_jobs": N_JOBS,
         "passthrough": Boolean(),
         "class_weight": CLASS_WEIGHT,
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -86,21 +223,14 @@ class StackingClassifier(ClassifierMixin, Stacking):
         n_jobs: int | None = None,
         passthrough: bool = False,
         class_weight: Any = None,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.stack_method = stack_method
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
-        self.class_weight = class_weight
+    ) -> None: ...
 
-    def _default_final(self) -> Any:
+    def _final(self) -> Any:
         from corollary.linear.logistic import LogisticRegression
 
-        return LogisticRegression()
+        return LogisticRegression() if self.final_estimator is None else self.final_estimator
 
-    def _methods(self, members: list[tuple[str, Any]]) -> list[str]:
+    def _methods(self, members: Members) -> list[str]:
         wanted = METHODS if self.stack_method == "auto" else (self.stack_method,)
         chosen = []
         for name, member in members:
@@ -110,26 +240,20 @@ class StackingClassifier(ClassifierMixin, Stacking):
             chosen.append(able[0])
         return chosen
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StackingClassifier:
-        """Fit the members and the final model to X and labels y."""
-        if not is_classifier(self._final()):
-            raise ValueError(f"final_estimator should be a classifier, but it is {self.final_estimator!r}.")
-        self._fit(X, y, sample_weight)
-        return self
-
     @available_if(final_has("predict_proba"))
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """Probabilities by the final model."""
         return self._ask("predict_proba", X)
 
     @available_if(final_has("decision_function"))
+    @predicting
     def decision_function(self, X: Any) -> Array:
         """Scores by the final model."""
         return self._ask("decision_function", X)
 
 
-class StackingRegressor(RegressorMixin, Stacking):
+class StackingRegressor(RegressorMixin, _Stacking):
     """A regressor that learns how far to trust others, from what they predict for rows that they had not seen.
 
     Parameters
@@ -138,11 +262,25 @@ class StackingRegressor(RegressorMixin, Stacking):
         "drop" in place of a regressor leaves it out. None is ridge regression and a small tree.
     final_estimator : regressor or None, default None
         None is ridge regression with its penalty chosen by leave-one-out.
-    cv, n_jobs, passthrough : as for :class:`StackingClassifier`
+    cv : int ≥ 2, float in (0, 1), splitter, splits, "prefit" or None, default None
+        Where rows that members have not seen come from: folds (None is 5), one held-out share of the rows (a float), or
+        members that were fitted elsewhere.
+    n_jobs : int or None
+        Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    passthrough : bool, default False
+        Whether the final model sees X too.
 
     Attributes
     ----------
-    estimators_, named_estimators_, final_estimator_, stack_method_, n_features_in_, feature_names_in_
+    estimators_ : list of members, fitted to all rows
+    named_estimators_ : Bunch
+        The same, by name.
+    final_estimator_ : fitted regressor
+    stack_method_ : list of str
+        ``"predict"`` for each member.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
@@ -161,14 +299,13 @@ class StackingRegressor(RegressorMixin, Stacking):
     (True, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "final_estimator": Choice(None) | Instance("a regressor", methods=("fit", "predict")),
         "cv": CV,
-        "n_jobs": N_JOBS,
         "passthrough": Boolean(),
     }
 
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -177,22 +314,9 @@ class StackingRegressor(RegressorMixin, Stacking):
         cv: Any = None,
         n_jobs: int | None = None,
         passthrough: bool = False,
-    ) -> None:
-        self.estimators = estimators
-        self.final_estimator = final_estimator
-        self.cv = cv
-        self.n_jobs = n_jobs
-        self.passthrough = passthrough
+    ) -> None: ...
 
-    def _default_final(self) -> Any:
-        from corollary.linear.ridge import RidgeCV
+    def _final(self) -> Any:
+        from corollary.linear.ridge_cv import RidgeCV
 
-        return RidgeCV()
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> StackingRegressor:
-        """Fit the members and the final model to X and y."""
-        if is_classifier(self._final()):
-            raise ValueError(f"final_estimator should be a regressor, but it is {self.final_estimator!r}.")
-        self._fit(X, y, sample_weight)
-        return self
+        return RidgeCV() if self.final_estimator is None else self.final_estimator

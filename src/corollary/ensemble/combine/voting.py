@@ -2,72 +2,88 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.base import TransformerMixin
 
-from corollary.base import fitting
+from corollary.base import assigning, predicting
 from corollary.core.evidence import Evidence, Status
-from corollary.core.limits import N_JOBS, ArrayLike, Boolean, Choice, Limit
+from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
 from corollary.core.types import Array
-from corollary.ensemble.combine.named import (
-    NAMED,
-    NamedMembers,
+from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
+from corollary.ensemble.combine.votes import (
+    ByMean,
+    ByVote,
     excess_of_vote,
     float_type,
     one_hot,
-    score_of,
-    shares_of,
-    without_weights,
+    take_rows,
+    weighted_sum,
 )
-from corollary.ensemble.members import not_proved
-from corollary.ensemble.plots import plot_weights
+from corollary.ensemble.members import weakened
+
+MEASURED = 2000  # training rows on which a vote is compared with its voters
 
 
-class _Voting(NamedMembers):
+class _Voting(TransformerMixin, WeightedMembers):
     """Fits all members to all rows."""
 
     weights: Any
+    _judged = "training"
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any) -> None:
-        began = time.perf_counter()
-        X, y, given, row_weights = self._read(X, y, sample_weight)
-        members = self._members()
-        self._observer(X, y, 0, lambda state: {})
-        self._shares = shares_of(self.weights, members, self.estimators)
+    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
+        self._shares = self._shares_of(members)
         self._fit_members(members, X, y, given)
-        part, truth, w = self._sampled(X, y, row_weights)
-        w = w if w.sum() > 0 else np.ones(len(w))
-        said = self._said(part)
-        vote: Any = sum(share * each for share, each in zip(self._shares, said, strict=True))
-        shown = dict(zip(self._names, said, strict=True)) | {"the vote": vote}
+        if len(y) > MEASURED:
+            rows = np.linspace(0, len(y) - 1, MEASURED).astype(np.intp)
+            X, y, weights = take_rows(X, rows), y[rows], weights[rows]
+        w = weights if weights.sum() > 0 else np.ones(len(weights))
+        said = self._said(X)
+        shown = dict(zip(self._names, said, strict=True)) | {"the vote": weighted_sum(self._shares, said)}
         evidence = Evidence(
             status=Status.EXACT,
-            certificate=excess_of_vote(said, self._shares, truth, w),
+            certificate=excess_of_vote(said, self._shares, y, w),
             solver="voting",
-            seconds=time.perf_counter() - began,
-            facts={f"training score of {name}": score_of(each, truth, w) for name, each in shown.items()},
+            facts=self._scores(shown, y, w),
             notes=without_weights(members, given),
         )
-        self._keep_evidence(not_proved(evidence, self.estimators_))
+        return weakened(evidence, self.estimators_)
 
-    def _vote(self, X: Any) -> tuple[Array, Any]:
-        check_is_fitted(self)
+    def _shares_of(self, members: Members) -> Array:
+        """Weights of the members that take part, as shares of one; dropped members had weights too."""
+        if self.weights is None:
+            return np.full(len(members), 1.0 / len(members))
+        values, kept = np.asarray(self.weights, dtype=np.float64), {name for name, _ in members}
+        names = [name for name, _ in (members if self.estimators is None else self.estimators)]
+        if values.shape != (len(names),):
+            raise ValueError(
+                f"weights must be {len(names)} numbers, one for each estimator, but they are {self.weights!r}."
+            )
+        values = values[[name in kept for name in names]]
+        if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
+            raise ValueError(f"weights must be finite, not negative and not all zero, but they are {self.weights!r}.")
+        return values / values.sum()
+
+    @property
+    def _counts(self) -> Array:
+        return self._shares
+
+    @predicting
+    def transform(self, X: Any) -> Array:
+        """What the members say, side by side: one column for each regressor."""
         X = self._table(X, reset=False)
-        mean: Any = sum(share * said for share, said in zip(self._shares, self._said(X), strict=True))
-        return mean, float_type(X)
+        return np.column_stack(self._said(X)).astype(float_type(X))
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the members' weights beside their training scores; returns the matplotlib axes."""
-        check_is_fitted(self)
-        scores = {name: self.evidence_.facts[f"training score of {name}"] for name in self._names}
-        return plot_weights(self._names, self._shares, scores, ax)
+    @predicting
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the columns of ``transform``."""
+        return np.array(self._column_names([1] * len(self._names)), dtype=object)
 
 
-class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
+class VotingClassifier(ByVote, _Voting):
     """The majority vote of classifiers, or the class of the highest mean probability.
 
     Parameters
@@ -85,16 +101,22 @@ class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
 
     Attributes
     ----------
-    estimators_ : list of fitted members; their classes are the numbers of ``classes_``
-    named_estimators_ : the same, by name
-    classes_, n_features_in_, feature_names_in_
+    estimators_ : list of fitted members
+        Their classes are the numbers of ``classes_``.
+    named_estimators_ : Bunch
+        The same, by name.
+    classes_ : array of shape (k,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
     -----
     *Cost.* One fit of each member. ``sample_weight`` goes to members that take it (in a pipeline, to its last step).
 
-    *Evidence.* A mean vote has at most the mean squared error of its voters (Jensen): checked on up to 2000 rows.
+    *Evidence.* Checked: a mean vote has at most the mean squared error of its voters (Jensen's inequality), measured on
+    up to 2000 rows. Facts: training accuracy of the members and of the vote.
 
     Examples
     --------
@@ -108,16 +130,13 @@ class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
     (0.96, True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "voting": Choice("hard", "soft"),
         "weights": Choice(None) | ArrayLike(),
-        "n_jobs": N_JOBS,
         "flatten_transform": Boolean(),
     }
 
-    class_weight = None  # members have their own; a full tree in a vote would not heed another's
-
+    @assigning
     def __init__(
         self,
         estimators: Any = None,
@@ -126,21 +145,14 @@ class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
-    ) -> None:
-        self.estimators = estimators
-        self.voting = voting
-        self.weights = weights
-        self.n_jobs = n_jobs
-        self.flatten_transform = flatten_transform
+    ) -> None: ...
 
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotingClassifier:
-        """Fit every member to X and labels y."""
-        for name, member in self._members() if self.voting == "soft" else ():
+    def _members(self) -> Members:
+        members = super()._members()
+        for name, member in members if self.voting == "soft" else ():
             if not hasattr(member, "predict_proba"):
                 raise ValueError(f"voting='soft' needs predict_proba, which {name!r} does not have. Use voting='hard'.")
-        self._fit(X, y, sample_weight)
-        return self
+        return members
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,42 +160,37 @@ class VotingClassifier(ClassifierMixin, TransformerMixin, _Voting):
             tags.transformer_tags.preserves_dtype = []  # class numbers
         return tags
 
-    def _say(self, member: Any, X: Any) -> Array:
+    def _speakers(self) -> list[Callable[..., Array]]:
         if self.voting == "soft":
-            return super()._say(member, X)
-        return one_hot(np.asarray(member.predict(X), dtype=np.intp), len(self.classes_))
+            return super()._speakers()
+        return [partial(_ballot, n_classes=len(self.classes_))] * len(self._names)
 
-    def predict_proba(self, X: Any) -> Array:
-        """Mean probabilities; with hard votes, the share of votes for each class."""
-        votes, dtype = self._vote(X)
-        return votes.astype(dtype)
-
-    def predict(self, X: Any) -> Array:
-        """The class with most votes, the first of them in a tie."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return self.classes_[best]
-
+    @predicting
     def transform(self, X: Any) -> Array:
         """What the members say: class numbers (n, members), or probabilities (n, members · k) of soft votes."""
-        check_is_fitted(self)
+        if self.voting == "soft" and self.flatten_transform:
+            return super().transform(X)
         X = self._table(X, reset=False)
-        said = self._said(X)
-        if self.voting == "hard":
-            return np.column_stack([votes.argmax(axis=1) for votes in said])
-        return (np.hstack(said) if self.flatten_transform else np.stack(said)).astype(float_type(X))
+        said = np.stack(self._said(X))
+        return said.argmax(axis=2).T if self.voting == "hard" else said.astype(float_type(X))
 
+    @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns of ``transform``."""
-        check_is_fitted(self)
-        if self.voting == "soft" and not self.flatten_transform:
+        if self.voting == "hard":
+            return super().get_feature_names_out(input_features)
+        if not self.flatten_transform:
             raise ValueError(
                 "transform gives no table with voting='soft' and flatten_transform=False: it has no names."
             )
-        ends = [""] if self.voting == "hard" else list(map(str, range(len(self.classes_))))
-        return np.array([f"votingclassifier_{name}{end}" for name in self._names for end in ends], dtype=object)
+        return np.array(self._column_names([len(self.classes_)] * len(self._names)), dtype=object)
 
 
-class VotingRegressor(RegressorMixin, TransformerMixin, _Voting):
+def _ballot(member: Any, X: Any, n_classes: int) -> Array:
+    return one_hot(np.asarray(member.predict(X), dtype=np.intp), n_classes)
+
+
+class VotingRegressor(ByMean, _Voting):
     """The weighted mean of what regressors predict.
 
     Parameters
@@ -192,16 +199,22 @@ class VotingRegressor(RegressorMixin, TransformerMixin, _Voting):
         "drop" in place of a regressor leaves it out. None is ridge regression and a small tree.
     weights : array of shape (members,) or None
         How much each member counts, ≥ 0.
-    n_jobs : as for :class:`VotingClassifier`
+    n_jobs : int or None
+        Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
 
     Attributes
     ----------
-    estimators_, named_estimators_, n_features_in_, feature_names_in_
+    estimators_ : list of fitted members
+    named_estimators_ : Bunch
+        The same, by name.
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,)
+        Where X has names.
     evidence_ : Evidence
 
     Notes
     -----
-    *Cost* and *Evidence*: as for :class:`VotingClassifier`.
+    *Cost* and *Evidence*: as for :class:`VotingClassifier`, with R² for accuracy.
 
     Examples
     --------
@@ -215,35 +228,7 @@ class VotingRegressor(RegressorMixin, TransformerMixin, _Voting):
     ((1,), True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {
-        "estimators": NAMED,
-        "weights": Choice(None) | ArrayLike(),
-        "n_jobs": N_JOBS,
-    }
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {"weights": Choice(None) | ArrayLike()}
 
-    def __init__(self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None) -> None:
-        self.estimators = estimators
-        self.weights = weights
-        self.n_jobs = n_jobs
-
-    @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotingRegressor:
-        """Fit every member to X and y."""
-        self._fit(X, y, sample_weight)
-        return self
-
-    def predict(self, X: Any) -> Array:
-        """The weighted mean of the members' predictions."""
-        votes, dtype = self._vote(X)
-        return votes.astype(dtype)
-
-    def transform(self, X: Any) -> Array:
-        """What each member predicts (n, members)."""
-        check_is_fitted(self)
-        X = self._table(X, reset=False)
-        return np.column_stack(self._said(X)).astype(float_type(X))
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of ``transform``."""
-        check_is_fitted(self)
-        return np.array([f"votingregressor_{name}" for name in self._names], dtype=object)
+    @assigning
+    def __init__(self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None) -> None: ...

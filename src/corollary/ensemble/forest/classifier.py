@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from corollary.base import check_weights, fitting, weights_by_class
+from corollary.base import assigning, check_weights, fitting, weights_by_class
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.forest.base import Forest
@@ -25,6 +25,7 @@ class ForestClassifier(ClassShares, Forest):
         "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),
     } | Forest.limits
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -48,27 +49,7 @@ class ForestClassifier(ClassShares, Forest):
         monotonic_cst: Any = None,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
+    ) -> None: ...
 
     def _shares(self, X: Any) -> Array:
         return self._means(X)

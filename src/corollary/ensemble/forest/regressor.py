@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
-from corollary.base import check_weights, fitting, predicting
+from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.core.limits import Boolean, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.forest.base import Forest
@@ -28,6 +28,7 @@ class ForestRegressor(RegressorMixin, Forest):
         "keep_targets": Boolean(),
     } | Forest.limits
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -51,27 +52,7 @@ class ForestRegressor(RegressorMixin, Forest):
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         keep_targets: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.keep_targets = keep_targets
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

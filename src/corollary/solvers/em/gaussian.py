@@ -20,7 +20,7 @@ from corollary.core.gaussian_summary import GaussianSummary
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
-Block = tuple[Array, Array, Array]  # rows, weights, components of labelled rows (−1: not known)
+LabelledRows = tuple[Array, Array, Array]  # rows, weights, components of labelled rows (−1: not known)
 
 
 def chunk_rows(kind: str, k: int, d: int) -> int:
@@ -44,33 +44,33 @@ class GaussianModel:
     units: Units
     regular: Array
 
-    def e_step(self, block: Block, params: Gaussians) -> GaussianSummary:
+    def e_step(self, block: LabelledRows, params: Gaussians) -> GaussianSummary:
         """Posteriors of the rows and what they contribute to the moments."""
         X, weights, labels = block
-        moments = _Moments(params, X.shape[0], self.units.log_scale)
-        if not moments.dense and X.flags.c_contiguous and X.flags.writeable:
-            return moments.summary(moments.whole_pass(block, self.units), float(weights.sum()))
+        sums = _Sums(params, X.shape[0], self.units.log_scale)
+        if not sums.dense and X.flags.c_contiguous and X.flags.writeable:
+            return sums.summary(sums.whole_pass(block, self.units), float(weights.sum()))
         total = 0.0
-        for own in moments.chunks:
-            Z = enter(self.units, X[own], moments.rows[: own.stop - own.start])
-            total += moments.expect(Z, weights[own], labels[own])
-            moments.add(Z)
-        return moments.summary(total, float(weights.sum()))
+        for own in sums.chunks:
+            Z = enter(self.units, X[own], sums.rows[: own.stop - own.start])
+            total += sums.expect(Z, weights[own], labels[own])
+            sums.add(Z)
+        return sums.summary(total, float(weights.sum()))
 
     def m_step(self, summary: GaussianSummary) -> Gaussians:
         return summary.finish(self.regular)
 
     def assigned(self, X: Array, shares: Array, about: Array, kind: str) -> Gaussians:
         """The best parameters for given shares of rows (n, k), in these units already; ``about`` is near the means."""
-        moments = _Moments(Gaussians.blank(kind, about), len(X))
-        for own in moments.chunks:
-            moments.posterior[: own.stop - own.start] = shares[own]
-            moments.counts += shares[own].sum(axis=0)
-            moments.add(np.ascontiguousarray(X[own]))
-        return self.m_step(moments.summary(0.0, float(shares.sum())))
+        sums = _Sums(Gaussians.blank(kind, about), len(X))
+        for own in sums.chunks:
+            sums.posterior[: own.stop - own.start] = shares[own]
+            sums.counts += shares[own].sum(axis=0)
+            sums.add(np.ascontiguousarray(X[own]))
+        return self.m_step(sums.summary(0.0, float(shares.sum())))
 
 
-class _Moments:
+class _Sums:
     """Scratch space and running sums for one block of rows."""
 
     def __init__(self, params: Gaussians, n: int, log_scale: float = 0.0) -> None:
@@ -105,7 +105,7 @@ class _Moments:
         kernels.exponentials(squares, top, params.cut)
         return float(kernels.settle(squares, top, weights, labels, self.posterior[:m], logs, self.counts))
 
-    def whole_pass(self, block: Block, units: Units) -> float:
+    def whole_pass(self, block: LabelledRows, units: Units) -> float:
         """Expect and add all rows of a block in one call, for diagonal components: there calls are what takes time."""
         params = self.params
         known = (params.means, params.means * params.roots, params.roots, self.offsets, params.cut)
@@ -140,14 +140,14 @@ def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]
     shares, logs = np.empty((n, k)), np.empty(n)
 
     def task(start: int, stop: int) -> None:
-        moments = _Moments(params, stop - start, units.log_scale)
+        sums = _Sums(params, stop - start, units.log_scale)
         ones, unknown = np.ones(stop - start), np.full(stop - start, -1, dtype=np.int32)
-        for own in moments.chunks:
+        for own in sums.chunks:
             m = own.stop - own.start
-            Z = enter(units, X[start + own.start : start + own.stop], moments.rows[:m])
-            moments.expect(Z, ones[own], unknown[own])
-            shares[start + own.start : start + own.stop] = moments.posterior[:m]
-            logs[start + own.start : start + own.stop] = moments.logs[:m]
+            Z = enter(units, X[start + own.start : start + own.stop], sums.rows[:m])
+            sums.expect(Z, ones[own], unknown[own])
+            shares[start + own.start : start + own.stop] = sums.posterior[:m]
+            logs[start + own.start : start + own.stop] = sums.logs[:m]
 
     each_block(task, n, block_size(params.kind, k, d))
     return shares, logs

@@ -1,4 +1,4 @@
-"""Where a Gaussian mixture starts: one survey of the rows, then k-means, seeds or random shares on a sample of them.
+"""Where EM starts: one survey of the rows; for Gaussians, then k-means, seeds or random shares on a sample of them.
 
 The sample depends on the rows and the seed alone, not on how rows come in blocks.
 """
@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from corollary.core.evidence import Status
 from corollary.core.gaussian import DENSE, Gaussians
 from corollary.core.types import Array
-from corollary.solvers.em.gaussian import Block, GaussianModel
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
 from corollary.solvers.kmeans.lloyd import lloyd
 from corollary.solvers.kmeans.seeding import plus_plus
 
@@ -29,41 +30,43 @@ class Survey:
     low: Array
     high: Array
     labels: Array  # those that occur, without −1
-    sample: Block
+    sample: Any  # a block
 
     @property
     def typical(self) -> Array:
-        """A point amid the rows: their median."""
+        """A point in the middle of the rows: their median."""
         rows = self.sample[0]
         return np.median(rows[:: max(1, len(rows) // TYPICAL)], axis=0).astype(np.float64)
 
 
-def survey(blocks: Iterable[Block], size: int, rng: np.random.RandomState) -> Survey:
-    """Range, labels and a random sample of ``size`` rows, in one pass."""
+def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Survey:
+    """Range, labels and a random sample of ``size`` rows, in one pass over blocks (X, weights) or (X, weights, y)."""
     n, keys, kept, edges, labels = 0, np.empty(0), [], [], np.empty(0, dtype=np.int64)
-    for X, weights, y in blocks:
-        if not len(X):
-            continue
+    for block in blocks:
+        X = block[0]
         n += len(X)
         edges += [X.min(axis=0), X.max(axis=0)]
-        labels = np.union1d(labels, y[y != -1])
+        if len(block) > 2:
+            labels = np.union1d(labels, block[2][block[2] != -1])
         keys = np.concatenate([keys, rng.uniform(size=len(X))])
-        kept.append((X, weights, y))
+        kept.append(block)
         if len(keys) > size:
             chosen = np.sort(np.argpartition(keys, size)[:size])
-            X, weights, y = _joined(kept)
-            keys, kept = keys[chosen], [(X[chosen], weights[chosen], y[chosen])]
+            keys, kept = keys[chosen], [tuple(part[chosen] for part in _joined(kept))]
     if not kept:
         raise ValueError("There are no rows to learn from: every block is empty, or has no weight.")
     low, high = np.min(edges, axis=0), np.max(edges, axis=0)
     return Survey(n, low.astype(np.float64), high.astype(np.float64), labels, _joined(kept))
 
 
-def _joined(blocks: list[Block]) -> Block:
-    if len(blocks) == 1:
-        return blocks[0]
-    X, weights, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-    return X, weights, y
+def present(block: Any) -> Any:
+    """The rows of a block (X, weights, …) that have a weight: the others are not there."""
+    kept = block[1] > 0
+    return block if kept.all() else tuple(part[kept] for part in block)
+
+
+def _joined(blocks: list[Any]) -> Any:
+    return blocks[0] if len(blocks) == 1 else tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class Start:
         """Whether nothing is left to find."""
         return self.weights is not None and self.means is not None and self.roots is not None
 
-    def draw(self, sample: Block, labels: Array, rng: np.random.RandomState) -> Gaussians:
+    def draw(self, sample: LabelledRows, labels: Array, rng: np.random.RandomState) -> Gaussians:
         """Parameters at which to start, from rows in the units of the model and the components of labelled ones."""
         if self.weights is not None and self.means is not None and self.roots is not None:
             return Gaussians.at(self.kind, self.weights, self.means, self.roots).starting(self.model.regular)
@@ -123,7 +126,7 @@ class Start:
         found = lloyd(scaled, weights, centres, max_iter=rounds, tol=1e-4)
         if found.status is Status.INTERRUPTED:
             raise KeyboardInterrupt
-        return found.labels, found.centres * unit
+        return found.state.labels, found.state.centres * unit
 
     def _with_given(self, found: Gaussians) -> Gaussians:
         if self.weights is None and self.means is None and self.roots is None:

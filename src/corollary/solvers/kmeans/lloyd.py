@@ -6,47 +6,130 @@ only where they can prove what float64 would say.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from corollary.core.evidence import Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.kmeans.dense import DenseRows
-from corollary.solvers.kmeans.old_log import Log
-from corollary.solvers.kmeans.rows import Rows
-from corollary.solvers.kmeans.sparse import SparseRows
-from corollary.solvers.loop import Observer
+from corollary.solvers.kmeans.bounds import Bounds
+from corollary.solvers.kmeans.rows import KMeansRows
+from corollary.solvers.kmeans.sources import as_rows
+from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, run
+
+ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
+RISE = "largest rise of the cost as a share of the total sum of squares"
 
 
-@dataclass(frozen=True)
-class Clustering:
-    """What Lloyd's iteration found, and what was seen on the way.
+@dataclass
+class Partition:
+    """Centres, labels and sums that belong together, and what was seen on the way; changed in place.
 
-    ``rise`` is the largest rise of the cost between iterations and ``off_mean`` the largest distance of a centre to
-    the middle of its rows, both relative to the spread of the data; ``repaired`` counts clusters that had lost all
-    rows, ``empty`` those that have none in the end.
+    ``rise`` is the largest rise of the cost between iterations, relative to the total sum of squares; ``repaired``
+    counts clusters that had lost all rows. The end adds ``off_mean``, the largest distance of a centre to the middle of
+    its rows in standard deviations, and ``empty``, the number of clusters without rows.
     """
 
     centres: Array
     labels: Array
-    inertia: float
-    n_iter: int
-    history: dict[str, list[float]]
-    status: Status
-    rise: float
-    off_mean: float
-    movement: float
-    repaired: int
-    empty: int
+    sums: Array
+    bounds: Bounds | None
+    cost: float = np.inf
+    movement: float = np.inf
+    settled: bool = False
+    rise: float = 0.0
+    repaired: int = 0
+    off_mean: float = 0.0
+    empty: int = 0
 
 
-def as_rows(X: Any, weights: Array, angular: bool = False) -> Rows:
-    """Wrap a validated array or SciPy sparse matrix."""
-    return SparseRows(X, weights, angular) if sparse.issparse(X) else DenseRows(np.asarray(X), weights, angular)
+class Lloyd(Algorithm[Partition]):
+    """Until labels stay, or the squared movement of all centres is at most ``tol`` times the mean variance."""
+
+    name = "Lloyd's iteration"
+    certificate_name = "squared movement of the centres relative to the mean variance"
+
+    def __init__(self, rows: KMeansRows, start: Array, bounded: bool = True) -> None:
+        self.rows, self.start, self.bounded = rows, start, bounded
+        self.end: tuple[Partition, float] | None = None  # the answer and its cost
+
+    def init(self) -> Partition:
+        rows, k = self.rows, len(self.start)
+        centres = np.array(self.start, dtype=rows.dtype).astype(np.float64)
+        if rows.angular:
+            length = np.sqrt(np.einsum("ij,ij->i", centres, centres))
+            centres = centres / np.where(length > 0, length, 1.0)[:, None]
+        labels = np.full(rows.n, -1, dtype=np.int32)
+        return Partition(centres, labels, np.zeros((k, rows.d + 2)), rows.bounds(k) if self.bounded else None)
+
+    def step(self, state: Partition) -> Partition:
+        rows = self.rows
+        change = rows.assign(state.centres, state.labels, state.bounds)
+        state.sums += change.sums
+        empty = np.flatnonzero(state.sums[:, -1] == 0)
+        state.sums[empty] = 0.0  # what is left there is rounding
+        repaired = self._repair(state, empty) if len(empty) else 0
+        cost = rows.cost(state.sums)
+        if state.cost < np.inf:
+            state.rise = max(state.rise, (cost - state.cost) / rows.total if rows.total > 0 else 0.0)
+        state.cost, state.repaired = cost, state.repaired + repaired
+        after = rows.centres(state.sums, state.centres)
+        lengths = np.sqrt((((after - state.centres) * rows.scale) ** 2).sum(axis=1))
+        if state.bounds is not None:
+            state.bounds.drift(lengths)
+        state.centres = after
+        state.settled = change.moved == 0 and repaired == 0
+        squared = float(lengths @ lengths)
+        state.movement = squared / rows.spread if rows.spread > 0 else squared
+        return state
+
+    def _repair(self, state: Partition, empty: Array) -> int:
+        """Give each empty cluster the row that costs most where it is: the cost falls by at least that much."""
+        rows, counts = self.rows, state.sums[:, -1].copy()
+        distances, _ = rows.review(rows.centres(state.sums, state.centres), state.labels)
+        costs = distances * rows.weights
+        moving: list[int] = []
+        for row in np.argsort(-costs, kind="stable")[: 2 * len(empty) + 8].tolist():
+            if len(moving) == len(empty) or not costs[row] > 1e-14 * rows.total / rows.n:
+                break
+            if counts[state.labels[row]] > 1:
+                counts[state.labels[row]] -= 1
+                moving.append(row)
+        if moving:
+            chosen, target = np.array(moving), empty[: len(moving)].astype(np.int32)
+            state.sums += rows.exchange(chosen, state.labels[chosen], target, len(state.sums))
+            state.labels[chosen] = target
+            if state.bounds is not None:
+                state.bounds.forget(chosen)
+        return len(moving)
+
+    def measure(self, state: Partition) -> Measure | None:
+        if state.cost == np.inf:
+            return None
+        return Measure(self.rows.unscaled(state.cost), state.movement, done=state.settled)
+
+    def snapshot(self, state: Partition) -> tuple[Array, Array]:
+        """Centres and labels."""
+        return state.centres, state.labels.copy()
+
+    def settle(self, state: Partition) -> Partition:
+        return replace(state, bounds=None, settled=False)  # bounds and labels may have been half renewed
+
+    def finish(self, state: Partition, measure: Measure) -> tuple[Partition, Measure]:
+        """Labels that belong to the final centres, and measurements in float64."""
+        rows = self.rows
+        if not state.settled:
+            rows.assign(state.centres, state.labels, state.bounds)
+        distances, sums = rows.review(state.centres, state.labels)
+        off = np.sqrt((((rows.centres(sums, state.centres) - state.centres) * rows.scale) ** 2).sum(axis=1).max())
+        off_mean = float(off / np.sqrt(rows.spread)) if rows.spread > 0 else 0.0
+        squared = float(rows.weights @ distances)
+        inertia = rows.unscaled(squared / 2 if rows.angular else squared)
+        found = replace(state, sums=sums, bounds=None, off_mean=off_mean, empty=int((sums[:, -1] == 0).sum()))
+        self.end = found, inertia
+        return found, replace(measure, objective=inertia)
 
 
 def lloyd(
@@ -59,111 +142,26 @@ def lloyd(
     observe: Observer | None = None,
     metric: str = "euclidean",
     bounded: bool = True,
-) -> Clustering:
-    """k-means on X (dense or sparse) from given centres; see :func:`iterate`."""
+) -> Run[Partition]:
+    """k-means on X (dense or sparse) from given centres."""
     with one_blas_thread():
         rows = as_rows(X, weights, metric == "cosine")
-        return iterate(rows, centres, max_iter=max_iter, tol=tol, observe=observe, bounded=bounded)
+    return run(Lloyd(rows, centres, bounded), Rules(max_iter, tol, observe))
 
 
-def iterate(
-    rows: Rows, centres: Array, *, max_iter: int, tol: float, observe: Observer | None = None, bounded: bool = True
-) -> Clustering:
-    """Run until labels stay, or the squared movement of all centres is at most ``tol`` times the mean variance."""
-    state = _State(rows, centres, bounded)
-    log, status = Log(), Status.MAX_ITER
-    try:
-        for iteration in range(1, max_iter + 1):
-            movement = state.step()
-            record = log.add(iteration, rows.unscaled(state.cost), movement)
-            if state.settled or movement <= tol:
-                status = Status.CONVERGED
-                break
-            if observe is not None and observe(record, lambda: state.centres):
-                status = Status.BUDGET
-                break
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-        state.bounds = None  # they may have been half renewed
-        state.settled = False
-    return state.finish(log, status)
-
-
-class _State:
-    """Centres, labels and sums that belong together."""
-
-    def __init__(self, rows: Rows, centres: Array, bounded: bool) -> None:
-        self.rows = rows
-        self.centres = np.array(centres, dtype=rows.X.dtype).astype(np.float64)
-        if rows.angular:
-            length = np.sqrt(np.einsum("ij,ij->i", self.centres, self.centres))
-            self.centres = self.centres / np.where(length > 0, length, 1.0)[:, None]
-        self.labels = np.full(rows.n, -1, dtype=np.int32)
-        self.sums = np.zeros((len(centres), rows.d + 2))
-        self.bounds = rows.bounds(len(centres)) if bounded else None
-        self.cost, self.rise, self.repaired, self.movement = np.inf, 0.0, 0, np.inf
-        self.settled = False
-
-    def step(self) -> float:
-        """One iteration; how far all centres moved, squared, relative to the mean variance of the columns."""
-        rows = self.rows
-        change, moved = rows.assign(self.centres, self.labels, self.bounds)
-        self.sums += change
-        empty = np.flatnonzero(self.sums[:, -1] == 0)
-        self.sums[empty] = 0.0  # what is left there is rounding
-        repaired = self._repair(empty) if len(empty) else 0
-        cost = rows.cost(self.sums)
-        if self.cost < np.inf:
-            self.rise = max(self.rise, (cost - self.cost) / rows.total if rows.total > 0 else 0.0)
-        self.cost, self.repaired = cost, self.repaired + repaired
-        after = rows.centres(self.sums, self.centres)
-        lengths = np.sqrt((((after - self.centres) * rows.scale) ** 2).sum(axis=1))
-        if self.bounds is not None:
-            self.bounds.drift(lengths)
-        self.centres = after
-        self.settled = moved == 0 and repaired == 0
-        squared = float(lengths @ lengths)
-        self.movement = squared / rows.spread if rows.spread > 0 else squared
-        return self.movement
-
-    def _repair(self, empty: Array) -> int:
-        """Give each empty cluster the row that costs most where it is: the cost falls by at least that much."""
-        rows = self.rows
-        distances, _ = rows.review(rows.centres(self.sums, self.centres), self.labels)
-        costs = distances * rows.weights
-        repaired = 0
-        for row in np.argsort(-costs, kind="stable")[: 2 * len(empty) + 8]:
-            if repaired == len(empty) or not costs[row] > 1e-14 * rows.total / rows.n:
-                break
-            own = self.labels[row]
-            if self.sums[own, -1] <= 1:
-                continue
-            moving, target = np.array([row]), np.array([empty[repaired]], dtype=np.int32)
-            self.sums += rows.exchange(moving, self.labels[moving], target, len(self.sums))
-            self.labels[row] = target[0]
-            if self.bounds is not None:
-                self.bounds.forget(moving)
-            repaired += 1
-        return repaired
-
-    def finish(self, log: Log, status: Status) -> Clustering:
-        """Labels that belong to the final centres, and measurements in float64."""
-        rows = self.rows
-        if not self.settled:
-            rows.assign(self.centres, self.labels, self.bounds)
-        distances, sums = rows.review(self.centres, self.labels)
-        off = np.sqrt((((rows.centres(sums, self.centres) - self.centres) * rows.scale) ** 2).sum(axis=1).max())
-        squared = float(rows.weights @ distances)
-        return Clustering(
-            centres=self.centres,
-            labels=self.labels,
-            inertia=rows.unscaled(squared / 2 if rows.angular else squared),
-            n_iter=len(log.history["iteration"]),
-            history=log.history,
-            status=status,
-            rise=self.rise,
-            off_mean=float(off / np.sqrt(rows.spread)) if rows.spread > 0 else 0.0,
-            movement=self.movement,
-            repaired=self.repaired,
-            empty=int((sums[:, -1] == 0).sum()),
-        )
+def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
+    """What a run has shown: centres that came to rest; or, if the cost ever rose, that something went wrong."""
+    state = found.state
+    if state.repaired:
+        times = "time" if state.repaired == 1 else "times"
+        notes = (f"An empty cluster was given the costliest row {state.repaired} {times}.", *notes)
+    facts = {
+        RISE: state.rise,
+        "largest distance of a centre to the mean of its rows, in standard deviations": state.off_mean,
+        "clusters without rows": float(state.empty),
+    }
+    if state.rise > ROUNDING:
+        rising = Certificate(Kind.CHECKED, RISE, state.rise, ROUNDING)
+        status = found.status if found.stopped else Status.STALLED
+        found = replace(found, certificate=rising, status=status)
+    return found.evidence(facts=facts, notes=notes)

@@ -1,103 +1,122 @@
-"""Centres as running means over batches of rows, and how batches are drawn."""
+"""Centres as running means over batches of rows."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.kmeans.lloyd import as_rows
+from corollary.solvers.kmeans.batches import Batches
 from corollary.solvers.kmeans.nearest import ClusterSums, summarize
-from corollary.solvers.kmeans.seeding import Lottery
+from corollary.solvers.kmeans.seeding import rows_of
+from corollary.solvers.loop import Algorithm, Measure
+
+SETTLED = 0.05  # the share of the cost that one exact iteration may still save
 
 
-class Batches:
-    """Rows drawn with replacement, with probability ∝ weight: a row of weight w comes as often as w rows would."""
-
-    def __init__(self, X: Any, weights: Array, size: int, rng: np.random.RandomState) -> None:
-        self.X, self.size, self.rng = X, size, rng
-        self.lottery = Lottery(X, weights)
-
-    def sample(self, count: int) -> tuple[Any, Array]:
-        """``count`` rows, each of weight one."""
-        rows = self.lottery.draw(self.rng.uniform(size=count))
-        return self.X[rows], np.ones(count)
-
-    def draw(self) -> tuple[Any, Array]:
-        """The next batch."""
-        return self.sample(self.size)
-
-    def most(self, passes: int) -> int:
-        """Batches in so many passes over X."""
-        return passes * max(1, -(-self.X.shape[0] // self.size))
-
-    def passes(self, steps: int) -> int:
-        """Passes over X, begun or done, after so many batches."""
-        return -(-steps * self.size // max(self.X.shape[0], self.size))
-
-    def mean_variance(self) -> float:
-        """Mean variance of the columns, from one batch."""
-        X, weights = self.draw()
-        rows = as_rows(X, weights)
-        return rows.spread / rows.scale / rows.scale
-
-
+@dataclass(frozen=True)
 class Running:
-    """Centres, each the mean of the ``counts`` rows that it was given."""
+    """Centres, each the mean of the ``counts`` rows that it was given in so many ``steps``.
 
-    def __init__(self, centres: Array, counts: Array | None = None, steps: int = 0) -> None:
-        self.centres, self.steps = centres, steps
-        self.counts = np.zeros(len(centres)) if counts is None else counts
-        self.last: ClusterSums | None = None
-        self.movement, self._smooth, self._best, self._waited = np.inf, np.inf, np.inf, 0
-        self._variance, self._tol = 1.0, 0.0
-        self._patience: int | None = None
-        self._since = 0.0
+    ``cost`` (a unit of weight) and ``movement`` (squared, of all centres, relative to the mean variance) are averages
+    over about ten batches, since one says little; ``waited`` counts batches since the least cost so far, ``best``.
+    ``fed`` counts rows since centres that hardly any rows come to were last given a new place. The end adds the labels.
+    """
 
-    def watch(self, variance: float, tol: float, patience: int | None) -> None:
-        """When to stop: see :meth:`idle`."""
-        self._variance, self._tol, self._patience = variance, tol, patience
+    centres: Array
+    counts: Array
+    steps: int = 0
+    last: ClusterSums | None = None
+    cost: float = np.inf
+    movement: float = np.inf
+    best: float = np.inf
+    waited: int = 0
+    fed: int = 0
+    labels: Array | None = None
 
-    def learn(self, X: Any, weights: Array) -> float:
-        """Move the centres by one batch; its mean cost before that."""
-        summary = self.last = summarize(X, weights, self.centres)
-        self.counts = self.counts + summary.weight
-        steps = summary.offsets / np.where(self.counts > 0, self.counts, 1.0)[:, None]
-        self.centres = self.centres + steps
-        self.steps += 1
-        squared = float((steps * steps).sum()) / (self._variance or 1.0)
-        cost = summary.cost / float(weights.sum())
-        # one batch says little: average over about ten
-        self.movement = squared if self.movement == np.inf else 0.9 * self.movement + 0.1 * squared
-        self._smooth = cost if self._smooth == np.inf else 0.9 * self._smooth + 0.1 * cost
-        self._waited = 0 if self._smooth < self._best else self._waited + 1
-        self._best = min(self._best, self._smooth)
-        return cost
+    def learn(self, X: Any, weights: Array, variance: float = 1.0) -> Running:
+        """Move the centres by one batch."""
+        summary = summarize(X, weights, self.centres)
+        counts = self.counts + summary.weight
+        moves = summary.offsets / np.where(counts > 0, counts, 1.0)[:, None]
+        squared, cost = float((moves * moves).sum()) / (variance or 1.0), summary.cost / (float(weights.sum()) or 1.0)
+        smooth = cost if self.cost == np.inf else 0.9 * self.cost + 0.1 * cost
+        return Running(
+            centres=self.centres + moves,
+            counts=counts,
+            steps=self.steps + 1,
+            last=summary,
+            cost=smooth,
+            movement=squared if self.movement == np.inf else 0.9 * self.movement + 0.1 * squared,
+            best=min(self.best, smooth),
+            waited=0 if smooth < self.best else self.waited + 1,
+            fed=self.fed + X.shape[0],
+        )
 
-    def idle(self) -> bool:
-        """Whether centres move less than the tolerance, or the smoothed cost has long not fallen."""
-        if self._tol > 0 and self.movement <= self._tol:
-            return True
-        return self._patience is not None and self._waited >= self._patience
-
-    def reassign(self, X: Any, ratio: float, rng: np.random.RandomState) -> None:
-        """Give centres that hardly any rows come to a place among the rows of this batch."""
-        self._since += X.shape[0]
-        if self._since < 10 * len(self.counts):
-            return
-        self._since = 0.0
+    def reassigned(self, X: Any, ratio: float, rng: np.random.RandomState) -> Running:
+        """Now and then, centres that hardly any rows come to get a place among the rows of this batch."""
+        if self.fed < 10 * len(self.counts):
+            return self
         poor = np.flatnonzero(self.counts < ratio * self.counts.max())[: X.shape[0] // 2]
         if len(poor) == 0:
-            return
-        rows = X[np.sort(rng.choice(X.shape[0], len(poor), replace=False))]
-        self.centres[poor] = rows.toarray() if hasattr(rows, "toarray") else rows
+            return replace(self, fed=0)
+        centres, counts = self.centres.copy(), self.counts.copy()
+        centres[poor] = rows_of(X, np.sort(rng.choice(X.shape[0], len(poor), replace=False)))
         # as if it had seen as many rows as the poorest of the others: it may still move quickly
-        rich = np.setdiff1d(np.arange(len(self.counts)), poor)
-        self.counts[poor] = self.counts[rich].min()
+        counts[poor] = counts[np.setdiff1d(np.arange(len(counts)), poor)].min()
+        return replace(self, centres=centres, counts=counts, fed=0)
 
 
-def saving(summary: ClusterSums) -> float:
-    """The share of the cost that moving each centre to the mean of its rows would save."""
-    gain = (summary.offsets**2).sum(axis=1) / np.where(summary.weight > 0, summary.weight, 1.0)
-    return float(gain.sum() / summary.cost) if summary.cost > 0 else 0.0
+class MiniBatch(Algorithm[Running]):
+    """Batch after batch, until the centres move less than ``still`` or the cost has not fallen for ``patience``.
+
+    What a step costs is known of its batch only, so the certificate is worked out at the end, from all rows if these
+    are labelled.
+    """
+
+    name = "mini-batch k-means"
+
+    def __init__(
+        self,
+        batches: Batches,
+        start: Array,
+        rng: np.random.RandomState,
+        *,
+        still: float,
+        waiting: int | None,
+        ratio: float,
+        label: bool,
+    ) -> None:
+        self.batches, self.start, self.rng, self.variance = batches, start, rng, 1.0
+        self.still, self.waiting, self.ratio, self.label = still, waiting, ratio, label
+        where = "" if label else ", in the last batch"
+        self.certificate_name = f"share of the cost that the means of their rows would save{where}"
+
+    def init(self) -> Running:
+        self.variance = self.batches.mean_variance()
+        return Running(self.start, np.zeros(len(self.start)))
+
+    def step(self, state: Running) -> Running:
+        X, weights = self.batches.draw()
+        return state.learn(X, weights, self.variance).reassigned(X, self.ratio, self.rng)
+
+    def measure(self, state: Running) -> Measure | None:
+        if state.last is None:
+            return None
+        objective = state.last.cost / (float(state.last.weight.sum()) or 1.0) * self.batches.mass
+        idle = self.still > 0 and state.movement <= self.still
+        tired = self.waiting is not None and state.waited >= self.waiting
+        return Measure(objective, done=idle or tired, more={"movement": state.movement})
+
+    def snapshot(self, state: Running) -> Array:
+        """The centres."""
+        return state.centres
+
+    def finish(self, state: Running, measure: Measure) -> tuple[Running, Measure]:
+        if not self.label:
+            assert state.last is not None
+            return state, replace(measure, residual=state.last.saving)
+        labels, cost, sums = self.batches.judge(state.centres.astype(self.batches.dtype))
+        return replace(state, labels=labels), replace(measure, objective=cost, residual=sums.saving)

@@ -1,57 +1,66 @@
 """Split and merge: leave a local optimum of k-means by joining two clusters and parting a third.
 
-A move is kept only if the cost after it, with all centres settled again, is lower. So the cost never rises.
+Each move is one more start of the iteration, and the best of all starts is kept: so the cost never rises.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from corollary.core.evidence import Status
 from corollary.core.types import Array
 from corollary.solvers.kmeans.dense import DenseRows
-from corollary.solvers.kmeans.lloyd import Clustering, iterate
-from corollary.solvers.kmeans.rows import Rows
-from corollary.solvers.loop import Observer
+from corollary.solvers.kmeans.lloyd import Lloyd, Partition
+from corollary.solvers.kmeans.rows import KMeansRows
+from corollary.solvers.loop import Rules, run
 
 MISSES = 3  # rejected moves in a row after which there is little hope
 SAMPLE = 4096  # rows of a cluster that tell how to part it
 PARTED = 4  # costliest clusters whose splits are tried in each round
 
 
-def improve(
-    rows: Rows,
-    found: Clustering,
-    *,
-    max_iter: int,
-    tol: float,
-    rng: np.random.RandomState,
-    observe: Observer | None = None,
-    bounded: bool = True,
-) -> tuple[Clustering, int, int]:
-    """The clustering after all moves that pay, how many were kept, and how many were tried."""
-    kept = tried = misses = 0
-    hopeless: set[int] = set()
-    while misses < MISSES and found.status not in (Status.INTERRUPTED, Status.BUDGET) and len(found.centres) > 2:
-        move = _best_move(rows, found, hopeless, rng)
-        if move is None:
-            break
-        source, centres = move
-        after = iterate(rows, centres, max_iter=max_iter, tol=tol, observe=observe, bounded=bounded)
-        tried += 1
-        if after.inertia < found.inertia * (1 - 1e-9):
-            found, misses, hopeless = after, 0, set()
-            kept += 1
-        else:
-            misses += 1
-            hopeless.add(source)
-            if after.status in (Status.INTERRUPTED, Status.BUDGET):
-                break
-    return found, kept, tried
+class Moves:
+    """Starts that moves from the best answer so far give; ``kept`` of the ``tried`` ones lowered the cost."""
+
+    def __init__(self, rows: KMeansRows, rng: np.random.RandomState, bounded: bool = True) -> None:
+        self.rows, self.rng, self.bounded = rows, rng, bounded
+        self.kept = self.tried = 0
+
+    def starts(self, found: Partition, cost: float) -> Iterator[Lloyd]:
+        """From an answer and its cost, until no move promises anything or several in a row have failed."""
+        misses, hopeless = 0, set[int]()
+        while misses < MISSES and len(found.centres) > 2:
+            move = _best_move(self.rows, found, hopeless, self.rng)
+            if move is None:
+                return
+            source, centres = move
+            start = Lloyd(self.rows, centres, self.bounded)
+            yield start
+            assert start.end is not None
+            self.tried += 1
+            if start.end[1] < cost * (1 - 1e-9):
+                (found, cost), misses, hopeless = start.end, 0, set()
+                self.kept += 1
+            else:
+                misses += 1
+                hopeless.add(source)
+
+
+def starts_and_moves(starts: Iterator[Lloyd], moves: Moves) -> Iterator[Lloyd]:
+    """All starts, and then the moves from the best of them."""
+    best: tuple[Partition, float] | None = None
+    for start in starts:
+        yield start
+        assert start.end is not None
+        if best is None or start.end[1] < best[1]:
+            best = start.end
+    if best is not None:
+        yield from moves.starts(*best)
 
 
 def _best_move(
-    rows: Rows, found: Clustering, hopeless: set[int], rng: np.random.RandomState
+    rows: KMeansRows, found: Partition, hopeless: set[int], rng: np.random.RandomState
 ) -> tuple[int, Array] | None:
     """The split and the merge that together promise the lowest cost: the cluster parted, and the new centres."""
     distances, sums = rows.review(found.centres, found.labels)
@@ -79,7 +88,7 @@ def _best_move(
     return None if best is None else (best[1], best[2])
 
 
-def _merging(rows: Rows, sums: Array) -> Array:
+def _merging(rows: KMeansRows, sums: Array) -> Array:
     """By how much the (scaled) cost rises if clusters a and b become one; infinite where that is not possible."""
     weight, totals = sums[:, rows.d], sums[:, : rows.d]
     squares = np.einsum("ij,ij->i", totals, totals)
@@ -97,7 +106,7 @@ def _merging(rows: Rows, sums: Array) -> Array:
     return np.asarray(rises)
 
 
-def _part(rows: Rows, members: Array, rng: np.random.RandomState) -> tuple[Array, float]:
+def _part(rows: KMeansRows, members: Array, rng: np.random.RandomState) -> tuple[Array, float]:
     """Two centres for the rows of one cluster, and their (scaled) cost."""
     mass = float(rows.weights[members].sum())
     if len(members) > SAMPLE:  # a sample says where to cut, and its cost stands for all
@@ -107,6 +116,8 @@ def _part(rows: Rows, members: Array, rng: np.random.RandomState) -> tuple[Array
     middle = (weights / weights.sum()) @ inside.X
     far = inside.X[np.argmax(((inside.X - middle) ** 2).sum(axis=1))]
     start = np.stack([far, inside.X[np.argmax(((inside.X - far) ** 2).sum(axis=1))]])
-    halves = iterate(inside, start, max_iter=20, tol=1e-3, bounded=False)
-    cost = halves.inertia * mass / float(weights.sum())
-    return halves.centres, cost if rows.angular else cost * rows.scale * rows.scale
+    halves = run(Lloyd(inside, start, bounded=False), Rules(max_iter=20, tol=1e-3))
+    if halves.stopped:  # Ctrl-C
+        raise KeyboardInterrupt
+    cost = halves.measure.objective * mass / float(weights.sum())
+    return halves.state.centres, cost if rows.angular else cost * rows.scale * rows.scale

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,14 +13,15 @@ from scipy import sparse
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks, one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.kmeans.lloyd import as_rows
+from corollary.solvers.kmeans.sources import as_rows
+from corollary.solvers.loop import overflow
 
 BLOCK = 1 << 14
 
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """What a block of rows contributes to one iteration: a Summary, so blocks merge with ``+``.
+    """What a block of rows says about given centres: a Summary, so blocks merge with ``+``.
 
     ``weight`` is the weight of each cluster, ``offsets`` Σ w (x − c) over its rows (about its centre, so that nothing
     is lost when the data lie far from zero), ``cost`` Σ w ‖x − c‖² over all rows.
@@ -35,34 +38,48 @@ class ClusterSums:
         """The centres moved to the means of their rows; those without rows stay."""
         return centres + self.offsets / np.where(self.weight > 0, self.weight, 1.0)[:, None]
 
+    @property
+    def saving(self) -> float:
+        """The share of the cost that moving each centre to the mean of its rows would save."""
+        gain = (self.offsets**2).sum(axis=1) / np.where(self.weight > 0, self.weight, 1.0)
+        return float(gain.sum() / self.cost) if self.cost > 0 else 0.0
+
+
+def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array, Array, ClusterSums]:
+    rows = as_rows(X, weights, angular)
+    labels = np.full(rows.n, -1, dtype=np.int32)
+    rows.assign(centres, labels, None)
+    distances, sums = rows.review(centres, labels)
+    weight, cost = sums[:, rows.d], float(weights @ distances) / rows.scale / rows.scale
+    offsets = sums[:, : rows.d] / rows.scale + weight[:, None] * (rows.shift - centres)
+    distances = distances / 2 if angular else distances / rows.scale / rows.scale
+    return labels, distances, ClusterSums(weight, offsets, cost)
+
 
 def summarize(X: Any, weights: Array, centres: Array) -> ClusterSums:
     """The summary of one block of rows (dense or sparse) about given centres."""
     with one_blas_thread():
-        rows = as_rows(X, weights)
-        labels = np.full(rows.n, -1, dtype=np.int32)
-        rows.assign(centres, labels, None)
-        distances, sums = rows.review(centres, labels)
-        weight = sums[:, rows.d]
-        offsets = sums[:, : rows.d] / rows.scale + weight[:, None] * (rows.shift - centres)
-        return ClusterSums(weight, offsets, rows.unscaled(float(weights @ distances)))
+        found = _look(X, weights, centres, False)[2]
+    if not np.isfinite(found.cost):
+        raise overflow()
+    return found
+
+
+def judge(X: Any, weights: Array, centres: Array, angular: bool = False) -> tuple[Array, Array, ClusterSums]:
+    """The label of each row, in float64 with ties to the first centre; its squared distance (1 − cosine); the sums."""
+    centres = np.ascontiguousarray(centres, dtype=np.float64)
+
+    def task(start: int, stop: int) -> tuple[Array, Array, ClusterSums]:
+        return _look(X[start:stop], weights[start:stop], centres, angular)
+
+    with one_blas_thread():
+        labels, distances, sums = zip(*map_blocks(task, X.shape[0], BLOCK), strict=True)
+    return np.concatenate(labels), np.concatenate(distances), reduce(add, sums)
 
 
 def nearest(X: Any, centres: Array, angular: bool = False) -> tuple[Array, Array]:
-    """The label of each row, in float64 with ties to the first centre, and its squared distance (1 − cosine)."""
-    centres = np.ascontiguousarray(centres, dtype=np.float64)
-    n = X.shape[0]
-
-    def task(start: int, stop: int) -> tuple[Array, Array]:
-        rows = as_rows(X[start:stop], np.ones(stop - start), angular)
-        labels = np.full(rows.n, -1, dtype=np.int32)
-        rows.assign(centres, labels, None)
-        distances, _ = rows.review(centres, labels)
-        return labels, distances / 2 if angular else distances / rows.scale / rows.scale
-
-    with one_blas_thread():
-        labels, distances = zip(*map_blocks(task, n, BLOCK), strict=True)
-    return np.concatenate(labels), np.concatenate(distances)
+    """The label of each row and its squared distance (1 − cosine); see :func:`judge`."""
+    return judge(X, np.ones(X.shape[0]), centres, angular)[:2]
 
 
 def squared_distances(X: Any, centres: Array, angular: bool = False) -> Array:

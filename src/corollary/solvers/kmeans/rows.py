@@ -1,8 +1,9 @@
-"""How k-means touches X: what dense and sparse rows have in common, as they are or brought to length one."""
+"""How k-means touches X: what dense, sparse and streamed rows have in common, as they are or brought to length one."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,33 +13,58 @@ from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.loop import overflow
 
+Place = tuple[Array, float]  # what is taken away from every row, and what it is then multiplied by
 
-class Rows(ABC):
+
+@dataclass(frozen=True)
+class SumChange:
+    """What a block of rows contributes to one iteration: a Summary, so blocks merge with ``+``.
+
+    ``sums`` (k × (d + 2)) is the change of Σ w (x − shift) scale, of the weight and of the number of rows of each
+    cluster, by the rows whose label changed; ``moved`` is how many did.
+    """
+
+    sums: Array
+    moved: int
+
+    def __add__(self, other: SumChange) -> SumChange:
+        return SumChange(self.sums + other.sums, self.moved + other.moved)
+
+
+def block_rows(n: int, k: int) -> int:
+    """Rows per block, from shapes alone: enough of them for threads, few enough that merging sums is cheap."""
+    blocks = max(1, min(64, max(n // 16384, min(8, n // 2048)), n // (2 * k)))
+    return -(-n // blocks)
+
+
+def writable(array: Array) -> Array:
+    """The array, or a copy if it is read-only: kernels then compile for one kind only."""
+    return array if array.flags.writeable else array.copy()
+
+
+class KMeansRows(ABC):
     """Weighted rows. ``total`` is Σ w ‖(x − shift) scale‖², ``spread`` the mean variance of the columns, scaled."""
 
-    shift: Array
-    scale: float
-    total: float
-    spread: float
-
-    def __init__(self, X: Any, weights: Array, angular: bool) -> None:
-        self.X, self.angular = X, angular
-        self.weights = weights if weights.flags.writeable else weights.copy()  # one signature: kernels compile once
-        self.n, self.d = X.shape
+    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
+        self.n, self.d = shape
+        self.dtype, self.angular = np.dtype(dtype), angular
+        self.weights = writable(weights)
         self.mass = float(weights.sum())
 
-    def block_rows(self, k: int) -> int:
-        """Rows per block, from shapes alone: enough of them for threads, few enough that merging sums is cheap."""
-        blocks = max(1, min(64, max(self.n // 16384, min(8, self.n // 2048)), self.n // (2 * k)))
-        return -(-self.n // blocks)
+    def _settle(self, place: Place, total: float, moment: Array) -> None:
+        """Keep the place of the rows and what is known of them there; ``moment`` is Σ w (x − shift) scale."""
+        self.shift, self.scale = place
+        self.total, self.moment = total, moment
+        mean = moment / (self.mass or 1.0)
+        self.spread = max(0.0, (total / (self.mass or 1.0) - float(mean @ mean)) / self.d)
 
-    @abstractmethod
     def bounds(self, k: int) -> Bounds | None:
         """Bounds to skip rows with, where they pay."""
+        return None
 
     @abstractmethod
-    def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> tuple[Array, int]:
-        """Give every row the label of its nearest centre; the change of the sums, and how many rows changed."""
+    def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
+        """Give every row the label of its nearest centre."""
 
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
@@ -65,7 +91,7 @@ class Rows(ABC):
         else:
             full = weight > 0
             centres[full] = sums[full] / weight[full, None] / self.scale + self.shift
-        return np.asarray(centres.astype(self.X.dtype), dtype=np.float64)
+        return np.asarray(centres.astype(self.dtype), dtype=np.float64)
 
     def cost(self, sums: Array) -> float:
         """The (scaled) cost when all centres are at their best: no pass over the rows is needed."""
@@ -82,26 +108,3 @@ class Rows(ABC):
         if not np.isfinite(value):
             raise overflow()
         return value
-
-
-def power_of_two(reach: float) -> float:
-    """The power of two that brings numbers up to ``reach`` to 1 or just below."""
-    if not np.isfinite(reach):
-        raise overflow()
-    return 1.0 if reach == 0 else float(2.0 ** -np.clip(np.ceil(np.log2(reach)), -1000, 1000))
-
-
-def check_lengths(lengths: Array) -> Array:
-    """Lengths of rows that all have a direction."""
-    if not (lengths > 0).all():
-        row = int(np.argmin(lengths > 0))
-        raise ValueError(f"metric='cosine' needs rows that have a direction, but row {row} of X is zero.")
-    return lengths
-
-
-def added(parts: list[tuple[Array, int]]) -> tuple[Array, int]:
-    """The changes of all blocks as one, in block order."""
-    change = parts[0][0]
-    for part, _ in parts[1:]:
-        change += part
-    return change, sum(moved for _, moved in parts)

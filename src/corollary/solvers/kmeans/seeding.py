@@ -13,6 +13,7 @@ from scipy import sparse
 
 from corollary.core.parallel import block_rows, map_blocks, one_blas_thread
 from corollary.core.types import Array
+from corollary.solvers.draws import places
 
 
 def plus_plus(X: Any, weights: Array, n_clusters: int, rng: Any, n_trials: int | None = None) -> Array:
@@ -72,16 +73,13 @@ class Lottery:
 
     def reweight(self, mass: Array) -> None:
         """Draw by other masses from now on."""
-        self.cumulative = np.cumsum(mass[self.order])
-        self.last = int(np.searchsorted(self.cumulative, self.cumulative[-1]))  # the last place that has any mass
+        self.ends = np.cumsum(mass[self.order])
 
     def draw(self, levels: Array) -> Array:
         """Rows at these levels (in [0, 1)) of the cumulative mass; none if there is no mass."""
-        total = self.cumulative[-1]
-        if not 0 < total < np.inf:
+        if not 0 < self.ends[-1] < np.inf:
             return np.empty(0, dtype=np.int64)
-        places = np.searchsorted(self.cumulative, levels * total, side="right")
-        return np.asarray(self.order[np.minimum(places, self.last)])
+        return np.asarray(self.order[places(self.ends, levels)])
 
 
 class _Points:

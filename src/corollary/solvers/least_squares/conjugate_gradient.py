@@ -8,7 +8,6 @@ import numpy as np
 
 from corollary.core.evidence import Evidence, Kind
 from corollary.core.types import Array
-from corollary.solvers.least_squares.dual import Rows
 from corollary.solvers.least_squares.task import Answer, Task
 from corollary.solvers.loop import Algorithm, Measure, Rules, run
 
@@ -25,16 +24,15 @@ class _Iterate:
     energy: Array
 
 
-class _Descent(Algorithm[_Iterate]):
+class _ConjugateGradients(Algorithm[_Iterate]):
     """Conjugate gradients on the normal equations; X is centred implicitly and stays sparse."""
 
     name = "conjugate gradients"
 
     def __init__(self, task: Task) -> None:
-        self.task, self.rows, self.alpha = task, Rows(task), task.alpha
-        weights = self.rows.root**2
-        self.level = weights @ task.Y / task.weight if task.fit_intercept else np.zeros(len(self.alpha))
-        self.squares = task.design.column_squares(self.rows.mean, weights)
+        self.task, self.rows, self.alpha = task, task.centred, task.alpha
+        weights = task.root**2
+        self.squares = task.design.column_squares(task.mean, weights)
         self.null = 0.5 * (weights @ task.Y**2)
         penalised = bool((self.alpha > 0).all())
         self.kind = Kind.OPTIMAL if penalised else Kind.STATIONARY
@@ -43,22 +41,22 @@ class _Descent(Algorithm[_Iterate]):
         self.diagonal = self.squares[:, None] + self.alpha if penalised else np.ones((len(self.squares), 1))
 
     def init(self) -> _Iterate:
-        residual = self.rows.root[:, None] * (self.task.Y - self.level)
+        residual = self.task.root[:, None] * (self.task.Y - self.task.level)
         self.unit = np.sqrt(self.squares.sum() * np.square(residual).sum(axis=0))
-        slope = self.rows.transposed_times(residual)
+        slope = self.rows.rmatvec(residual)
         direction = slope / self.diagonal
         coef = np.zeros((len(self.squares), len(self.alpha)))
-        return _Iterate(coef, self.level, residual, slope, direction, np.einsum("jk,jk->k", slope, direction))
+        return _Iterate(coef, self.task.level, residual, slope, direction, np.einsum("jk,jk->k", slope, direction))
 
     def step(self, state: _Iterate) -> _Iterate:
-        image = self.rows.times(state.direction)
+        image = self.rows.matvec(state.direction)
         curvature = np.square(image).sum(axis=0) + self.alpha * np.square(state.direction).sum(axis=0)
         length = _ratio(state.energy, curvature)
         coef, residual = state.coef + length * state.direction, state.residual - length * image
-        slope = self.rows.transposed_times(residual) - self.alpha * coef
+        slope = self.rows.rmatvec(residual) - self.alpha * coef
         steepest = slope / self.diagonal
         energy = np.einsum("jk,jk->k", slope, steepest)
-        intercept = self.level - self.rows.mean @ coef if self.task.fit_intercept else self.level
+        intercept = self.task.level - self.task.mean @ coef
         direction = steepest + _ratio(energy, state.energy) * state.direction
         return _Iterate(coef, intercept, residual, slope, direction, energy)
 
@@ -82,7 +80,7 @@ def conjugate_gradient(task: Task, tol: float, max_iter: int | None) -> tuple[An
     Cost: two passes over X an iteration, memory for a few vectors.
     """
     limit = max_iter if max_iter is not None else max(1000, 2 * min(task.design.shape))
-    found = run(_Descent(task), Rules(limit, tol, task.observe))
+    found = run(_ConjugateGradients(task), Rules(limit, tol, task.observe))
     state, unknown = found.state, np.full(len(task.alpha), np.nan)
     answer = Answer(
         coef=state.coef,

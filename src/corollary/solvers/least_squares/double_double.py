@@ -12,7 +12,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.design import Design
-from corollary.core.parallel import sum_blocks
 from corollary.core.types import Array
 
 SPLIT = 134217729.0  # 2²⁷ + 1
@@ -104,12 +103,11 @@ def gradient(design: Design, Y: Array, weights: Array | None, coef: Pair, start:
     n, d = design.shape
     compiled = n * d * Y.shape[1] > SMALL
 
-    def part(first: int, last: int) -> Gradient:
-        X = design.block(first, last)
+    def part(first: int, last: int, X: Array) -> Gradient:
         w = np.ones(last - first) if weights is None else weights[first:last]
         return (_compiled_block if compiled else numpy_block)(X, Y[first:last], w, coef, start)
 
-    return sum_blocks(part, n, max(64, BLOCK // d))
+    return design.sum_rows(part, max(64, BLOCK // d))
 
 
 def _compiled_block(X: Array, Y: Array, weights: Array, coef: Pair, start: Pair) -> Gradient:

@@ -11,11 +11,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from corollary.core.parallel import block_rows, map_blocks
+from corollary.core.design import Scratch
+from corollary.core.parallel import block_rows
 from corollary.core.types import Array
-from corollary.solvers.least_squares.dual import Rows
+from corollary.solvers.least_squares.dual import outer_product
 from corollary.solvers.least_squares.primal import factor_rows
-from corollary.solvers.least_squares.task import SMALL, OutOfRange, Scratch, Task, check_magnitudes
+from corollary.solvers.least_squares.task import SMALL, OutOfRange, Task, check_magnitudes
 
 LARGEST = 20_000
 
@@ -46,7 +47,7 @@ def ridge_path(task: Task, method: str = "auto") -> RidgePath:
         )
     try:
         check_magnitudes(task)
-        return _Tall(task, method) if n >= d else _Wide(task)
+        return _Tall(task, method) if n >= d else _Wide(task.in_memory())
     except OutOfRange:
         raise ValueError(
             "Squares of X or y leave the range of float64. Rescale them to magnitudes between 1e-100 and 1e100 "
@@ -61,9 +62,8 @@ class _Tall(RidgePath):
             self.mean, R, _ = factor_rows(task)
             _, values, right = np.linalg.svd(R, full_matrices=False)
             self.squares, self.vectors = values**2, right.T
-            self.level = _mean(task)
-            slope = task.design.rmatvec(_weighted(task, task.Y - self.level))
-            slope -= np.outer(self.mean, _weighted(task, task.Y - self.level).sum(axis=0))
+            self.level = task.level
+            slope = task.design.view(centre=self.mean).rmatvec(_weighted(task, task.Y - self.level))
         else:
             moments = task.moments
             xx, slope, _ = (moments.xx, moments.xy, moments.yy) if task.fit_intercept else moments.about_zero()
@@ -85,10 +85,9 @@ class _Tall(RidgePath):
         share = 1 / task.weight if task.fit_intercept else 0.0
         paths = [self.slope[:, c, None] * shrink for c in range(self.slope.shape[1])]
         size = block_rows(n, 16 * d)
-        scratch, turned = Scratch(size, d), Scratch(size, len(self.squares))
+        turned = Scratch(min(size, n), len(self.squares))
 
-        def part(start: int, stop: int) -> tuple[int, int, Array]:
-            rows = scratch.centred(task.design.block(start, stop), self.mean)
+        def part(start: int, stop: int, rows: Array) -> tuple[int, int, Array]:
             rotated = np.matmul(rows, self.vectors, out=turned.rows[: len(rows)])
             residuals = task.Y[start:stop, :, None] - self.level[:, None]
             residuals = residuals - np.stack([rotated @ path for path in paths], axis=1)
@@ -99,29 +98,27 @@ class _Tall(RidgePath):
                 leverage *= task.weights[start:stop, None]
             return start, stop, residuals / _remaining(1 - leverage)[:, None, :]
 
-        for start, stop, residuals in map_blocks(part, n, size):
+        for start, stop, residuals in task.design.view(centre=self.mean).map_rows(part, size):
             consume(start, stop, residuals)
 
 
 class _Wide(RidgePath):
     def __init__(self, task: Task) -> None:
-        self.task, self.rows = task, Rows(task)
-        self.level = _mean(task)
-        self.target = self.rows.root[:, None] * (task.Y - self.level)
-        K = self.rows.gram()
+        self.task, root = task, task.root
+        K = outer_product(task)
         if task.fit_intercept:
             # √w, the intercept's direction, is a null vector; made the largest one, it is the last to come out
-            K += (2 * np.trace(K) + 1.0) / task.weight * np.outer(self.rows.root, self.rows.root)
+            K += (2 * np.trace(K) + 1.0) / task.weight * np.outer(root, root)
         values, self.vectors = np.linalg.eigh(K)
         self.squares = np.maximum(values, 0.0)
-        self.projected = self.vectors.T @ self.target
+        self.projected = self.vectors.T @ (root[:, None] * (task.Y - task.level))
 
     def coefficients(self, alpha: float) -> tuple[Array, Array]:
-        coef = self.rows.transposed_times(self.vectors @ (self.projected / (self.squares + alpha)[:, None]))
-        return coef, self.level - self.rows.mean @ coef
+        coef = self.task.centred.rmatvec(self.vectors @ (self.projected / (self.squares + alpha)[:, None]))
+        return coef, self.task.level - self.task.mean @ coef
 
     def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
-        root = self.rows.root
+        root = self.task.root
         live = root > 0
         # α / (λ + α) is what the fit leaves of a direction; it leaves nothing of the intercept's
         shrink = alphas / (self.squares[:, None] + alphas)
@@ -146,10 +143,3 @@ def _remaining(left: Array) -> Array:
 
 def _weighted(task: Task, rows: Array) -> Array:
     return rows if task.weights is None else rows * task.weights[:, None]
-
-
-def _mean(task: Task) -> Array:
-    """The weighted mean of Y, or zero without an intercept."""
-    if not task.fit_intercept:
-        return np.zeros(task.Y.shape[1])
-    return _weighted(task, task.Y).sum(axis=0) / task.weight

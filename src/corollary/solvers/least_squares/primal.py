@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from corollary.core.parallel import block_rows, sum_blocks
+from corollary.core.parallel import block_rows
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import Pair, gradient
@@ -81,7 +81,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
         return root  # no orthogonal factor of a matrix that large, were it dense
     if not null.shape[1] or not root.rank or root.condition > SQUARED:
         return None
-    images = plain_gradient(task, mean, null, 0.0, with_target=False).squares
+    images = plain_gradient(task, mean, null, 0.0, with_target=False).value
     noise = (16 * np.sqrt(d) * EPS + 2 * task.precision) * (np.abs(null).T @ raw)
     return root if (np.sqrt(images) <= noise).all() else None
 
@@ -99,9 +99,9 @@ def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: 
         while passes < 5:
             passes += 1
             seen = plain_gradient(task, factor.mean, coef, level)
-            slope = seen.slope - task.penalties * coef
-            shift = seen.total / task.weight if task.fit_intercept else np.zeros_like(level)
-            squares = seen.squares
+            slope = seen.gradient - task.penalties * coef
+            shift = seen.gradient_sum / task.weight if task.fit_intercept else np.zeros_like(level)
+            squares = seen.value
             gap = 0.5 * (factor.whiten(slope) + shift**2 * task.weight)
             done = gap <= np.maximum(1e-26 * yy, EPS**2 * squares)
             if done.all() or (gap > best / 4).all():
@@ -129,21 +129,15 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
 
 def factor_rows(task: Task) -> tuple[Array, Array, Array]:
     """The mean of X, R with RᵀR = (X − mean)ᵀ W (X − mean), and the norm of the rounding error in each column."""
-    n, d = task.design.shape
-    shift = task.design.column_means(task.weights) if task.fit_intercept else np.zeros(d)
-    first = int(task.fit_intercept)
+    (n, d), first, root = task.design.shape, int(task.fit_intercept), task.root
 
-    def part(start: int, stop: int) -> Triangle:
-        rows = np.ones((stop - start, first + d))
-        np.subtract(task.design.block(start, stop), shift, out=rows[:, first:])
-        if task.weights is not None:
-            rows *= np.sqrt(task.weights[start:stop])[:, None]
-        return Triangle.of(rows)
+    def part(start: int, stop: int, rows: Array) -> Triangle:
+        return Triangle.of(np.column_stack([root[start:stop], rows]) if first else rows)
 
-    R = sum_blocks(part, n, max(block_rows(n, 8 * d), 2 * d)).R
+    R = task.centred.sum_rows(part, max(block_rows(n, 8 * d), 2 * d)).R
     shifted = np.sqrt(np.einsum("ij,ij->j", R, R))[first:]
-    raw = shifted + np.abs(shift) * np.sqrt(task.weight)
-    mean = shift + R[0, 1:] / R[0, 0] if task.fit_intercept else shift
+    raw = shifted + np.abs(task.mean) * np.sqrt(task.weight)
+    mean = task.mean + R[0, 1:] / R[0, 0] if task.fit_intercept else task.mean  # without the rounding of the sums
     triangle = R[first:, first:].copy()
     triangle[:, np.sqrt(np.einsum("ij,ij->j", triangle, triangle)) <= 4 * task.precision * raw] = 0.0
     return mean, triangle, 2 * task.precision * raw

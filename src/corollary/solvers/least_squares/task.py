@@ -5,7 +5,6 @@ minimise  Σᵢ wᵢ (yᵢ − xᵢᵀβ − b)² + α Σⱼ sⱼ βⱼ²,  one 
 
 from __future__ import annotations
 
-import threading
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.design import Design, SparseDesign
-from corollary.core.parallel import block_rows, map_blocks, one_blas_thread, sum_blocks
+from corollary.core.design import Design, Pass, as_design
+from corollary.core.parallel import one_blas_thread
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.solvers.least_squares.root import Root
@@ -45,6 +44,14 @@ class Task:
     shape: Array | float = 1.0  # relative penalty of each coefficient; not 1 only where columns were rescaled
     observe: Observer | None = None
 
+    @classmethod
+    def of(cls, X: Any, y: Array, weights: Array, fit_intercept: bool, observe: Observer | None = None) -> Task:
+        """Validated data, without a penalty; weights of one each are left out of the sums."""
+        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        known = None if (weights == 1.0).all() else weights
+        precision = float(np.finfo(X.dtype).eps)
+        return cls(as_design(X), Y, known, np.zeros(Y.shape[1]), fit_intercept, precision, observe=observe)
+
     @property
     def size(self) -> int:
         """How many products one pass over the data takes."""
@@ -59,12 +66,39 @@ class Task:
         """One pass over X."""
         return self.design.moments(self.Y, self.weights)
 
+    @cached_property
+    def root(self) -> Array:
+        """√w of each row."""
+        return np.ones(len(self.Y)) if self.weights is None else np.sqrt(self.weights)
+
+    @cached_property
+    def mean(self) -> Array:
+        """What X is centred about: its weighted mean x̄, or zero without an intercept. One pass over X."""
+        return self.design.column_means(self.weights) if self.fit_intercept else np.zeros(self.design.shape[1])
+
+    @cached_property
+    def level(self) -> Array:
+        """The same for Y."""
+        if not self.fit_intercept:
+            return np.zeros(self.Y.shape[1])
+        total = self.Y.sum(axis=0) if self.weights is None else self.weights @ self.Y
+        return np.asarray(total / self.weight)
+
+    @cached_property
+    def centred(self) -> Design:
+        """X̃ = √W (X − 1 x̄ᵀ), a view of X."""
+        return self.design.view(centre=self.mean, rows=self.root)
+
     def at(self, alpha: Any) -> Task:
         """The same data with another alpha (a number or one for each output); moments already known stay known."""
         other = replace(self, alpha=np.broadcast_to(np.asarray(alpha, dtype=np.float64), self.Y.shape[1:]).copy())
         if "moments" in self.__dict__:
             other.__dict__["moments"] = self.moments
         return other
+
+    def in_memory(self) -> Task:
+        """The same with an X for which products by columns are cheap."""
+        return self if self.design.resident else replace(self, design=self.design.in_memory())
 
     @cached_property
     def groups(self) -> tuple[Array, Array]:
@@ -92,22 +126,12 @@ def steady_algebra(design: Design) -> AbstractContextManager[None]:
     return one_blas_thread() if min(design.shape) <= SPECTRUM else nullcontext()
 
 
-def largest_entries(design: Design) -> Array:
-    """max |x| of each column."""
-    if isinstance(design, SparseDesign):
-        largest: Array = abs(design.X).max(axis=0).toarray().ravel().astype(np.float64)
-        return largest
-    n, d = design.shape
-    parts = map_blocks(lambda a, b: np.abs(design.block(a, b)).max(axis=0), n, block_rows(n, 8 * d))
-    return np.max(list(parts), axis=0)
-
-
 def check_magnitudes(task: Task) -> None:
     """Raise OutOfRange if squares could overflow or vanish. Tall data skip this pass: their moments show it."""
     n, d = task.design.shape
     if n >= d and task.size > SMALL:
         return
-    for sizes in (largest_entries(task.design), np.abs(task.Y).max(axis=0)):
+    for sizes in (task.design.column_largest(), np.abs(task.Y).max(axis=0)):
         used = sizes[sizes > 0]
         if used.size and (used.max() > 1e100 or used.min() < 1e-100):
             raise OutOfRange
@@ -162,50 +186,26 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class PlainGradient:
-    """(X − mean)ᵀ W r, Σ W r and Σ W r² in float64."""
+def plain_gradient(task: Task, mean: Array, coef: Array, level: Array | float, *, with_target: bool = True) -> Pass:
+    """For r = Y − (X − mean) coef − level, or without Y, in float64: one pass over X.
 
-    slope: Array
-    total: Array
-    squares: Array
+    ``gradient`` is (X − mean)ᵀ W r, ``gradient_sum`` Σ W r and ``value`` Σ W r², of each output.
+    """
+    Y, weights = task.Y, task.weights
 
-    def __add__(self, other: PlainGradient) -> PlainGradient:
-        return PlainGradient(self.slope + other.slope, self.total + other.total, self.squares + other.squares)
-
-
-class Scratch(threading.local):
-    """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
-
-    def __init__(self, rows: int, columns: int) -> None:
-        self.rows = np.empty((rows, columns))
-
-    def centred(self, block: Array, mean: Array) -> Array:
-        """block − mean."""
-        return np.subtract(block, mean, out=self.rows[: len(block)])
-
-
-def plain_gradient(
-    task: Task, mean: Array, coef: Array, level: Array | float, *, with_target: bool = True
-) -> PlainGradient:
-    """For r = Y − (X − mean) coef − level, or without Y. Cost: one threaded pass over X."""
-    design, weights = task.design, task.weights
-    if design.is_sparse:
-        residual = (task.Y if with_target else 0.0) - design.matvec(coef) - (level - mean @ coef)
-        weighted = residual if weights is None else residual * weights[:, None]
-        total = weighted.sum(axis=0)
-        slope = design.rmatvec(weighted) - np.outer(mean, total)
-        return PlainGradient(slope, total, np.einsum("ik,ik->k", residual, weighted))
-    n, d = design.shape
-    size = block_rows(n, 16 * d)
-    scratch = Scratch(size, d)
-
-    def part(start: int, stop: int) -> PlainGradient:
-        rows = scratch.centred(design.block(start, stop), mean)
-        residual = -(rows @ coef) - level
-        if with_target:
-            residual += task.Y[start:stop]
+    def pointwise(start: int, stop: int, raw: Array) -> tuple[Array, Array, None]:
+        residual = Y[start:stop] - raw if with_target else -raw
         weighted = residual if weights is None else residual * weights[start:stop, None]
-        return PlainGradient(rows.T @ weighted, weighted.sum(axis=0), np.einsum("ik,ik->k", residual, weighted))
+        return np.einsum("ik,ik->k", residual, weighted), weighted, None
 
-    return sum_blocks(part, n, size)
+    design = task.design.view(centre=mean) if mean.any() else task.design
+    return design.sweep(coef, level, pointwise)
+
+
+def relative_gap(task: Task, gap: Array, objective: Array) -> float:
+    """The largest gap among the outputs, relative to half the objective.
+
+    As ``core.problem.relative_gap``, without forming the difference of two nearly equal numbers.
+    """
+    scale = np.maximum(0.5 * objective, 0.5e-6 * (task.root**2 @ task.Y**2))
+    return float(np.max(gap / np.where(scale > 0, scale, 1.0)))

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from corollary._compiled import codes
 from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
@@ -43,7 +42,7 @@ def minimise_quadratic(
         raise overflow()
     if penalty.grouped:
         return _minimise_groups(H[: len(w), : len(w)], gradient, w, penalty, tol, max_rounds)
-    if penalty.separable and penalty.l1 == 0 and penalty.code == codes.ELASTIC:
+    if penalty.quadratic:
         return _minimise_smooth(H[: len(w), : len(w)], gradient, w, penalty.l2)
     signs = np.sign(w)
     for _ in range(max_rounds):

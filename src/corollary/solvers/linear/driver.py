@@ -46,6 +46,8 @@ class Solver(ABC):
 
     name: ClassVar[str]
     needs: ClassVar[tuple[Need, ...]] = ()
+    move: ClassVar[str] = "pass over all coordinates"  # what is tried again where there is no duality gap
+    patience: ClassVar[int] = 15  # iterations without progress after which there will be none
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, with a sentence, if this solver cannot handle the problem's loss or penalty."""
@@ -61,13 +63,13 @@ class Solver(ABC):
     def trivial_dual(self, problem: Problem) -> float:
         """The dual value of θ = 0, which is always feasible: exact fits are proved by it."""
         zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
-        return problem.offset - problem.conjugate_sum(zero) if problem.penalty.convex else -np.inf
+        if not problem.penalty.has_conjugate:
+            return -np.inf
+        return problem.offset - problem.conjugate_sum(zero) - problem.penalty.conjugate(np.zeros(problem.coef_shape))
 
     def certificate_name(self, problem: Problem) -> str:
-        """What is proved: a duality gap, or for penalties that are not convex only a local optimum."""
-        return (
-            "relative duality gap" if problem.penalty.convex else "relative gain of another pass over all coordinates"
-        )
+        """What is proved: a duality gap, or for penalties without a conjugate only that no move of a kind helps."""
+        return "relative duality gap" if problem.penalty.has_conjugate else f"relative gain of another {self.move}"
 
     def successor(self, problem: Problem) -> Solver | None:
         """Who goes on from the best point when this solver can make no more progress, if anyone can."""
@@ -114,13 +116,12 @@ def solve(
 class _Descent(Algorithm[State]):
     """A solver on a problem, for the loop. ``floor`` is a dual value that is known already."""
 
-    patience = 15
-
     def __init__(self, solver: Solver, problem: Problem, start: State, tol: float, null: float, floor: float) -> None:
         self.solver, self.problem, self.start = solver, problem, start
         self.tol, self.null, self.floor = tol, null, floor
         self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
-        self.kind = Kind.OPTIMAL if problem.penalty.convex else Kind.STATIONARY
+        self.patience = solver.patience
+        self.kind = Kind.OPTIMAL if problem.penalty.has_conjugate else Kind.STATIONARY
 
     def init(self) -> State:
         state = self._checked(self.solver.init(self.problem, self.start))

@@ -40,12 +40,8 @@ class LBFGS(Solver):
     needs = (
         Need("loss", "smooth", True, "it has kinks; use the interior-point solver"),
         Need("penalty", "separable", True, "only L2 and no penalty are smooth"),
+        Need("penalty", "quadratic", True, "it has kinks at zero"),
     )
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if problem.penalty.l1 > 0:
-            raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
 
     def successor(self, problem: Problem) -> Solver | None:
         return finisher(problem)
@@ -195,7 +191,7 @@ def _by_gram(problem: Problem) -> Precondition:
 
 def coupled(problem: Problem) -> bool:
     """Whether the Hessian of all classes together is small enough to use."""
-    return problem.loss.multiclass and (problem.design.shape[1] + 1) * problem.n_classes <= FULL_BLOCK
+    return problem.loss.simplex and (problem.design.shape[1] + 1) * problem.n_classes <= FULL_BLOCK
 
 
 def _by_class_hessian(problem: Problem, state: State, *, every: int) -> Precondition:

@@ -32,9 +32,9 @@ TURNS = 15  # a loss with straight parts is solved by then, or some of its rows 
 
 
 def thinned(problem: Problem, keep: Array | None = None) -> Problem:
-    """The same problem on some of its rows (every tenth unless told), weighted up to the whole."""
+    """The same problem on some of its rows (every tenth, or fewer if X is not in memory), weighted up to the whole."""
     if keep is None:
-        keep = np.arange(0, problem.design.shape[0], THINNING)
+        keep = np.arange(0, problem.design.shape[0], max(THINNING, problem.design.sample_every))
     weights = problem.weights[keep]
     if weights.sum() > 0:
         weights = weights * (problem.weights.sum() / weights.sum())
@@ -50,12 +50,8 @@ class Newton(Solver):
         Need("loss", "curved", True, "it has no second derivative"),
         Need("loss", "multiclass", False, "its Hessian couples the classes; use L-BFGS"),
         Need("penalty", "separable", True, "only L2 and no penalty have a Hessian"),
+        Need("penalty", "quadratic", True, "it has kinks at zero"),
     )
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if problem.penalty.l1 > 0:
-            raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: it has kinks at zero.")
 
     def successor(self, problem: Problem) -> Solver | None:
         return finisher(problem)

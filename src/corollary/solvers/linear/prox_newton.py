@@ -37,7 +37,8 @@ class ProxNewton(Solver):
     name = "proximal Newton"
     needs = (
         Need("loss", "smooth", True, "it has kinks; use the interior-point solver with a separable penalty"),
-        Need("loss", "curved", True, "it has no second derivative"),
+        Need("loss", "curved", True, "it has no second derivative; use proximal gradient"),
+        Need("penalty", "by_coordinate", True, "coordinate descent does not know it; use proximal gradient"),
     )
 
     def __init__(self, cache: GramCache | None = None) -> None:
@@ -46,10 +47,10 @@ class ProxNewton(Solver):
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
-        if problem.loss.multiclass and problem.penalty.grouped:
+        if problem.loss.multiclass and (problem.penalty.grouped or not problem.loss.simplex):
             raise ValueError(
-                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: groups "
-                "are of columns, and this loss has a coefficient per column and class. Use a two-class loss."
+                f"{self.name} cannot use the {problem.penalty.name} penalty with the {problem.loss.name} loss: its "
+                "model of several classes is softmax with one coefficient at a time. Use proximal gradient."
             )
 
     def successor(self, problem: Problem) -> Solver | None:
@@ -139,7 +140,8 @@ class ProxNewton(Solver):
     def _by_rows(self, problem: Problem) -> bool:
         """Sparse data whose curvature changes: products of columns would be formed anew each time, slopes are cheap."""
         plain = problem.penalty.separable and not problem.loss.multiclass
-        return problem.design.is_sparse and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+        columns = problem.design.is_sparse and problem.design.resident
+        return columns and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
 
     def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
         """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
@@ -200,7 +202,7 @@ class ProxNewton(Solver):
         memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
         memory["gradient"] = self._gradient(problem, memory, balanced)
-        if problem.penalty.convex and problem.penalty.l1 == problem.penalty.l2 == 0:
+        if problem.penalty.convex and problem.penalty.absent:
             memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
 
@@ -221,6 +223,8 @@ class ProxNewton(Solver):
         gap, alive = state.objective - dual, memory["alive"]
         close = gap <= SCREEN_GAP * abs(state.objective)
         if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
+            return
+        if not problem.design.resident:  # a copy of the columns that are left may not fit
             return
         if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
             return
@@ -245,7 +249,7 @@ class ProxNewton(Solver):
             # L0 has no dual: what is measured is how much another pass over all coordinates gained
             state.dual = -np.inf if previous is None else 2 * state.objective - max(previous.objective, state.objective)
             return state
-        if penalty.l1 == penalty.l2 == 0:  # these slopes satisfy Xᵀθ = 0
+        if penalty.absent:  # these slopes satisfy Xᵀθ = 0
             dual = problem.offset - problem.conjugate_sum(memory["slope"])
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])

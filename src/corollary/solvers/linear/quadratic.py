@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.design import Design
-from corollary.core.parallel import block_rows, sum_blocks
+from corollary.core.parallel import block_rows
 from corollary.core.problem import Problem, inverse_of_classes
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
@@ -58,7 +58,7 @@ def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, 
     gradient -= border * (pull / total)
     if hessian:
         centre_gram(H, border, total)
-    return Model(gradient, [(slice(None), H)], abs(pull), pull**2 / (2 * total), pull, border, 1 / total)
+    return Model(gradient, [(slice(None), H)], abs(pull), 0.5 * pull * (pull / total), pull, border, 1 / total)
 
 
 def _class_model(problem: Problem, part: Design, slope: Array) -> Model:
@@ -110,8 +110,8 @@ def class_hessian(problem: Problem, part: Design, slope: Array) -> Array:
     p[own] += weights  # weight · probability
     left[own] = -slope[own]
 
-    def block(start: int, stop: int) -> Array:
-        rows = np.column_stack([part.block(start, stop), np.ones(stop - start)])
+    def block(start: int, stop: int, rows: Array) -> Array:
+        rows = np.column_stack([rows, np.ones(stop - start)])
         mass = p[start:stop] / root[start:stop, None]
         both = np.sqrt(np.maximum(mass * left[start:stop] / root[start:stop, None], 0.0))
         spread = (rows[:, :, None] * mass[:, None, :]).reshape(len(rows), -1)
@@ -122,7 +122,7 @@ def class_hessian(problem: Problem, part: Design, slope: Array) -> Array:
             view[:, a, :, a] = scaled.T @ scaled
         return total
 
-    return sum_blocks(block, n, block_rows(n, 8 * (s + 1) * (k + 1)))
+    return part.sum_rows(block, block_rows(n, 8 * (s + 1) * (k + 1)))
 
 
 def _separate_classes(problem: Problem, part: Design, slope: Array) -> Model:

@@ -17,13 +17,20 @@ def choose_solver(problem: Problem) -> Solver:
         from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
         return InteriorPoint()
+    second_order = loss.curved and (loss.simplex or not loss.multiclass)
+    if not penalty.quadratic and not (
+        second_order and penalty.by_coordinate and not (penalty.grouped and loss.multiclass)
+    ):
+        from corollary.solvers.linear.prox_gradient import ProxGradient
+
+        return ProxGradient()
     limit = COUPLED if penalty.l2 > 0 else FULL_BLOCK  # without a penalty only the full Hessian gives a certificate
-    coupled = loss.multiclass and problem.design.shape[1] * problem.n_classes <= limit
-    if penalty.l1 > 0 or not penalty.separable or coupled:
+    coupled = loss.simplex and problem.design.shape[1] * problem.n_classes <= limit
+    if not penalty.quadratic or coupled:
         from corollary.solvers.linear.prox_newton import ProxNewton
 
         return ProxNewton()
-    if loss.multiclass or problem.design.shape[1] > NEWTON_COLUMNS:
+    if loss.multiclass or not second_order or problem.design.shape[1] > NEWTON_COLUMNS:
         from corollary.solvers.linear.lbfgs import LBFGS
 
         return LBFGS()

@@ -1,4 +1,9 @@
-"""Trees of weighted centres: their nearest neighbours, in Ward's or the plain measure, on threads."""
+"""Ward's and centroid linkage in memory that grows with the rows only: clusters are their centres and weights.
+
+Ward's measure of two clusters is what their union adds to the sum of squares, w v / (w + v) ‖a − b‖². It is reducible,
+so that all reciprocal nearest neighbours merge at once (see ``chain``). Centroid linkage is not: the two nearest
+centres merge, again and again, and heights can fall. A k-d tree finds the neighbours, on threads.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary._compiled.linkage import tree as kernels
+from corollary._compiled.linkage.centroid import merge_centres
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
+from corollary.solvers.linkage.chain import SMALL, STALLED
+from corollary.solvers.linkage.leaves import Merges, Points
 
 WIDE = kernels.WIDE
+SLICE = 500  # merges between two looks at the keyboard
 
 
 @dataclass(frozen=True)
@@ -73,3 +82,73 @@ class CentreTree:
         links, steps = np.zeros(n, dtype=np.int64), np.empty(n)
         kernels.ward_chain(*self.parts, True, self.node_of, links, steps, left, right, heights, *self.desk())
         left[:], right[:] = self.order[left], self.order[right]
+
+
+def merge_ward(rows: Points, weights: Array) -> Merges:
+    """The n − 1 merges, parts before unions, at heights √(2 measure)."""
+    n = rows.n
+    state = _Clusters(rows.columns.T.copy(order="C"), weights.copy())
+    left, right, heights = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    done = 0
+    while done < n - 1:
+        one = state.pairs() if n - done > SMALL else np.empty(0, dtype=np.int64)
+        if STALLED * len(one) < n - done:
+            CentreTree.of(state.centres, state.weights).ward_chain(left[done:], right[done:], heights[done:])
+            left[done:], right[done:] = state.names[left[done:]], state.names[right[done:]]
+            break
+        now = slice(done, done + len(one))
+        left[now], right[now] = state.names[one], state.names[state.near[one]]
+        heights[now] = state.best[one]
+        state.merge(one)
+        done += len(one)
+    return left, right, rows.scaled(np.sqrt(2.0 * heights))
+
+
+class _Clusters:
+    """Centres, weights and nearest neighbours of the clusters there are; ``names`` are rows in them.
+
+    ``best`` is how near the cluster ``near`` is. Merges elsewhere leave it true; a cluster that has merged, or whose
+    nearest has, must search again (``asking``).
+    """
+
+    def __init__(self, centres: Array, weights: Array) -> None:
+        n = len(weights)
+        self.centres, self.weights, self.names = centres, weights, np.arange(n)
+        self.best, self.near, self.asking = np.empty(n), np.zeros(n, dtype=np.int64), np.ones(n, dtype=bool)
+
+    def pairs(self) -> Array:
+        """The first of each two clusters that are each other's nearest."""
+        tree = CentreTree.of(self.centres, self.weights)
+        self.best[self.asking], self.near[self.asking], _ = tree.neighbours(self.asking, ward=True)
+        here = np.arange(len(self.near))
+        return np.flatnonzero((self.near[self.near] == here) & (here < self.near))
+
+    def merge(self, one: Array) -> None:
+        """Merge each of these with its nearest."""
+        other, m = self.near[one], len(self.near)
+        total = self.weights[one] + self.weights[other]
+        self.centres[one] += (self.weights[other] / total)[:, None] * (self.centres[other] - self.centres[one])
+        self.weights[one] = total
+        kept = np.delete(np.arange(m), other)
+        number, merged = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=bool)
+        number[kept] = np.arange(len(kept))
+        merged[one] = merged[other] = True
+        self.asking = merged[self.near[kept]]
+        self.near, self.best = number[self.near[kept]], self.best[kept]
+        self.centres, self.weights, self.names = self.centres[kept], self.weights[kept], self.names[kept]
+
+
+def merge_centroids(rows: Points, weights: Array) -> Merges:
+    """The n − 1 merges, in the order in which they are made."""
+    n = rows.n
+    tree = CentreTree.of(np.ascontiguousarray(rows.columns.T), weights)
+    squares, near, second = tree.neighbours(np.ones(n, dtype=bool), ward=False)
+    columns, weights = rows.columns.copy(), weights.copy()
+    best, bound = squares.view(np.int64), second.view(np.int64)
+    names, leaves = np.arange(n), np.arange(n)
+    place = np.concatenate([np.arange(n), np.full(n, -1)])
+    left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
+    for start in range(0, n - 1, SLICE):
+        stop = min(n - 1, start + SLICE)
+        merge_centres(columns, weights, names, leaves, best, near, bound, place, start, stop, left, right, bits)
+    return left, right, rows.finished(bits.view(np.float64))

@@ -13,7 +13,8 @@ from corollary._compiled.linkage import triangle as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.linkage.rows import Distances, Points
+from corollary.solvers.distance_tables import Distances
+from corollary.solvers.linkage.leaves import Merges, Points
 
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}
 STALLED = 25  # a pass that merges less than one in so many costs more than chains do
@@ -22,8 +23,8 @@ WRITTEN = 1 << 18
 BAND = 1 << 21  # entries of the triangle that are worked out before they overwrite the old ones
 
 
-def agglomerate(rows: Points | Distances, weights: Array, linkage: str) -> tuple[Array, Array, Array]:
-    """(row of one side, row of the other, height) of the n − 1 merges, parts before unions."""
+def merge_triangle(rows: Points | Distances, weights: Array, linkage: str) -> Merges:
+    """The n − 1 merges, parts before unions."""
     n = rows.n
     check_memory(
         4 * n * (n - 1) + 16 * BAND,
@@ -71,7 +72,7 @@ def _fill_table(rows: Distances, triangle: Array) -> tuple[Array, Array]:
     n, bits = rows.n, triangle.view(np.int64)
     size = max(1, BAND // n)
     for start in range(0, n, size):
-        block = rows.block(start, min(n, start + size))
+        block = rows.rows(slice(start, min(n, start + size))) + 0.0  # no negative zeros: their bits would come last
         for i in range(start, start + len(block)):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = block[i - start, :i]
 
@@ -86,9 +87,7 @@ def _fill_table(rows: Distances, triangle: Array) -> tuple[Array, Array]:
     return known.best, known.near
 
 
-def _merge_all(
-    triangle: Array, best: Array, near: Array, weights: Array, linkage: int
-) -> tuple[Array, Array, Array]:  # fmt: skip
+def _merge_all(triangle: Array, best: Array, near: Array, weights: Array, linkage: int) -> Merges:
     n = m = len(best)
     rows, weights = np.arange(n), weights.copy()
     left, right, heights = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.linkage.connected import Graph
-from corollary.solvers.linkage.rows import Distances, Points
+from corollary.solvers.distance_tables import Distances
+from corollary.solvers.linkage.connected import Edges
+from corollary.solvers.linkage.leaves import Points
 from corollary.solvers.linkage.tree import Hierarchy
 
 MERGES = 64  # how many are tried
@@ -25,7 +26,7 @@ class Checked:
 
 
 def check(
-    tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Graph | None = None
+    tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Edges | None = None
 ) -> Checked:
     """Compare a spread of merges, and the last ones, with the definition."""
     order, first = tree.ordered()
@@ -83,7 +84,7 @@ def _off_pairs(rows: Points | Distances, A: Array, B: Array, weights: Array, lin
     return abs(total / float(weights[A].sum() * weights[B].sum()) - height)
 
 
-def _off_edges(rows: Points | Distances, edges: Graph, A: Array, B: Array, linkage: str, height: float) -> float:
+def _off_edges(rows: Points | Distances, edges: Edges, A: Array, B: Array, linkage: str, height: float) -> float:
     """How far a height is from the lengths of the edges between the members; infinite if there is none.
 
     Average linkage takes means of means along the edges, which can only be held between the shortest and the longest.

@@ -10,14 +10,15 @@ from scipy import sparse
 
 from corollary._compiled.linkage import connected as kernels
 from corollary.core.types import Array
+from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.chain import CODES
-from corollary.solvers.linkage.rows import Distances, Points
+from corollary.solvers.linkage.leaves import Merges, Points
 
 CENTRAL = {"ward": kernels.WARD, "centroid": kernels.CENTROID}
 
 
 @dataclass(frozen=True)
-class Graph:
+class Edges:
     """Edges u – v of a graph of n rows, made connected; ``sizes`` are those of its components before that."""
 
     u: Array
@@ -25,7 +26,7 @@ class Graph:
     sizes: Array
 
 
-def graph(connectivity: Any, rows: Points | Distances, kept: Array) -> Graph:
+def read_edges(connectivity: Any, rows: Points | Distances, kept: Array) -> Edges:
     """Read an n × n connectivity, dense or sparse, in which either direction makes an edge, for the rows ``kept``."""
     links = sparse.coo_array(connectivity)
     if links.ndim != 2 or links.shape != (len(kept), len(kept)):
@@ -44,7 +45,7 @@ def graph(connectivity: Any, rows: Points | Distances, kept: Array) -> Graph:
     count, component = sparse.csgraph.connected_components(table, directed=False)
     if count > 1:
         ends = np.concatenate([ends, bridges(rows, component, count)], axis=1)
-    return Graph(ends[0], ends[1], np.bincount(component))
+    return Edges(ends[0], ends[1], np.bincount(component))
 
 
 def bridges(rows: Points | Distances, component: Array, count: int) -> Array:
@@ -63,10 +64,8 @@ def bridges(rows: Points | Distances, component: Array, count: int) -> Array:
     return np.sort(found, axis=0)
 
 
-def agglomerate(
-    rows: Points | Distances, edges: Graph, weights: Array, linkage: str, most: int
-) -> tuple[Array, Array, Array]:
-    """(row of one side, row of the other, height) of up to ``most`` merges, in the order in which they are made."""
+def merge_along(rows: Points | Distances, edges: Edges, weights: Array, linkage: str, most: int) -> Merges:
+    """Up to ``most`` merges, in the order in which they are made."""
     n, m = rows.n, min(most, rows.n - 1)
     left, right, heights = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64), np.empty(m)
     ends, weights = np.column_stack([edges.u, edges.v]), weights.copy()

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from corollary._compiled.linkage import spanning_tree as kernels
+from corollary._compiled.linkage.triangle import NOTHING
 from corollary.core.types import Array
-from corollary.solvers.linkage import centroid as linkage_centroid
-from corollary.solvers.linkage import chain as linkage_chain
-from corollary.solvers.linkage import connected as linkage_connected
-from corollary.solvers.linkage import single as linkage_single
-from corollary.solvers.linkage import ward as linkage_ward
-from corollary.solvers.linkage.connected import Graph
-from corollary.solvers.linkage.rows import Distances, Points, Rows
+from corollary.solvers.distance_tables import Distances
+from corollary.solvers.linkage.centres import SLICE, merge_centroids, merge_ward
+from corollary.solvers.linkage.chain import merge_triangle
+from corollary.solvers.linkage.connected import CENTRAL, Edges, merge_along, read_edges
+from corollary.solvers.linkage.leaves import Leaves, Merges, Points
 from corollary.solvers.linkage.tree import Hierarchy, hierarchy
 
 SOLVERS = {
@@ -33,20 +33,12 @@ class Merged:
     tree: Hierarchy
     rows: Points | Distances
     weights: Array
-    edges: Graph | None
+    edges: Edges | None
     solver: str
     notes: tuple[str, ...]
 
-    @property
-    def inversion(self) -> float:
-        """The largest relative amount by which a merge is below one that it builds on."""
-        n, children, heights = self.tree.n, self.tree.children, self.tree.heights
-        below = np.concatenate([np.zeros(n), heights])[children].max(axis=1, initial=0.0)
-        deep = below - heights
-        return float(np.max(deep[deep > 0] / below[deep > 0], initial=0.0))
 
-
-def merge(rows: Rows, weights: Array, linkage: str, connectivity: Any, most: int) -> Merged:
+def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: int) -> Merged:
     """Agglomerate the rows of positive weight, along the edges of a graph where one is given, up to ``most`` merges."""
     kept, measure = weights > 0, rows.measure
     w, edges, notes = weights[kept], None, []
@@ -54,35 +46,64 @@ def merge(rows: Rows, weights: Array, linkage: str, connectivity: Any, most: int
         steps = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
         inversions = False
     elif connectivity is not None:
-        edges = linkage_connected.graph(connectivity, measure, kept)
-        steps = linkage_connected.agglomerate(measure, edges, w, linkage, most - int((~kept).sum()))
-        inversions = linkage in linkage_connected.CENTRAL
+        edges = read_edges(connectivity, measure, kept)
+        steps = merge_along(measure, edges, w, linkage, most - int((~kept).sum()))
+        inversions = linkage in CENTRAL
     else:
         steps, inversions = _unconstrained(measure, w, linkage), linkage == "centroid"
     if not np.isfinite(steps[2]).all():
         raise ValueError("X has distances that are too large for float64; divide X by a constant.")
     tree = hierarchy(measure.n, *steps, inversions=inversions)
-    merged = Merged(tree, measure, w, edges, SOLVERS[linkage] if edges is None else "shortest edges", ())
     if edges is not None and len(edges.sizes) > 1:
         notes.append(_pieces(edges.sizes))
     if not kept.all():
         notes.append(f"{int((~kept).sum())} rows of weight zero joined their nearest rows at height zero.")
-    if inversions and merged.inversion > 0:
+    if inversions and tree.inversion > 0:
         notes.append(
-            f"Some merges are lower than ones they build on, by up to {100 * merged.inversion:.2g} %: "
+            f"Some merges are lower than ones they build on, by up to {100 * tree.inversion:.2g} %: "
             f"{linkage} linkage{' along a graph' if edges is not None else ''} can do that."
         )
-    return Merged(tree, measure, w, edges, merged.solver, tuple(notes))
+    return Merged(tree, measure, w, edges, SOLVERS[linkage] if edges is None else "shortest edges", tuple(notes))
 
 
-def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> tuple[Array, Array, Array]:
+def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> Merges:
     if linkage == "single":
-        return linkage_single.spanning_tree(measure)
+        return spanning_tree(measure)
     if isinstance(measure, Points) and linkage == "ward":
-        return linkage_ward.agglomerate(measure, weights)
+        return merge_ward(measure, weights)
     if isinstance(measure, Points) and linkage == "centroid":
-        return linkage_centroid.agglomerate(measure, weights)
-    return linkage_chain.agglomerate(measure, weights, linkage)
+        return merge_centroids(measure, weights)
+    return merge_triangle(measure, weights, linkage)
+
+
+def spanning_tree(rows: Points | Distances) -> Merges:
+    """Single linkage: the n − 1 edges of the minimum spanning tree, shortest first; one more copy of the rows."""
+    left, right, lengths = _from_points(rows) if isinstance(rows, Points) else _from_table(rows)
+    order = np.argsort(lengths, kind="stable")
+    return left[order], right[order], lengths[order]
+
+
+def _from_points(rows: Points) -> Merges:
+    n = rows.n
+    columns, ids = rows.columns.copy(), np.arange(n)
+    best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
+    left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
+    for start in range(0, n - 1, SLICE):
+        stop = min(n - 1, start + SLICE)
+        kernels.grow_points(columns, rows.metric, ids, best, parent, start, stop, left, right, bits)
+    return left, right, rows.finished(bits.view(np.float64))
+
+
+def _from_table(rows: Distances) -> Merges:
+    """Row after row of the table, each looked at once."""
+    n, newest = rows.n, 0
+    best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
+    left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
+    for t in range(n - 1):
+        row = rows.row(newest).view(np.int64)
+        newest = int(kernels.grow_table(row, newest, best, parent))
+        left[t], right[t], bits[t] = parent[newest], newest, best[newest]
+    return left, right, bits.view(np.float64)
 
 
 def _pieces(sizes: Array) -> str:

@@ -12,16 +12,19 @@ from corollary.core.types import Array
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Merge t joins the nodes children[t] into node n + t at heights[t]; it then has counts[t] leaves.
-
-    ``inversion`` is the largest relative amount by which a merge was lifted to the height of its parts.
-    """
+    """Merge t joins the nodes children[t] into node n + t at heights[t]; it then has counts[t] leaves."""
 
     n: int
     children: Array
     heights: Array
     counts: Array
-    inversion: float = 0.0
+
+    @property
+    def inversion(self) -> float:
+        """The largest relative amount by which a merge is below one that it builds on."""
+        below = np.concatenate([np.zeros(self.n), self.heights])[self.children].max(axis=1, initial=0.0)
+        deep = below - self.heights
+        return float(np.max(deep[deep > 0] / below[deep > 0], initial=0.0))
 
     @property
     def matrix(self) -> Array:
@@ -63,14 +66,14 @@ def hierarchy(n: int, left: Array, right: Array, heights: Array, *, inversions: 
     Without inversions the merges are put in the order of their heights; those that rounding left a little below their
     parts are lifted first. With them the order is that in which they were made.
     """
-    lift, order = 0.0, np.arange(len(heights))
+    order = np.arange(len(heights))
     if not inversions:
-        lift = float(kernels.raise_heights(left, right, heights, np.arange(n), np.zeros(n)))
+        kernels.raise_heights(left, right, heights, np.arange(n), np.zeros(n))
         order = np.argsort(heights, kind="stable")
     children, counts = np.empty((len(order), 2), dtype=np.int64), np.empty(len(order), dtype=np.int64)
     own = np.arange(n)
     kernels.number_nodes(left, right, order, children, counts, own, own.copy(), np.ones(n, dtype=np.int64))
-    return Hierarchy(n, children, heights[order], counts, lift)
+    return Hierarchy(n, children, heights[order], counts)
 
 
 def with_absent(tree: Hierarchy, present: Array, absent: Array, hosts: Array) -> Hierarchy:
@@ -90,5 +93,4 @@ def with_absent(tree: Hierarchy, present: Array, absent: Array, hosts: Array) ->
         np.concatenate([children, np.sort(later, axis=1)]),
         np.concatenate([np.zeros(z), tree.heights]),
         np.concatenate([counts, totals[k:]]),
-        tree.inversion,
     )

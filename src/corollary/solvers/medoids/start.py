@@ -9,7 +9,8 @@ import numpy as np
 from corollary._compiled.medoids.swaps import cost_saved
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.solvers.medoids.distances import Distances
+from corollary.solvers.distance_tables import Distances
+from corollary.solvers.draws import places
 
 
 def build(distances: Distances, weights: Array, k: int) -> Array:
@@ -53,7 +54,7 @@ def _largest(distances: Distances, weights: Array, first: Array, bounds: Array, 
         if best >= 0 and not (~fresh & (bounds >= bounds[best])).any():
             return best
         if len(stale):
-            bounds[stale] = _saved(np.ascontiguousarray(distances.pick(stale)), first, weights)
+            bounds[stale] = _saved(np.ascontiguousarray(distances.rows(stale)), first, weights)
             fresh[stale] = True
         batch = min(2 * batch, len(bounds))
 
@@ -72,7 +73,7 @@ def plus_plus(distances: Distances, weights: Array, k: int, random: np.random.Ra
             chances = (weights > 0).astype(np.float64)
             chances[medoids] = 0.0
         drawn = np.unique(_draw(chances, trials, random))
-        rows = np.ascontiguousarray(distances.pick(drawn))
+        rows = np.ascontiguousarray(distances.rows(drawn))
         best = int(np.argmax(_saved(rows, first, weights)))
         medoids.append(int(drawn[best]))
         np.minimum(first, rows[best], out=first)
@@ -90,11 +91,7 @@ def at_random(weights: Array, k: int, random: np.random.RandomState) -> Array:
 
 def _draw(chances: Array, count: int, random: np.random.RandomState) -> Array:
     """Positions on the running total of the chances: a row of weight 2 is drawn as two equal rows would be."""
-    ends = np.cumsum(chances)
-    found = np.searchsorted(ends, random.uniform(size=count) * ends[-1], side="right")
-    last = int(np.flatnonzero(chances)[-1])  # rounding may end beyond the last row that has a chance
-    result: Array = np.minimum(found, last)
-    return result
+    return places(np.cumsum(chances), random.uniform(size=count))
 
 
 def first_medoids(distances: Distances, weights: Array, k: int, init: Any, random: np.random.RandomState) -> Array:

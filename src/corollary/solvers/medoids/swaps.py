@@ -6,51 +6,49 @@ cost for all k medoids it could replace. When every candidate in turn was refuse
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 
 from corollary._compiled.medoids.swaps import assign, exchange, first_improvement
-from corollary.core.evidence import Status
+from corollary.core.evidence import Certificate, Kind, Status
 from corollary.core.parallel import n_threads, together
 from corollary.core.types import Array
-from corollary.solvers.loop import Observer
-from corollary.solvers.medoids.distances import Distances
+from corollary.solvers.distance_tables import Distances
+from corollary.solvers.loop import Algorithm, Measure, Run
 
 _QUIET = 64  # candidates without a swap after which the next ones are tried on several threads
 _BATCH = 4_000_000  # distances that are worth a round of threads
 
 
-@dataclass
+@dataclass(frozen=True)
 class Medoids:
-    """An answer: the medoids, who is nearest to which, the cost, and what is known about it."""
+    """An answer: the medoids, which of them is nearest to each point, and the cost."""
 
     points: Array
     labels: Array
     cost: float
-    gain: float  # the largest relative gain of any swap that was looked for
-    status: Status
-    passes: int = 0
-    swaps: int = 0
-    history: dict[str, list[float]] = field(default_factory=dict)
 
-    def copy(self) -> Medoids:
-        """For an observer: what comes later does not change it."""
-        return replace(self)
+    def answer(self) -> Medoids:
+        return self
 
 
 class SwapSearch:
-    """The state of a search: the medoids, and for each point its nearest and next nearest of them."""
+    """The state of a search: the medoids, and for each point its nearest and next nearest of them.
+
+    ``refused`` counts the candidates since the last swap and ``largest`` is the largest relative gain among them: when
+    all were refused, no swap gains more than that. ``broken`` says that Ctrl-C came in the middle of a pass.
+    """
 
     def __init__(self, distances: Distances, weights: Array, medoids: Array) -> None:
         self.distances, self.weights = distances, weights
         self.medoids = medoids.astype(np.int64)
         self.allowed = weights > 0
-        self.swaps = 0
+        self.swaps = self.refused = 0
+        self.largest, self.broken = 0.0, False
         self.settle()
 
     def settle(self) -> None:
@@ -106,6 +104,32 @@ class SwapSearch:
             self.removal,
         )  # fmt: skip
 
+    def look_again(self, tol: float) -> None:
+        """One pass: every candidate in turn takes the place of a medoid if that gains more than ``tol`` of the cost."""
+        for start, stop, rows in self.distances.blocks():
+            position = start
+            while position < stop:
+                limit = min(stop, position + self.distances.n - self.refused)
+                candidate, slot, gain = self.scan(rows, start, position, limit, tol * self.cost)
+                if candidate < limit:
+                    self.swap(candidate, slot, rows[candidate - start])
+                    self.refused, self.largest, position = 0, 0.0, candidate + 1
+                    continue
+                self.refused += limit - position
+                self.largest = max(self.largest, gain / self.cost if self.cost > 0 else 0.0)
+                position = limit
+                if self.complete:
+                    return
+
+    @property
+    def complete(self) -> bool:
+        """Whether every candidate was refused since the last swap."""
+        return self.refused >= self.distances.n
+
+    def answer(self) -> Medoids:
+        """What was found so far; what comes later does not change it."""
+        return Medoids(self.medoids.copy(), self.near.copy(), float(self.cost))
+
     def largest_gain(self) -> float:
         """The most that any swap lowers the cost, as a share of it."""
         gains = [self.scan(rows, start, start, stop, np.inf)[2] for start, stop, rows in self.distances.blocks()]
@@ -116,106 +140,57 @@ def _call(tasks: Sequence[Callable[[], tuple[int, int, float]]], k: int) -> tupl
     return tasks[k]()
 
 
-def eager_swaps(
-    distances: Distances,
-    weights: Array,
-    medoids: Array,
-    *,
-    tol: float,
-    max_iter: int,
-    observe: Observer | None = None,
-) -> Medoids:
+class EagerSwaps(Algorithm[SwapSearch]):
     """Swap until no swap gains more than ``tol`` of the cost; a pass looks at every candidate once."""
-    if len(medoids) == 1:
-        return best_single(distances, weights)
-    log = Log()
-    search = SwapSearch(distances, weights, medoids)
-    status, proof, iteration = Status.MAX_ITER, _Proof(distances.n), 0
-    try:
-        while True:
-            record = log.add(iteration, search.cost, swaps=search.swaps)
-            if proof.complete:
-                status = Status.CONVERGED
-                break
-            if observe is not None and observe(record, lambda: _answer(search, np.inf)):
-                status = Status.BUDGET
-                break
-            if iteration == max_iter:
-                break
-            _one_pass(search, proof, tol)
-            iteration += 1
-    except KeyboardInterrupt:
-        status = Status.INTERRUPTED
-        search.settle()  # a swap may have been half done
-    gain = proof.largest
-    if status is not Status.CONVERGED:
-        gain = search.largest_gain() if distances.stored else np.inf
-        status = Status.CONVERGED if status is Status.MAX_ITER and gain <= tol else status
-    answer = _answer(search, gain)
-    answer.status, answer.passes, answer.history = status, iteration, log.history
-    return answer
+
+    name = "eager swaps"
+    certificate_name = "relative gain of any swap"
+
+    def __init__(self, distances: Distances, weights: Array, medoids: Array, tol: float) -> None:
+        self.distances, self.weights, self.medoids, self.tol = distances, weights, medoids, tol
+
+    def init(self) -> SwapSearch:
+        return SwapSearch(self.distances, self.weights, self.medoids)
+
+    def step(self, state: SwapSearch) -> SwapSearch:
+        state.look_again(self.tol)
+        return state
+
+    def measure(self, state: SwapSearch) -> Measure:
+        """The gain of swaps is known when a pass has refused them all, so it is no column of the history."""
+        return Measure(float(state.cost), done=state.complete, more={"swaps": float(state.swaps)})
+
+    def snapshot(self, state: SwapSearch) -> Medoids:
+        return state.answer()
+
+    def settle(self, state: SwapSearch) -> SwapSearch:
+        state.settle()  # a swap may have been half done
+        state.broken = True
+        return state
+
+    def finish(self, state: SwapSearch, measure: Measure) -> tuple[SwapSearch, Measure]:
+        if state.complete and not state.broken:
+            gain = state.largest
+        else:  # somebody ended the search: all swaps are tried once more if that costs no new distances
+            gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
+        return state, replace(measure, objective=float(state.cost), residual=gain)
 
 
-class Log:
-    """The history of a search, one record a pass."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter()
-        self.history: dict[str, list[float]] = {}
-
-    def add(self, iteration: int, cost: float, **more: float) -> dict[str, float]:
-        """Keep and return the record of this pass."""
-        seconds = time.perf_counter() - self.began
-        record = {"iteration": float(iteration), "objective": float(cost), "seconds": seconds}
-        record |= {name: float(value) for name, value in more.items()}
-        for name, value in record.items():
-            self.history.setdefault(name, []).append(value)
-        return record
-
-
-class _Proof:
-    """Counts candidates that were refused since the last swap, and keeps the largest relative gain among them."""
-
-    def __init__(self, n: int) -> None:
-        self.n = n
-        self.begin()
-
-    def begin(self) -> None:
-        self.refused, self.largest = 0, 0.0
-
-    @property
-    def complete(self) -> bool:
-        return self.refused >= self.n
-
-
-def _one_pass(search: SwapSearch, proof: _Proof, tol: float) -> None:
-    for start, stop, rows in search.distances.blocks():
-        position = start
-        while position < stop:
-            limit = min(stop, position + proof.n - proof.refused)
-            candidate, slot, gain = search.scan(rows, start, position, limit, tol * search.cost)
-            if candidate == limit:
-                proof.refused += limit - position
-                proof.largest = max(proof.largest, gain / search.cost if search.cost > 0 else 0.0)
-                position = limit
-                if proof.complete:
-                    return
-            else:
-                search.swap(candidate, slot, rows[candidate - start])
-                proof.begin()
-                position = candidate + 1
-
-
-def _answer(search: SwapSearch, gain: float) -> Medoids:
-    cost = float(search.cost)
-    return Medoids(search.medoids.copy(), search.near.copy(), cost, gain, Status.CONVERGED, swaps=search.swaps)
-
-
-def best_single(distances: Distances, weights: Array) -> Medoids:
-    """The one medoid of all points: every candidate is tried, so it is the best there is."""
-    totals = np.concatenate([rows @ weights.astype(rows.dtype) for _, _, rows in distances.blocks()]).astype(np.float64)
-    best = int(np.argmin(np.where(weights > 0, totals, np.inf)))
+def best_single(distances: Distances, weights: Array, tol: float) -> Run[Medoids]:
+    """The one medoid of all points: every candidate is tried, so it is the best there is, up to rounding."""
+    totals = np.concatenate([rows @ weights.astype(rows.dtype) for _, _, rows in distances.blocks()])
+    rounding = distances.n * float(np.finfo(totals.dtype).eps)
+    totals = np.where(weights > 0, totals.astype(np.float64), np.inf)
+    best = int(np.argmin(totals))
     cost = float(distances.table([best])[:, 0] @ weights)
-    history = {"iteration": [1.0], "objective": [cost]}
-    labels = np.zeros(distances.n, dtype=np.int32)
-    return Medoids(np.array([best]), labels, cost, 0.0, Status.EXACT, passes=1, history=history)
+    gain = max(0.0, (cost - float(totals[best])) / cost - rounding) if cost > 0 else 0.0
+    return Run(
+        state=Medoids(np.array([best]), np.zeros(distances.n, dtype=np.int32), cost),
+        measure=Measure(cost, gain),
+        status=Status.EXACT,
+        certificate=Certificate(Kind.EXACT, "relative gain of any other medoid", gain, tol),
+        solver="trial of every row",
+        n_iter=1,
+        seconds=0.0,
+        history={"iteration": [1.0], "objective": [cost]},
+    )

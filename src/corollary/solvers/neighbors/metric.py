@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 
 _CODES = {
@@ -81,12 +82,7 @@ def scale_for(metric: Metric, size: float) -> float:
     """A power of two that brings values up to ``size`` where squares neither overflow nor vanish; mostly 1."""
     if metric.cosine or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / _LARGEST < size < _LARGEST:
         return 1.0
-    return unit_scale(size)
-
-
-def unit_scale(size: float) -> float:
-    """The power of two that brings ``size`` to about one; 1 for zero."""
-    return math.ldexp(1.0, min(1000, -math.frexp(size)[1])) if size > 0 else 1.0
+    return power_of_two(size)
 
 
 def points(metric: Metric, X: Any, scale: float, *, queries: bool) -> Any:

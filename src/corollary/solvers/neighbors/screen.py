@@ -15,9 +15,11 @@ import numpy as np
 
 from corollary._compiled.neighbors.nearest import screen_block
 from corollary.core.parallel import block_rows, each_block
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
-from corollary.solvers.neighbors.metric import unit_scale
+from corollary.solvers.neighbors.metric import magnitude
 
+SPARSE_WIDTH = 4096  # a block of transposed sparse rows keeps a pointer for every column, so it should not be small
 _FAR = 1e6  # queries farther out than this many times the rows' extent are left to float64
 
 
@@ -48,11 +50,11 @@ class Screen(ABC):
     def multiply(self, Q: Any, first: int, out: Array) -> None:
         """out[i, c] = q_i · x_{first + c}."""
 
-    def block(self, Q: Any, width: int) -> Block:
-        return Block(self, Q, width)
+    def block(self, Q: Any, width: int) -> QueryBlock:
+        return QueryBlock(self, Q, width)
 
 
-class Block:
+class QueryBlock:
     """A block of queries on its way through all rows."""
 
     def __init__(self, screen: Screen, Q: Any, width: int) -> None:
@@ -122,7 +124,7 @@ class DenseScreen(Screen):
         n, d = X.shape
         centre = X.mean(axis=0, dtype=np.float64)
         extent = float(max((X.max(axis=0) - centre).max(), (centre - X.min(axis=0)).max()))
-        scale = unit_scale(extent)
+        scale = power_of_two(extent)
         points, squares = np.empty((n, d), dtype=dtype), np.empty(n)
 
         def shift(start: int, stop: int) -> None:
@@ -143,3 +145,29 @@ class DenseScreen(Screen):
 
     def multiply(self, Q: Any, first: int, out: Array) -> None:
         np.matmul(Q, self.points[first : first + out.shape[1]].T, out=out)
+
+
+class SparseScreen(Screen):
+    """Rows in float64, scaled but not shifted: ``points`` are transposed blocks of ``SPARSE_WIDTH`` rows."""
+
+    @staticmethod
+    def of(X: Any) -> SparseScreen:
+        """Prepare the rows of the CSR matrix X."""
+        scale = power_of_two(magnitude(X))
+        blocks = [(X[a : a + SPARSE_WIDTH] * scale).T.tocsr() for a in range(0, X.shape[0], SPARSE_WIDTH)]
+        return SparseScreen(blocks, scale, *halves(_squares(X * scale), X.shape[1], np.float64))
+
+    def shift(self, Q: Any) -> tuple[Any, Array]:
+        Q = Q * self.scale
+        return Q, _squares(Q)
+
+    def multiply(self, Q: Any, first: int, out: Array) -> None:
+        at = 0
+        while at < out.shape[1]:  # a search for very many neighbours takes several blocks at once
+            part = self.points[(first + at) // SPARSE_WIDTH]
+            out[:, at : at + part.shape[1]] = (Q @ part).toarray()
+            at += part.shape[1]
+
+
+def _squares(X: Any) -> Array:
+    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()

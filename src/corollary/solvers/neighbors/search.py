@@ -15,6 +15,7 @@ from corollary.core.types import Array
 from corollary.solvers.neighbors.brute import plain_index
 from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
 from corollary.solvers.neighbors.metric import Metric, magnitude, points, scale_for
+from corollary.solvers.neighbors.tree import Tree, tree_if_it_pays
 
 _DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a time, for dense rows
 
@@ -171,3 +172,41 @@ class TableSearch(BlockSearch):
 
     def _block(self, Q: Any, first: int, stop: int) -> Array:
         return np.ascontiguousarray(Q[:, first:stop], dtype=np.float64)
+
+
+def make_search(
+    X: Any, metric: Any, p: float, parameters: dict[str, Any] | None, algorithm: str, leaf_size: int, k: int
+) -> Search:
+    """The search for rows X; every algorithm gives the same neighbours."""
+    if isinstance(metric, str) and metric == "precomputed":
+        return TableSearch(X.shape[1])
+    known = Metric.of(metric, p, parameters)
+    if known is None or (scipy.sparse.issparse(X) and known.code != compiled.EUCLIDEAN):
+        if algorithm == "kd_tree":
+            raise ValueError(
+                f"algorithm='kd_tree' needs dense rows and the metric 'euclidean', 'manhattan', 'chebyshev', "
+                f"'minkowski' or 'cosine', but the metric is {metric!r}"
+                f"{' and X is sparse' if scipy.sparse.issparse(X) else ''}; use algorithm='brute'."
+            )
+        extra = dict(parameters or {})
+        wanted = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+        if wanted is not None and wanted not in extra:
+            raise ValueError(
+                f"metric={metric!r} needs metric_params={{{wanted!r}: …}}: it must be the same for all rows."
+            )
+        if isinstance(metric, str) and metric == "minkowski":
+            extra.setdefault("p", p)
+        return PairwiseSearch(X, metric, extra)
+    scale = scale_for(known, magnitude(X))
+    return MetricSearch(X, known, scale, _index(points(known, X, scale, queries=False), known, algorithm, leaf_size, k))
+
+
+def _index(P: Any, metric: Metric, algorithm: str, leaf_size: int, k: int) -> Index:
+    if scipy.sparse.issparse(P):
+        if algorithm == "kd_tree":
+            raise ValueError("algorithm='kd_tree' needs dense rows, but X is sparse; use algorithm='brute'.")
+        return plain_index(P, metric)
+    if algorithm == "kd_tree":
+        return Tree.of(P, metric, leaf_size)
+    tree = tree_if_it_pays(P, metric, leaf_size, k) if algorithm == "auto" else None
+    return plain_index(P, metric) if tree is None else tree

@@ -11,13 +11,19 @@ import numpy as np
 from corollary._compiled.neighbors import kdtree
 from corollary._compiled.neighbors.nearest import EUCLIDEAN
 from corollary.core.parallel import each_block, map_blocks
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of, sort_all
-from corollary.solvers.neighbors.metric import Metric, unit_scale
+from corollary.solvers.neighbors.metric import Metric
 
 LEVELS = 4  # of the binary tree that a query walks at once
 _LANES = 16  # a leaf's points fill registers without a remainder
 _QUERIES = 128
+_PILOT = 32  # rows whose neighbours are looked for to see whether a tree pays
+_SAMPLE = 4096  # rows of the tree that is tried first when there are many columns
+_FEW_COLUMNS = 16
+# seconds, measured on one core: a leaf and each of its values; a row of a product and each of its values
+_LEAF, _LEAF_VALUE, _ROW, _ROW_VALUE = 1e-7, 1.5e-10, 4e-10, 2.5e-11
 
 _Walk = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, float, float]
 
@@ -58,7 +64,7 @@ class Tree(Index):
         if single:
             low, high = boxes[0]
             centre = low + 0.5 * (high - low)
-            scale = unit_scale(float((high - low).max()))
+            scale = power_of_two(float((high - low).max()))
         points = X[index]
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)
@@ -149,3 +155,25 @@ def _groups(boxes: Array, depth: int) -> tuple[Array, Array, Array]:
         fans.append(own.shape[1])
     offsets = np.cumsum([len(group) for group in groups], dtype=np.int64)
     return np.concatenate(groups), offsets, np.array(fans, dtype=np.int64)
+
+
+def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | None:
+    """The tree of the points P if a few of them find their k neighbours more cheaply with it than by comparing all."""
+    n, d = P.shape
+    if d > _FEW_COLUMNS and n > 2 * _SAMPLE:
+        sample = np.ascontiguousarray(P[:: n // _SAMPLE])
+        if _looked(Tree.of(sample, metric, leaf_size), sample, k) > 0.7:
+            return None  # fewer rows lie farther apart, but not so much that this would change
+    tree = Tree.of(P, metric, leaf_size)
+    n_leaves, _, width = tree.leaves.shape
+    cost = _looked(tree, P, k) * n_leaves * (_LEAF + _LEAF_VALUE * width * d)
+    if metric.code == EUCLIDEAN:
+        return tree if cost < n * (_ROW + _ROW_VALUE * d) else None
+    return tree  # at worst it looks at everything, too
+
+
+def _looked(tree: Tree, P: Array, k: int) -> float:
+    """Share of the leaves that queries at some of the rows look into."""
+    pilot = np.ascontiguousarray(P[:: -(-len(P) // _PILOT)], dtype=np.float64)
+    answers = empty_answers(len(pilot), min(k + 1, len(P)))
+    return tree.look(pilot, *answers) / (len(pilot) * len(tree.leaves))

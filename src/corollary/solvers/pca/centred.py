@@ -1,32 +1,70 @@
-"""The two kinds of rows about their mean: dense, through a buffer, and sparse, by a correction of rank one."""
+"""Rows in memory about their mean: dense, through a buffer, and sparse, by a correction of rank one."""
 
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.validation import assert_all_finite
 
 from corollary.core.design import SparseDesign
 from corollary.core.memory import check_memory
-from corollary.core.parallel import each_block, map_blocks, sum_blocks
-from corollary.core.summary import Moments
+from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
+from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
-from corollary.solvers.pca.rows import Rows
+from corollary.solvers.pca.rows import CentredRows
 
 SAMPLE = 64  # rows that say where the data are
 GRAM_BYTES = 1 << 20  # rows that are multiplied at once, unless they are fewer than the columns
 GRAM_BLOCKS = 16  # so many of those are added up before threads' sums are merged
 
 
-class DenseRows(Rows):
+class StoredRows(CentredRows):
+    """Rows in memory; ``weights`` None is one for each row."""
+
+    def __init__(self, X: Any, weights: Array | None) -> None:
+        self.X, self.weights, self.dtype = X, weights, X.dtype
+        self.shape = (X.shape[0], X.shape[1])
+        self.root = None if weights is None else np.sqrt(weights)
+        self.total = float(X.shape[0]) if weights is None else float(weights.sum())
+        self.count = X.shape[0] if weights is None else int(np.count_nonzero(weights))
+        self._size = block_rows(X.shape[0], 8 * X.shape[1])
+
+    @abstractmethod
+    def block(self, start: int, stop: int) -> Array:
+        """Rows of A, dense, in a buffer that the next call of this thread may overwrite."""
+
+    def triangle(self) -> Array:
+        self.passes += 1
+        size = max(self._size, 2 * self.shape[1])
+        return sum_blocks(lambda a, b: Triangle.of(self.block(a, b)), self.shape[0], size).R
+
+    def distances(self, V: Array) -> tuple[Array, Array]:
+        """A V (n × k) for orthonormal columns V, and the squared distance of each row from their span."""
+        n = self.shape[0]
+        along, away = np.empty((n, V.shape[1])), np.empty(n)
+
+        def part(start: int, stop: int) -> None:
+            rows = self.block(start, stop)
+            np.matmul(rows, V, out=along[start:stop])
+            rows -= along[start:stop] @ V.T  # not ‖x‖² − ‖Vᵀx‖²: near the span that would be rounding
+            away[start:stop] = np.einsum("ij,ij->i", rows, rows)
+
+        each_block(part, n, self._size)
+        return along, away
+
+
+class CentredArray(StoredRows):
     """A NumPy array in any order, float32 or float64."""
 
     def __init__(self, X: Array, weights: Array | None = None) -> None:
         super().__init__(X, weights)
         self._scratch = threading.local()
         self._by_column = X.flags.f_contiguous and not X.flags.c_contiguous
+        self.centre = self._sample_mean()
 
     def _sample_mean(self) -> Array:
         n = self.shape[0]
@@ -57,9 +95,9 @@ class DenseRows(Rows):
             rows *= self.root[start:stop, None]
         return rows
 
-    def every(self, step: int) -> Rows | None:
+    def every(self, step: int) -> CentredRows:
         weights = None if self.weights is None else self.weights[::step]
-        some = DenseRows(self.X[::step], weights)
+        some = CentredArray(self.X[::step], weights)
         some.centre, some.unit = self.centre, self.unit
         return some
 
@@ -94,7 +132,7 @@ class DenseRows(Rows):
         each_block(copy, n, self._size)
         return out
 
-    def _moments(self) -> Moments:
+    def moments(self) -> Moments:
         self.passes += 1
         n, d = self.shape
         centre, nothing = self.centre * self.unit, np.zeros(0)
@@ -118,7 +156,7 @@ class DenseRows(Rows):
 
         return sum_blocks(part, n, GRAM_BLOCKS * inner)
 
-    def _first(self) -> tuple[Array, float]:
+    def first_moments(self) -> tuple[Array, float]:
         self.passes += 1
 
         def part(start: int, stop: int) -> Array:
@@ -134,7 +172,9 @@ class DenseRows(Rows):
             # the sampled centre is near the mean, so nothing cancels here
             return self.centre * self.unit + offset, float(both[-1] - self.total * (offset @ offset))
 
-    def _reach(self) -> float:
+    def reach(self) -> float:
+        assert_all_finite(self.X, input_name="X")
+
         def part(start: int, stop: int) -> float:
             with np.errstate(over="ignore"):
                 away = np.abs(self.X[start:stop] - self.centre)
@@ -145,13 +185,14 @@ class DenseRows(Rows):
         return max(map_blocks(part, self.shape[0], self._size))
 
 
-class SparseRows(Rows):
+class CentredSparse(StoredRows):
     """A SciPy CSR or CSC matrix, never densified unless all components are asked for."""
 
     _rows: Any = None
 
-    def _sample_mean(self) -> Array:
-        return np.zeros(self.shape[1])  # a sparse matrix stays sparse about zero only
+    def __init__(self, X: Any, weights: Array | None = None) -> None:
+        super().__init__(X, weights)
+        self.centre = np.zeros(self.shape[1])  # a sparse matrix stays sparse about zero only
 
     def block(self, start: int, stop: int) -> Array:
         if self._rows is None:
@@ -182,22 +223,23 @@ class SparseRows(Rows):
         out = np.asarray(self._scaled.toarray(), dtype=np.float64) - self.centre * self.unit
         return out if self.root is None else out * self.root[:, None]
 
-    def _moments(self) -> Moments:
+    def moments(self) -> Moments:
         self.passes += 1
         with np.errstate(over="ignore", invalid="ignore"):
             return SparseDesign(self._scaled).moments(np.zeros((self.shape[0], 0)), self.weights)
 
-    def _first(self) -> tuple[Array, float]:
+    def first_moments(self) -> tuple[Array, float]:
         self.passes += 1
         design = SparseDesign(self._scaled)
         with np.errstate(over="ignore", invalid="ignore"):
             mean = design.column_means(self.weights)
             return mean, float(design.column_squares(mean, self.weights).sum())
 
-    def _reach(self) -> float:
+    def reach(self) -> float:
+        assert_all_finite(self.X.data, input_name="X")
         return float(np.abs(self.X.data).max(initial=0.0))
 
 
-def centred(X: Any, weights: Array | None = None) -> Rows:
+def centred(X: Any, weights: Array | None = None) -> StoredRows:
     """Wrap a validated array or sparse matrix; ``weights`` None is one for each row."""
-    return SparseRows(X, weights) if sparse.issparse(X) else DenseRows(np.asarray(X), weights)
+    return CentredSparse(X, weights) if sparse.issparse(X) else CentredArray(np.asarray(X), weights)

@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,8 +19,9 @@ from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.memory import check_memory
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.eigen import Observe, leading
-from corollary.solvers.pca.rows import Rows
+from corollary.solvers.eigen import RESIDUAL, BlockLanczos, leading
+from corollary.solvers.loop import Observer, Rules, run
+from corollary.solvers.pca.rows import CentredRows
 
 EPS = float(np.finfo(np.float64).eps)
 EXACT_TOL, ITERATIVE_TOL = 1e-11, 1e-7
@@ -31,47 +31,25 @@ PASSES = 9.0  # what an iteration usually takes
 PATIENCE, MOST_STEPS = 25, 200  # steps of an iteration that has a direct way to fall back on, and of one that has none
 LARGEST_GRAM = 8000  # columns
 WAYS = {"full": "triangle", "covariance_eigh": "covariance", "randomized": "iteration", "arpack": "iteration"}
+NAMES = {
+    "covariance": "eigenvectors of the covariance",
+    "triangle": "singular vectors of a triangular factor",
+    "copy": "singular vectors of the centred rows",
+}
 Choose = Callable[[Array, int], int]  # (all eigenvalues of the covariance, falling; columns) -> how many to keep
 
 
-@dataclass
+@dataclass(frozen=True)
 class Spectrum:
     """Eigenvalues of AᵀA (falling) with orthonormal vectors (k × d), and what is known about them."""
 
     values: Array
     vectors: Array
-    residual: float
-    way: str
-    tolerance: float
     rank: int
-    status: Status = Status.EXACT
-    n_iter: int = 0
-    history: dict[str, list[float]] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-
-    def evidence(self, began: float, facts: dict[str, float]) -> Evidence:
-        name = "largest eigen-residual over the first eigenvalue"
-        return Evidence(
-            status=self.status,
-            certificate=Certificate(Kind.EXACT, name, self.residual, self.tolerance),
-            solver=NAMES[self.way],
-            n_iter=self.n_iter,
-            seconds=time.perf_counter() - began,
-            history=self.history,
-            facts=facts | {"rank": float(self.rank)},
-            notes=self.notes,
-        )
+    evidence: Evidence
 
 
-NAMES = {
-    "covariance": "eigenvectors of the covariance",
-    "triangle": "singular vectors of a triangular factor",
-    "copy": "singular vectors of the centred rows",
-    "iteration": "block Lanczos iteration",
-}
-
-
-def choose_way(rows: Rows, k: int | None) -> str:
+def choose_way(rows: CentredRows, k: int | None) -> str:
     """The cheapest way for k components (None: the whole spectrum is needed), by shape alone."""
     n, d = rows.shape
     small = min(n, d)
@@ -95,10 +73,10 @@ def by_covariance(G: Array, k: int | Choose, tol: float) -> Spectrum:
         values, vectors = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
         kept = k(values, d) if callable(k) else min(k, d)
         floor = 16 * d * EPS * float(values[0])
-        return _finished(values, vectors, kept, floor, lambda V: G @ V, "covariance", tol or EXACT_TOL)
+        return _direct(_Components(values, vectors, kept, floor), lambda V: G @ V, "covariance", tol)
 
 
-def by_factor(rows: Rows, k: int | Choose, tol: float, way: str) -> Spectrum:
+def by_factor(rows: CentredRows, k: int | Choose, tol: float, way: str) -> Spectrum:
     """Singular values of R (``way`` "triangle") or of A itself ("copy"); the mean must be known."""
     n, d = rows.shape
     check_memory(24 * d * min(n, d), "The factor of X", "ask for fewer components with svd_solver='randomized'")
@@ -108,54 +86,99 @@ def by_factor(rows: Rows, k: int | Choose, tol: float, way: str) -> Spectrum:
     values[: len(singular)] = singular**2
     kept = k(values, d) if callable(k) else min(k, d)
     floor = (max(n, d) * EPS * float(singular[0])) ** 2
-    return _finished(values, Vt.T, kept, floor, lambda V: A.T @ (A @ V), way, tol or EXACT_TOL)
+    return _direct(_Components(values, Vt.T, kept, floor), lambda V: A.T @ (A @ V), way, tol)
 
 
 def by_iteration(
-    rows: Rows,
+    rows: CentredRows,
     k: int,
     tol: float,
     random: np.random.RandomState,
     oversamples: int = 10,
     max_steps: int = 200,
-    observe: Observe | None = None,
+    observe: Observer | None = None,
 ) -> Spectrum:
     """The k leading eigenpairs by products with A; the residuals are then measured again by a pass of their own."""
     n, d = rows.shape
-    tol = tol or ITERATIVE_TOL
-    tall = d <= n
-    width = min(min(n, d), k + oversamples)
-    start = random.standard_normal((min(n, d), width))
-    some = rows.every(SPARSER) if tall and n >= 4 * SPARSER * width else None
-    if some is not None:  # a few steps on some of the rows cost half a pass and save two
-        start = leading(some.normal, start, width, 0.0, 4 * width).vectors
-    pairs = leading(rows.normal if tall else rows.outer, start, min(k, width), 0.5 * tol, max_steps * width, observe)
+    tol, tall = tol or ITERATIVE_TOL, d <= n
+    start = _start(rows, min(n, d, k + oversamples), random)
+    algorithm = BlockLanczos(rows.normal if tall else rows.outer, start, min(k, start.shape[1]), 0.5 * tol)
+    found = run(algorithm, Rules(max_steps, 0.5 * tol, observe))
+    pairs = found.state
     vectors = pairs.vectors
     if not tall:
         vectors = np.linalg.qr(rows.back(vectors))[0]  # the right singular vectors, in the same order
     floor = 16 * max(n, d) * EPS * float(pairs.values[0])
-    found = _finished(np.maximum(pairs.values, 0.0), vectors, k, floor, rows.normal, "iteration", tol)
-    status = Status.CONVERGED if found.residual <= tol else pairs.status
-    if status is Status.CONVERGED and found.residual > tol:
+    parts = _Components(np.maximum(pairs.values, 0.0), vectors, k, floor)
+    products = rows.normal(parts.V)
+    residual, missed = parts.residual(products), missed_share(parts.V, products, rows.squares)
+    status = found.status
+    if residual <= tol and not found.stopped:
+        status = Status.CONVERGED
+    elif status is Status.CONVERGED:
         status = Status.STALLED
-    return replace(found, status=status, n_iter=len(pairs.history["gap"]), history=pairs.history)
+    note = f"No other directions explain a share of the variance that is larger by more than {missed:.1g}."
+    facts = {"rank": float(parts.rank), "share of the variance that other directions could add": missed}
+    evidence = replace(
+        found.evidence(facts=facts, notes=(note,) if missed <= tol else ()),
+        status=status,
+        certificate=Certificate(Kind.STATIONARY, RESIDUAL, residual, tol),
+        history={**found.history, "certificate": [*found.history["certificate"][:-1], residual]},
+    )
+    return Spectrum(parts.values, parts.vectors, parts.rank, evidence)
 
 
-def _finished(
-    values: Array, vectors: Array, k: int, floor: float, apply: Callable[[Array], Array], way: str, tol: float
-) -> Spectrum:
-    """Cut at k, complete what has no variance, fix the signs, and measure the residuals."""
-    rank = int(np.count_nonzero(values > floor))
-    known = min(rank, k)
-    V = complete(np.asarray(vectors[:, :known]), k)
-    values = np.where(values > floor, values, 0.0)
-    V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(k)] < 0, -1.0, 1.0)
-    residual = 0.0
-    if rank > 0 and k > 0:
-        size = np.zeros(k)
-        size[:known] = values[:known]
-        residual = float(np.linalg.norm(apply(V) - V * size, axis=0).max() / values[0])
-    return Spectrum(values, np.ascontiguousarray(V.T), residual, way, tol, rank)
+def _start(rows: CentredRows, width: int, random: np.random.RandomState) -> Array:
+    """Random directions; where rows are many, after a few steps on some of them: half a pass that saves two."""
+    n, d = rows.shape
+    start = random.standard_normal((min(n, d), width))
+    some = rows.every(SPARSER) if n >= max(d, 4 * SPARSER * width) else None
+    return start if some is None else leading(some.normal, start, width, 0.0, 4 * width).vectors
+
+
+def missed_share(V: Array, products: Array, total: float) -> float:
+    """A bound on the share of the variance that any k directions explain beyond V (d × k); ``products`` are AᵀA V.
+
+    Residuals alone show eigenpairs, not that they are the largest. But with G = VᵀCV and D the block of C on all other
+    directions, the k largest eigenvalues of C have a sum of at most Σ top-k of diag(G, D) plus Σ‖Cv − VGᵢ‖ (Ky Fan),
+    and no eigenvalue of D is larger than its trace, which is what is left of the total variance.
+    """
+    if total <= 0.0:
+        return 0.0
+    G = V.T @ products
+    across = float(np.linalg.norm(products - V @ G, axis=0).sum())
+    rest = max(total - float(np.trace(G)), 0.0)
+    return min(rest, across + max(rest - float(np.linalg.eigvalsh((G + G.T) / 2)[0]), 0.0)) / total
+
+
+class _Components:
+    """Eigenpairs cut at k, completed where there is no variance, with signs fixed."""
+
+    def __init__(self, values: Array, vectors: Array, k: int, floor: float) -> None:
+        self.rank = int(np.count_nonzero(values > floor))
+        known = min(self.rank, k)
+        V = complete(np.asarray(vectors[:, :known]), k)
+        self.V = V * np.where(V[np.argmax(np.abs(V), axis=0), np.arange(k)] < 0, -1.0, 1.0)
+        self.values = np.where(values > floor, values, 0.0)
+        self.known = np.zeros(k)
+        self.known[:known] = self.values[:known]
+
+    @property
+    def vectors(self) -> Array:
+        return np.ascontiguousarray(self.V.T)
+
+    def residual(self, products: Array) -> float:
+        """The largest ‖C v − λ v‖ over the first eigenvalue."""
+        if self.rank == 0 or len(self.known) == 0:
+            return 0.0
+        return float(np.linalg.norm(products - self.V * self.known, axis=0).max() / self.values[0])
+
+
+def _direct(parts: _Components, apply: Callable[[Array], Array], way: str, tol: float) -> Spectrum:
+    """What a whole decomposition found, with its residuals measured."""
+    certificate = Certificate(Kind.EXACT, RESIDUAL, parts.residual(apply(parts.V)), tol or EXACT_TOL)
+    evidence = Evidence(Status.EXACT, certificate, NAMES[way], facts={"rank": float(parts.rank)})
+    return Spectrum(parts.values, parts.vectors, parts.rank, evidence)
 
 
 def complete(V: Array, k: int) -> Array:
@@ -175,14 +198,14 @@ def complete(V: Array, k: int) -> Array:
 
 
 def find_spectrum(
-    rows: Rows,
+    rows: CentredRows,
     k: int | Choose,
     solver: str,
     tol: float,
     random: np.random.RandomState,
     oversamples: int,
     max_steps: int,
-    observe: Observe | None,
+    observe: Observer | None,
 ) -> Spectrum:
     """Eigenpairs by the named solver of PCA; "auto" may change its mind once it has seen the data, and says so."""
     n, d = rows.shape
@@ -203,7 +226,7 @@ def find_spectrum(
         direct = auto and d <= min(n, LARGEST_GRAM)
         limit = max_steps or (PATIENCE if direct else MOST_STEPS)
         found = by_iteration(rows, k, tol, random, oversamples, limit, observe)
-        if found.status is not Status.MAX_ITER or not direct or max_steps:
+        if found.evidence.status is not Status.MAX_ITER or not direct or max_steps:
             return found
         notes = ("The spectrum falls too slowly for iteration, so the covariance was formed.",)
         way = "covariance"
@@ -211,12 +234,16 @@ def find_spectrum(
         check_memory(40 * d * d, f"The covariance of {d} columns", "use svd_solver='randomized' with few components")
         found = by_covariance(rows.scatter().xx, k, tol)
         if not (auto and lost_digits(found, whole)):
-            return replace(found, notes=notes)
+            return _noted(found, notes)
         notes += ("Small eigenvalues lose digits in the covariance, so a factor of X was taken instead.",)
         way = "triangle" if n >= d else "copy"
     else:
         rows.survey()
-    return replace(by_factor(rows, k, tol, way), notes=notes)
+    return _noted(by_factor(rows, k, tol, way), notes)
+
+
+def _noted(found: Spectrum, notes: tuple[str, ...]) -> Spectrum:
+    return replace(found, evidence=replace(found.evidence, notes=notes))
 
 
 def lost_digits(found: Spectrum, whole: bool) -> bool:

@@ -1,11 +1,10 @@
-"""Derivatives for boosting: softmax by class, and the exact best constant of a leaf for losses that are not curved."""
+"""Derivatives for boosting: the logistic loss many rows at a time, and softmax by class."""
 
 from __future__ import annotations
 
 import math
 
-from corollary._compiled._jit import inner_kernel, lean_kernel
-from corollary._compiled.losses import _point, check_loss
+from corollary._compiled._jit import lean_kernel
 
 
 @lean_kernel
@@ -57,40 +56,3 @@ def softmax_gradients(labels, raw, weights, start, stop, gradient, hessian):
             gradient[k, i] = w * (p - (1.0 if k == labels[i] else 0.0))
             hessian[k, i] = w * p * (1.0 - p)
     return total
-
-
-@inner_kernel
-def _slope(code, parameter, rows, start, stop, y, raw, weights, v, l1, l2):
-    """Derivative from the right of Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v|."""
-    total = l2 * v + (l1 if v >= 0.0 else -l1)
-    for k in range(start, stop):
-        r = rows[k]
-        total += weights[r] * _point(code, parameter, y[r], raw[r] + v)[1]
-    return total
-
-
-@lean_kernel
-def best_constant(code, parameter, rows, start, stop, y, raw, weights, l1, l2, reach):
-    """The v that minimises Σ weight · loss(y, raw + v) + ½ l2 v² + l1 |v| over rows[start:stop], by halving.
-
-    The slope rises with v, so a bracket of its zero is widened from ``reach`` and then halved to rounding.
-    """
-    check_loss(code)
-    low, high = -reach, reach
-    for _ in range(60):
-        if _slope(code, parameter, rows, start, stop, y, raw, weights, low, l1, l2) <= 0.0:
-            break
-        low *= 2.0
-    for _ in range(60):
-        if _slope(code, parameter, rows, start, stop, y, raw, weights, high, l1, l2) >= 0.0:
-            break
-        high *= 2.0
-    for _ in range(60):
-        middle = 0.5 * (low + high)
-        if high - low <= 1e-12 * max(abs(low), abs(high)):
-            break
-        if _slope(code, parameter, rows, start, stop, y, raw, weights, middle, l1, l2) < 0.0:
-            low = middle
-        else:
-            high = middle
-    return 0.5 * (low + high)

@@ -23,7 +23,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from corollary._compiled import codes
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
@@ -69,6 +68,7 @@ class InteriorPoint(Solver):
     needs = (
         Need("loss", "straight", True, "it solves losses made of straight pieces; use another solver"),
         Need("penalty", "separable", True, "it needs l1‖β‖₁ + ½ l2‖β‖²; use none, l1, l2 or elastic net"),
+        Need("penalty", "elastic", True, "β must be free in sign"),
     )
 
     def __init__(self, *, free_scale: bool = False) -> None:
@@ -76,13 +76,7 @@ class InteriorPoint(Solver):
 
     def suits(self, problem: Problem) -> bool:
         """Whether it can solve the problem."""
-        penalty = problem.penalty
-        return problem.loss.straight and penalty.separable and penalty.code == codes.ELASTIC and fits(problem)
-
-    def check(self, problem: Problem) -> None:
-        super().check(problem)
-        if problem.penalty.code != codes.ELASTIC:
-            raise ValueError(f"{self.name} cannot use the {problem.penalty.name} penalty: β must be free in sign.")
+        return problem.loss.straight and problem.penalty.elastic and fits(problem)
 
     def init(self, problem: Problem, start: State) -> State:
         checks = Checks.of(problem, free_scale=self.free_scale)

@@ -1,4 +1,4 @@
-"""The books of AdaBoost: row weights, votes, and for every round its α, its weighted error and the proved bound.
+"""The rounds of AdaBoost: row weights, votes, and for every round its α, its weighted error and its bound.
 
 SAMME with K classes: a learner with weighted error ε gets α = η (ln((1 − ε) / ε) + ln(K − 1)), and the weight of every
 row that it got wrong is multiplied by e^α. Write S = Σ α. A row's weight is then its first weight times e^L with
@@ -17,21 +17,22 @@ L = Σ α [wrong], and the weights of all rows sum to Π ((1 − ε) + ε e^α).
 from __future__ import annotations
 
 import math
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
+from corollary.solvers.loop import Algorithm, Measure
 
 ROWS = 1 << 15  # rows of a block; sums of blocks are added in order, so threads do not change a bit
 _LARGE = 2.0**200
 
 
 @dataclass(frozen=True)
-class Growth:
+class Heavier:
     """The rows that gained weight in a round, in the segments starts[s] : stops[s] of the arrays."""
 
     rows: Array
@@ -41,28 +42,24 @@ class Growth:
     stops: Array
 
 
-@dataclass
 class Ledger:
-    """The state of a run. ``labels`` are class numbers int32 (n,), ``first`` the weights at the start, all > 0."""
+    """The books of a run. ``labels`` are class numbers int32 (n,), ``first`` the weights at the start, all > 0."""
 
-    labels: Array
-    first: Array
-    n_classes: int
-    learning_rate: float
-    history: dict[str, list[float]] = field(default_factory=dict)
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        n = len(self.labels)
-        self.weights = self.first.copy()  # not normalised: multiply by ``scale`` for weights that sum to first.sum()
-        self.total = self.mass = float(self.first.sum())
-        self._base = self.first / self.total
-        self.votes = np.zeros((n, self.n_classes))
+    def __init__(self, labels: Array, first: Array, n_classes: int, learning_rate: float) -> None:
+        n = len(labels)
+        self.labels, self.n_classes, self.learning_rate = labels, n_classes, learning_rate
+        self.weights = first.copy()  # not normalised: see ``normalised``
+        self.total = self.mass = float(first.sum())
+        self.votes = np.zeros((n, n_classes))
+        self.alphas: list[float] = []
+        self.errors: list[float] = []
+        self.bound = self.objective = self.training_error = 1.0
+        self.excess = 0.0  # by how much the training error of any round was above its bound
+        self.whole = True  # False while a round is being entered
+        self.note = ""  # why there is nothing left to learn
+        self._base = first / self.total
         self._leader = np.zeros(n, dtype=np.int32)
         self._space = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n)
-        self._began = time.perf_counter()
-        names = ("iteration", "alpha", "weighted error", "bound", "objective", "training error", "seconds")
-        self.history = {name: [] for name in names}
 
     @property
     def normalised(self) -> Array:
@@ -71,9 +68,9 @@ class Ledger:
 
     @property
     def rounds(self) -> int:
-        return len(self.history["alpha"])
+        return len(self.alphas)
 
-    def judge(self, said: Array) -> Growth | None:
+    def judge(self, said: Array) -> Heavier | None:
         """Enter a learner that said these class numbers; None if it is no better than chance and is not kept.
 
         Sets ``note`` when there is nothing left to learn.
@@ -93,36 +90,31 @@ class Ledger:
             return None if self.rounds else self._enter(said, error, 0.0)
         if wrong == 0.0:
             self.note = f"Boosting ended after round {self.rounds + 1}: its learner makes no mistake on these rows."
-            return self._enter(said, 0.0, 1.0 + math.fsum(self.history["alpha"]))  # outvotes all that came before
+            return self._enter(said, 0.0, 1.0 + math.fsum(self.alphas))  # outvotes all that came before
         odds = math.log1p(-error) - math.log(error) + math.log(self.n_classes - 1)
         return self._enter(said, error, self.learning_rate * odds)
 
-    def _enter(self, said: Array, error: float, alpha: float) -> Growth:
+    def _enter(self, said: Array, error: float, alpha: float) -> Heavier:
         from corollary._compiled.trees.stump import reweigh
 
-        n, (rows, labels, amounts) = len(said), self._space
+        n, k, (rows, labels, amounts) = len(said), self.n_classes, self._space
         state = self.weights, self._base, self.votes, self._leader
+        self.whole = False
         parts = list(
             map_blocks(lambda a, b: reweigh(a, b, said, self.labels, alpha, *state, rows, labels, amounts), n, ROWS)
         )
         starts = np.arange(0, n, ROWS)
         stops = starts + np.array([count for count, _ in parts])
-        k = self.n_classes
         grown = (1 - error) + error * math.exp(alpha) if error else 0.0
         self.mass *= grown or 1.0
-        last = {name: values[-1] if values else 1.0 for name, values in self.history.items()}
-        entry = {
-            "iteration": float(self.rounds + 1),
-            "alpha": alpha,
-            "weighted error": error,
-            "bound": last["bound"] * grown * math.exp(-alpha / 2),
-            "objective": last["objective"] * grown * math.exp(-alpha * (k - 1) / k),
-            "training error": float(sum(part for _, part in parts)),
-            "seconds": time.perf_counter() - self._began,
-        }
-        for name, value in entry.items():
-            self.history[name].append(value)
-        return Growth(rows, labels, amounts, starts, stops)
+        self.bound *= grown * math.exp(-alpha / 2)
+        self.objective *= grown * math.exp(-alpha * (k - 1) / k)
+        self.training_error = float(sum(part for _, part in parts))
+        self.excess = max(self.excess, self.training_error - self.bound)
+        self.alphas.append(alpha)
+        self.errors.append(error)
+        self.whole = True
+        return Heavier(rows, labels, amounts, starts, stops)
 
     def rescale(self) -> float:
         """Divide the weights by a power of two if they have become large; returns what they were multiplied by."""
@@ -133,11 +125,63 @@ class Ledger:
         self.mass *= factor
         return factor
 
-    def certificate(self) -> Certificate:
-        """How far the training error of any round exceeds its bound, and the votes at the end the loss; 0 in truth."""
-        error, bound = np.array(self.history["training error"]), np.array(self.history["bound"])
+    def above_bounds(self) -> float:
+        """By how much the training error of any round was above its bound, or the votes now are above the loss."""
+        if not self.whole:
+            return self.excess
         votes = self.votes[np.arange(len(self.labels)), self.labels]
         short = votes * self.n_classes < self.votes.sum(axis=1) * (1 - 1e-12)
-        share = float(self._base[short].sum())
-        excess = max(float((error - bound).max()), share - self.history["objective"][-1], 0.0)
-        return Certificate(Kind.CHECKED, "training error above its bound", excess, 1e-9)
+        return max(self.excess, float(self._base[short].sum()) - self.objective)
+
+
+class Learner(Protocol):
+    """Fits weak models to row weights and keeps them all in ``models``."""
+
+    name: str
+    foreign: bool
+    models: list[Any]
+
+    def learn(self, weights: Array) -> Array:
+        """Fit one more model, and return the class number int32 (n,) that it says of each row."""
+
+    def follow(self, heavier: Heavier, factor: float) -> None:
+        """Hear that weights grew and were then multiplied by ``factor``."""
+
+
+class Samme(Algorithm[int]):
+    """Boosting round by round; a state is the number of rounds that are whole."""
+
+    kind = Kind.CHECKED
+    certificate_name = "training error above its bound"
+
+    def __init__(self, ledger: Ledger, learner: Learner, n_rounds: int) -> None:
+        self.ledger, self.learner, self.n_rounds = ledger, learner, n_rounds
+        self.name, self.foreign = learner.name, learner.foreign
+
+    def init(self) -> int:
+        return 0
+
+    def step(self, state: int) -> int | None:
+        heavier = self.ledger.judge(self.learner.learn(self.ledger.weights))
+        if heavier is None:
+            return None
+        self.learner.follow(heavier, self.ledger.rescale())
+        return self.ledger.rounds
+
+    def measure(self, state: int) -> Measure | None:
+        ledger = self.ledger
+        if not state:
+            return None
+        return Measure(
+            objective=ledger.objective,
+            done=bool(ledger.note) or state >= self.n_rounds,
+            more={
+                "alpha": ledger.alphas[-1],
+                "weighted error": ledger.errors[-1],
+                "training error": ledger.training_error,
+                "bound": ledger.bound,
+            },
+        )
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        return Certificate(self.kind, self.certificate_name, self.ledger.above_bounds(), tol)

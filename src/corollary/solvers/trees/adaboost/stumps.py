@@ -12,7 +12,7 @@ from corollary.core.binning import Binner
 from corollary.core.parallel import each_block, n_threads, sum_blocks
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.adaboost.ledger import ROWS, Growth
+from corollary.solvers.trees.adaboost.ledger import ROWS, Heavier
 
 DEEPEST = 6  # a row's leaf is one byte
 _SMALL = 1 << 16  # cells up to which handing work to threads costs more than it saves
@@ -48,7 +48,9 @@ class BinnedLearner:
     criterion: int
     max_bins: int
     categorical: Array
-    trees: list[Trees] = field(default_factory=list)
+    models: list[Trees] = field(default_factory=list)
+    name = "SAMME on binned columns"
+    foreign = False
 
     def __post_init__(self) -> None:
         self.binner = Binner.fit(self.X, self.max_bins, self.categorical, self.weights)
@@ -65,22 +67,22 @@ class BinnedLearner:
         d = len(self.codes)
         each_block(task, d, d if rows * d < _SMALL else max(1, math.ceil(d / n_threads())))
 
-    def _add(self, histogram: Array, growth: Growth) -> Array:
+    def _add(self, histogram: Array, heavier: Heavier) -> Array:
         from corollary._compiled.trees.stump import add_rows
 
-        size = int((growth.stops - growth.starts).sum())
-        work = growth.rows, growth.labels, growth.amounts, growth.starts, growth.stops
+        size = int((heavier.stops - heavier.starts).sum())
+        work = heavier.rows, heavier.labels, heavier.amounts, heavier.starts, heavier.stops
         self._each_column(lambda a, b: add_rows(self.codes, self.offsets, *work, a, b, histogram), size)
         return histogram
 
     def _sums(self, rows: Array, weights: Array) -> Array:
         """Histograms of these rows alone."""
-        growth = Growth(rows, self.labels[rows], weights[rows], np.array([0]), np.array([len(rows)]))
-        return self._add(np.zeros((self._bins, self.n_classes)), growth)
+        heavier = Heavier(rows, self.labels[rows], weights[rows], np.array([0]), np.array([len(rows)]))
+        return self._add(np.zeros((self._bins, self.n_classes)), heavier)
 
-    def follow(self, growth: Growth, factor: float) -> None:
+    def follow(self, heavier: Heavier, factor: float) -> None:
         """Bring the histograms of all rows up to date with weights that grew and were then multiplied by ``factor``."""
-        self._add(self.histogram, growth)
+        self._add(self.histogram, heavier)
         if factor != 1.0:
             self.histogram *= factor
 
@@ -103,7 +105,7 @@ class BinnedLearner:
         sums = self._leaf_sums(len(splits), weights)
         for node in sorted(children, reverse=True):
             sums[node] = sums[children[node]] + sums[children[node] + 1]
-        self.trees.append(self._as_trees(splits, children, sums))
+        self.models.append(self._as_trees(splits, children, sums))
         said: Array = sums[:, :-1].argmax(axis=1).astype(np.int32)[self.leaf]
         return said
 

@@ -65,7 +65,7 @@ def train_stage(
         best = _best_feature(codes, n_positive, weights, open_to_choice)
         response = corners.responses(columns, best, best + 1)[0]
         cut, left, right = _best_cut(response, y, weights)
-        if min(abs(left), abs(right)) > 1 - 1e-9:  # it separates the training part: once more would add no opinion
+        if min(abs(left), abs(right)) > 1 - 1e-9:  # it separates the training part: choosing it again would add nothing
             open_to_choice[best] = False
         chosen.append((best, cut, left, right))
         weights *= np.exp(-y * np.where(response <= cut, left, right))

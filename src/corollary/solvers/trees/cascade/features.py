@@ -11,7 +11,7 @@ import numpy as np
 from corollary._compiled.trees.haar import responses_block
 from corollary.core.types import Array
 
-# A shape is a grid of equal cells with a weight each. Weights sum to zero, so brightness added everywhere says nothing.
+# A shape is a grid of equal cells with a weight each. Weights sum to zero, so a response ignores overall brightness.
 SHAPES: dict[str, Array] = {
     "two across": np.array([[1.0, -1.0]]),
     "two down": np.array([[1.0], [-1.0]]),

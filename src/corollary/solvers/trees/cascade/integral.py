@@ -56,16 +56,9 @@ def integral_image(image: Any, *, squared: bool = False) -> Array:
     np.float64(34.0)
     """
     pixels = as_grey(image)
-    return _stack_integrals(pixels[None], squared)[0]
-
-
-def _stack_integrals(images: Array, squared: bool = False) -> Array:
-    n, height, width = images.shape
-    table = np.empty((n, height + 1, width + 1))
-    each_block(
-        lambda start, stop: integral_block(images, squared, start, stop, table), n, block_rows(n, 16 * height * width)
-    )
-    return table
+    table = np.empty((1, pixels.shape[0] + 1, pixels.shape[1] + 1))
+    integral_block(pixels[None], squared, 0, 1, table)
+    return table[0]
 
 
 def window_integrals(X: Array, window: tuple[int, int], normalize: bool) -> Array:

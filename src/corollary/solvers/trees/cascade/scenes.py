@@ -18,7 +18,7 @@ MAX_WINDOWS = 50_000_000  # looked at for one stage, after which a source withou
 
 
 class Scenes:
-    """A list of pictures, gone through in turn and as often as needed, or an iterator, each of whose is used once."""
+    """A list of pictures, gone through in turn as often as needed, or an iterator that gives each picture once."""
 
     def __init__(self, negatives: Any, window: tuple[int, int]) -> None:
         self.window = window
@@ -43,7 +43,8 @@ class Scenes:
         found: list[Array] = [np.empty((0, self.window[0] * self.window[1]))]
         scanned = accepted = 0
         for picture in self._round() if needed > 0 else ():
-            for level, verdicts in _levels(stages, picture):
+            for _, level in pyramid(picture, stages.window, SCALE_FACTOR):
+                verdicts = stages.scan(level, STEP)
                 hits = np.flatnonzero(verdicts > 0)
                 scanned, accepted = scanned + verdicts.size, accepted + len(hits)
                 rows, columns = np.divmod(_some(hits, needed, rng), verdicts.shape[1])
@@ -70,11 +71,6 @@ class Scenes:
         grey = as_grey(picture, f"negatives[{number}]")
         check_fits(grey, self.window, f"negatives[{number}]")
         return grey
-
-
-def _levels(stages: Stages, picture: Array) -> Iterator[tuple[Array, Array]]:
-    for _, level in pyramid(picture, stages.window, SCALE_FACTOR):
-        yield level, stages.scan(level, STEP)
 
 
 def _some(rows: Array, limit: int, rng: Any) -> Array:

@@ -1,0 +1,143 @@
+"""NumPy arrays, C or Fortran order, float32 or float64, and views of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T
+from corollary.core.design.view import View
+from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
+from corollary.core.summary import Moments
+from corollary.core.types import Array
+
+
+class Scratch(threading.local):
+    """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self.rows = np.empty((rows, columns))
+
+
+class _ByRows(Design):
+    """What is worked out from dense blocks of rows."""
+
+    is_sparse = False
+
+    def gram(self, weights: Array | None = None) -> Array:
+        def part(start: int, stop: int, rows: Array) -> Array:
+            if weights is not None:
+                rows = rows * np.sqrt(weights[start:stop])[:, None]
+            return rows.T @ rows
+
+        return self.sum_rows(part)
+
+    def sweep(self, coef: Array, intercept: Any, pointwise: Pointwise, *, gram: bool = False) -> Pass:
+        def part(start: int, stop: int, rows: Array) -> Pass:
+            raw = rows @ coef
+            raw += intercept
+            value, slope, curve = pointwise(start, stop, raw)
+            base = Pass(value, rows.T @ slope, slope.sum(axis=0))
+            if not gram or curve is None:
+                return base
+            scaled = rows * np.sqrt(curve)[:, None]
+            return Pass(value, base.gradient, base.gradient_sum, scaled.T @ scaled, rows.T @ curve, float(curve.sum()))
+
+        return self.sum_rows(part)
+
+    def view(self, *, centre: Array | None = None, scale: Array | None = None, rows: Array | None = None) -> DenseView:
+        return DenseView(self, centre=centre, scale=scale, rows=rows)
+
+
+class DenseDesign(_ByRows):
+    """An array, never copied whole."""
+
+    def __init__(self, X: Array) -> None:
+        self.X = X
+        self.shape, self.dtype = (X.shape[0], X.shape[1]), X.dtype
+        # short and wide in Fortran order: rows are scattered, so split the columns instead
+        self._by_column = X.flags.f_contiguous and not X.flags.c_contiguous
+        self._size = block_rows(X.shape[0], 8 * X.shape[1])
+
+    def block(self, start: int, stop: int) -> Array:
+        return self.X[start:stop].astype(np.float64, copy=False)
+
+    def matrix(self) -> Array:
+        return self.X
+
+    def _columns(self, start: int, stop: int) -> Array:
+        return self.X[:, start:stop].astype(np.float64, copy=False)
+
+    def _column_size(self) -> int:
+        return block_rows(self.shape[1], 8 * self.shape[0])
+
+    def matvec(self, coef: Array) -> Array:
+        if self._by_column:
+            return sum_blocks(lambda a, b: self._columns(a, b) @ coef[a:b], self.shape[1], self._column_size())
+        out = np.empty((self.shape[0], *coef.shape[1:]))
+
+        def work(start: int, stop: int) -> None:
+            np.matmul(self.block(start, stop), coef, out=out[start:stop])
+
+        each_block(work, self.shape[0], self._size)
+        return out
+
+    def rmatvec(self, rows: Array) -> Array:
+        if self._by_column:
+            parts = map_blocks(lambda a, b: self._columns(a, b).T @ rows, self.shape[1], self._column_size())
+            return np.concatenate(list(parts))
+        return sum_blocks(lambda a, b: self.block(a, b).T @ rows[a:b], self.shape[0], self._size)
+
+    def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
+        n, d = self.shape
+        if shift is None:
+            with np.errstate(over="ignore", invalid="ignore"):
+                shift = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
+        centre, size = shift, block_rows(n, 16 * d)
+        scratch = Scratch(size, d + 1)
+
+        def part(start: int, stop: int) -> Moments:
+            w = None if weights is None else weights[start:stop]
+            return Moments.of(self.X[start:stop], Y[start:stop], w, centre, scratch.rows)
+
+        return sum_blocks(part, n, size)
+
+    def take(self, columns: Array) -> DenseDesign:
+        return DenseDesign(np.asfortranarray(self.X[:, columns], dtype=np.float64))
+
+    def rows(self, index: Array) -> DenseDesign:
+        return DenseDesign(self.X[index])
+
+    def transposed(self) -> DenseDesign:
+        return DenseDesign(self.X.T)
+
+    def column_squares(self, centre: Array, weights: Array | None = None) -> Array:
+        if not self._by_column:
+            return super().column_squares(centre, weights)
+        w = np.ones(self.shape[0]) if weights is None else weights
+
+        def part(start: int, stop: int) -> Array:
+            block = self._columns(start, stop) - centre[start:stop]
+            return np.einsum("ij,ij,i->j", block, block, w)
+
+        return np.concatenate(list(map_blocks(part, self.shape[1], self._column_size())))
+
+
+class DenseView(View, _ByRows):
+    """Rows are shifted and scaled in a buffer; products with vectors are corrected instead."""
+
+    def map_rows(self, task: RowTask[T], size: int | None = None) -> Iterator[T]:
+        size = min(size or self._size, self.shape[0])
+        scratch = Scratch(size, self.shape[1])
+
+        def work(start: int, stop: int) -> T:
+            rows = self._worked_out(self.base.block(start, stop), start, stop, scratch.rows[: stop - start])
+            return task(start, stop, rows)
+
+        return map_blocks(work, self.shape[0], size)
+
+    def take(self, columns: Array) -> DenseDesign:
+        return DenseDesign(np.asfortranarray(self._of_columns(columns).block(0, self.shape[0])))

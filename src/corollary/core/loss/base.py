@@ -1,0 +1,117 @@
+"""What a loss is, and all that the rest of the library asks of one."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from corollary.core.limits import Real
+from corollary.core.link import Identity, Link
+from corollary.core.loss.numerical import best_shift, conjugate
+from corollary.core.part import Part
+from corollary.core.types import Array
+
+SLACK = 1e-12  # rounding of a dual point at the edge of its domain is forgiven, a violation is not
+
+
+class Loss(Part, ABC):
+    """One loss ℓ(y, f). Capabilities are attributes, so that one asks for what one needs instead of testing types.
+
+    A subclass must have ``name``, ``task``, ``value``, ``gradient`` and ``hessian``; the defaults of everything else
+    suit a smooth convex loss whose raw prediction f is the prediction itself.
+    """
+
+    kind = "loss"
+    aliases: ClassVar[tuple[str, ...]] = ()  # other names that users may write
+    code: ClassVar[int] = -1  # by which kernels know it, with ``parameter``; without one its NumPy formulas are used
+    task: ClassVar[str]  # "regression", or "classification": y is ±1, or class numbers if ``multiclass``
+    link: Link = Identity()
+    domain: Real = Real()  # where y must lie
+    smooth: ClassVar[bool] = True  # has a continuous first derivative
+    curved: ClassVar[bool] = True  # has a useful second derivative (Newton steps make sense)
+    constant_curvature: ClassVar[bool] = False  # second derivative is 1 everywhere
+    multiclass: ClassVar[bool] = False  # raw predictions have one column per class
+    simplex: ClassVar[bool] = False  # multi-class, and its slopes are probabilities minus the truth
+    piecewise_linear: ClassVar[bool] = False
+    lipschitz: ClassVar[float] = np.inf  # of the first derivative; finite ones allow safe screening
+    unattained: ClassVar[bool] = (
+        False  # nears its least value as f goes to ±∞: separable classes have no finite optimum
+    )
+    # |ℓ‴| ≤ ℓ″ in each raw prediction: a step s changes the loss by at most g s + h (exp|s| − |s| − 1)
+    self_concordant: ClassVar[bool] = False
+    # ℓ″ vanishes where ℓ′ does not: Newton steps need a line search, and boosting sets its leaves by exact minimisation
+    fading: ClassVar[bool] = False
+    # straight pieces rounded off by ½(f − y)²: the second derivative vanishes far from y, and solvers use ℓ′/(f − y)
+    flat: ClassVar[bool] = False
+
+    @abstractmethod
+    def value(self, y: Array, f: Array) -> Array:
+        """ℓ(y, f), element by element."""
+
+    @abstractmethod
+    def gradient(self, y: Array, f: Array) -> Array:
+        """∂ℓ/∂f (a subgradient at kinks)."""
+
+    @abstractmethod
+    def hessian(self, y: Array, f: Array) -> Array:
+        """∂²ℓ/∂f² (zero where it does not exist)."""
+
+    def conjugate(self, y: Array, u: Array) -> Array:
+        """ℓ*(y, u), found numerically unless a subclass has a formula: never below the truth but for rounding."""
+        return conjugate(self, y, u)
+
+    def shrink(self, slope: Array, weights: Array) -> float:
+        """The largest c ≤ 1 that brings c · slope into the domain of Σ w ℓ*(slope / w), where rounding has left it."""
+        return 1.0
+
+    def check_target(self, y: Array) -> None:
+        """Raise ValueError if y lies outside the loss's domain."""
+        low, high, above = self.domain.low, self.domain.high, self.domain.above
+        outside = int(np.count_nonzero(~((y > low if above else y >= low) & (y <= high))))
+        if outside:
+            wanted = f"y {'>' if above else '≥'} {low:g}" + (f" and ≤ {high:g}" if high < np.inf else "")
+            what = "negative values" if low == 0 and high == np.inf and not above else "values outside that"
+            raise ValueError(f"the {self.name} loss needs {wanted}, but y has {outside} {what}.")
+
+    def reach(self, y: Array, raw: Array) -> float:
+        """A distance in raw predictions from which to search: that to y where they have its units, else one."""
+        if self.task == "classification" or not self.link.in_units_of_y:
+            return 1.0
+        return float(np.max(np.abs(y - raw), initial=1e-300))
+
+    def best_shift(self, y: Array, raw: Array, weights: Array, l1: float = 0.0, l2: float = 0.0) -> float:
+        """The v that minimises Σ w ℓ(y, raw + v) + l1 |v| + ½ l2 v²."""
+        return best_shift(self, y, raw, weights, l1, l2)
+
+    def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> Any:
+        """The best raw prediction for all rows together, a number or one per class: where boosting starts."""
+        live = weights > 0
+        return self.best_shift(y[live], np.zeros(int(live.sum())), weights[live])
+
+    def for_classes(self, n_classes: int) -> Loss:
+        """The loss to use for so many classes at once."""
+        if n_classes > 2 and not self.multiclass:
+            raise ValueError(f"loss={self.name!r} is for two classes, but y has {n_classes}; use loss='log_loss'.")
+        return self
+
+    @classmethod
+    def for_alpha(cls, alpha: float, y: Array, weights: Array) -> Self:
+        """The loss that scikit-learn's ``alpha`` of gradient boosting stands for; most have nothing to set."""
+        return cls()
+
+    @property
+    def parameter(self) -> float:
+        """The one number that goes with ``code``."""
+        return float(next(iter(self.parameters.values()), 0.0))
+
+    @property
+    def straight(self) -> bool:
+        """Made of straight pieces, perhaps rounded off by a parabola: the interior point will take it."""
+        return self.piecewise_linear or self.flat
+
+
+def inside(condition: Array, value: Array) -> Array:
+    """The value of a conjugate where the condition for its domain holds, inf elsewhere."""
+    return np.where(condition, value, np.inf)

@@ -1,0 +1,247 @@
+"""What both kinds of bagging share: fitting members, growing on, votes in and out of the bag, and evidence."""
+
+from __future__ import annotations
+
+import warnings
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import is_classifier
+from sklearn.dummy import DummyClassifier
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from corollary.base import Estimator, caller_level, check_weights, fitting
+from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.types import Array
+from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
+from corollary.ensemble.combine.votes import float_type
+from corollary.ensemble.members import SEEDS, generator, in_order, weakened
+from corollary.solvers.draws import Urn
+from corollary.solvers.loop import Rules, run
+
+BAGGING_LIMITS: dict[str, Limit] = {
+    "estimator": Choice(None) | Instance("an estimator", methods=("fit", "predict")),
+    "n_estimators": Integer(1),
+    "max_samples": Choice(None) | Integer(1) | Real(0, 1, above=True),
+    "max_features": Integer(1) | Real(0, 1, above=True),
+    "bootstrap": Boolean(),
+    "bootstrap_features": Boolean(),
+    "oob_score": Boolean() | Instance("a metric of (y, prediction)", methods=("__call__",)),
+    "warm_start": Boolean(),
+    "n_jobs": N_JOBS,
+    "random_state": RANDOM_STATE,
+}
+
+
+class Bagging(Estimator):
+    """Members fitted to random samples of the rows and columns. Subclasses say how votes are counted."""
+
+    _several: ClassVar[bool]  # whether y may have several columns
+    estimators_: list[Any]
+    estimators_features_: list[Array]
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        n_estimators: int = 10,
+        *,
+        max_samples: Any = None,
+        max_features: Any = 1.0,
+        bootstrap: bool = True,
+        bootstrap_features: bool = False,
+        oob_score: Any = False,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_estimators = n_estimators
+        self.max_samples = max_samples
+        self.max_features = max_features
+        self.bootstrap = bootstrap
+        self.bootstrap_features = bootstrap_features
+        self.oob_score = oob_score
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator_)
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.allow_nan = inner.input_tags.allow_nan
+        return tags
+
+    @property
+    @abstractmethod
+    def estimator_(self) -> Any:
+        """The estimator whose copies are fitted."""
+
+    @abstractmethod
+    def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
+        """y as the members see it (keeps what is needed to translate back), and the weights to draw by."""
+
+    @abstractmethod
+    def _votes(self, member: Any, X: Any) -> Array:
+        """What a member says of rows, float64 (n, outputs)."""
+
+    @abstractmethod
+    def _as_votes(self, target: Array) -> Array:
+        """The target in the form of votes (n, outputs)."""
+
+    @abstractmethod
+    def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
+        """Keep out-of-bag predictions and their score; returns facts about them."""
+
+    @fitting
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the members to samples of X (n × d, dense or sparse) and y."""
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        # members know what numbers they can take
+        X, y = validate_data(
+            self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
+        )
+        weights = check_weights(sample_weight, X)
+        target, drawn = self._target(y, weights)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        sampler = self._sampler(X, target, drawn)
+        seeds, members, columns = self._continued()
+        constant = DummyClassifier(strategy="most_frequent") if is_classifier(self) else None
+        bag = Bag(self.estimator_, X, target, sampler, seeds, len(members), constant, self.n_jobs)
+
+        def attributes(count: int) -> dict[str, Any]:
+            new = bag.members[: count - len(members)]
+            return {
+                "estimators_": members + [member.model for member in new],
+                "estimators_features_": columns + [member.columns for member in new],
+                "_seeds": seeds[:count],
+                "_rows": (sampler.urn.order, drawn),
+                "_sampling": (sampler.size, sampler.bootstrap, sampler.n_drawn_columns),
+            }
+
+        observe = self._observer(X, y, self.n_estimators, attributes)
+        with closing(bag.coming):  # however the run ends, nothing goes on in the background
+            found = run(bag, Rules(self.n_estimators, 1e-9, observe))
+        self.__dict__.update(attributes(found.state))
+        evidence = replace(found.evidence(), facts=bag.facts(found.state))
+        for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
+            self.__dict__.pop(name, None)
+        if self.oob_score:
+            evidence = self._judged(evidence, X, y, target, weights, sampler)
+        self._keep_evidence(weakened(evidence, self.estimators_))
+        return self
+
+    def _sampler(self, X: Any, target: Array, weights: Array) -> Sampler:
+        n, d = int((weights > 0).sum()), X.shape[1]
+        rows = max(round(float(weights.sum())), n)  # weights are repetitions, unless they are shares of one
+        urn = Urn.of(X, target, weights * max(1.0, n / weights.sum()))
+        size = rows if self.max_samples is None else self.max_samples
+        size = size if isinstance(size, (int, np.integer)) else max(1, round(size * rows))
+        if size > rows:
+            raise ValueError(f"max_samples must be at most the number of rows, {rows}, but it is {size}.")
+        wanted = self.max_features
+        wanted = wanted if isinstance(wanted, (int, np.integer)) else max(1, int(wanted * d))
+        if wanted > d:
+            raise ValueError(f"max_features must be at most the number of columns, {d}, but it is {wanted}.")
+        sampler = Sampler(urn, weights, int(size), self.bootstrap, d, int(wanted), self.bootstrap_features)
+        if self.oob_score and sampler.whole:
+            raise ValueError(
+                "oob_score needs rows that a member has not seen: set bootstrap=True, or max_samples below 1.0."
+            )
+        return sampler
+
+    def _continued(self) -> tuple[Array, list[Any], list[Array]]:
+        """Seeds of all members, and the members that ``warm_start`` keeps, with their columns."""
+        seeds = generator(self.random_state).randint(SEEDS, size=self.n_estimators)
+        if not (self.warm_start and hasattr(self, "estimators_")):
+            return seeds, [], []
+        old = len(self._seeds)
+        if old > self.n_estimators:
+            raise ValueError(
+                f"n_estimators={self.n_estimators} must be at least the {old} members that warm_start keeps."
+            )
+        if old == self.n_estimators:
+            warnings.warn(
+                "Warm-start fitting without increasing n_estimators does not fit new members.",
+                stacklevel=caller_level(),
+            )
+        seeds[:old] = self._seeds
+        return seeds, list(self.estimators_), list(self.estimators_features_)
+
+    @property
+    def estimators_samples_(self) -> list[Array]:
+        """Row numbers that each member was fitted to, in increasing order, repeated as often as they were drawn."""
+        check_is_fitted(self)
+        order, weights = self._rows
+        size, bootstrap, drawn = self._sampling
+        urn = Urn(order, order[:0], np.cumsum((weights * max(1.0, (weights > 0).sum() / weights.sum()))[order]))
+        sampler = Sampler(urn, weights, size, bootstrap, self.n_features_in_, drawn, self.bootstrap_features)
+        amounts = (sampler.sample(int(seed))[0] for seed in self._seeds)
+        return [np.repeat(np.arange(len(order)), np.ceil(each).astype(np.int64)) for each in amounts]
+
+    def _said(self, X: Any, rows: Callable[[int], Array] | None = None) -> Iterator[tuple[Any, Array]]:
+        """(rows, votes on them) of the members in order; all rows, or those that a member's seed stands for."""
+
+        def say(t: int) -> tuple[Any, Array]:
+            at: Any = slice(None) if rows is None else rows(int(self._seeds[t]))
+            if rows is not None and not len(at):
+                return at, np.zeros((0, 1))
+            part = columns_of(X, self.estimators_features_[t])
+            return at, self._votes(self.estimators_[t], part if rows is None else part[at])
+
+        n = len(self.estimators_)
+        for start in range(0, n, 16):  # a few at a time: votes of all members may not fit
+            calls = [partial(say, t) for t in range(start, min(start + 16, n))]
+            yield from in_order(calls, [self.estimator_], self.n_jobs, "threads")
+
+    def _vote(self, X: Any) -> tuple[Array, Any]:
+        """(mean of the members' votes (n, outputs), the type that results should have)."""
+        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False)
+        X = X.tocsr() if hasattr(X, "tocsr") else X
+        total: Any = 0.0
+        for _, votes in self._said(X):
+            total = total + votes
+        return total / len(self.estimators_), float_type(X)
+
+    def _judged(
+        self, evidence: Evidence, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
+    ) -> Evidence:
+        """A mean vote has at most the mean squared error of its voters (Jensen): checked on rows out of the bag."""
+
+        def unseen(seed: int) -> Array:
+            return np.flatnonzero((sampler.sample(seed)[0] == 0) & (weights > 0))
+
+        truth = self._as_votes(target)
+        votes, count, single = np.zeros_like(truth), np.zeros(len(truth)), np.zeros(len(truth))
+        for at, said in self._said(X, unseen):
+            votes[at] += said
+            count[at] += 1
+            single[at] += np.square(said - truth[at]).sum(axis=1)
+        voted = count > 0
+        votes[voted] /= count[voted, None]
+        votes[~voted] = np.nan
+        w = weights[voted] / weights[voted].sum() if voted.any() else np.zeros(0)
+        alone = float(w @ (single[voted] / count[voted]))
+        mean = float(w @ np.square(votes[voted] - truth[voted]).sum(axis=1))
+        missing = float(weights[~voted].sum() / weights.sum())
+        facts = self._out_of_bag(votes, target, y, weights, voted) | {
+            "out-of-bag squared error of the vote": mean,
+            "out-of-bag squared error of a member": alone,
+            "rows without out-of-bag vote": missing,
+        }
+        name, excess = "excess error of the vote over its members out of the bag", max(0.0, mean - alone)
+        note = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
+        return replace(
+            evidence,
+            certificate=Certificate(Kind.CHECKED, name, excess / (alone or 1.0), 1e-9),
+            facts={**evidence.facts, **facts},
+            notes=(note,) if missing > 0 else (),
+        )

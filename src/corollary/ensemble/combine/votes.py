@@ -1,0 +1,111 @@
+"""What members are asked about, what they say of it, and how good that is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
+
+from corollary.base import predicting
+from corollary.core.evidence import Certificate, Kind
+from corollary.core.types import Array
+from corollary.labels import agreeing
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns, which members may want to see."""
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def take_rows(X: Any, rows: Array) -> Any:
+    """Some rows of an array, a sparse matrix or a frame of any kind."""
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    if is_frame(X):
+        return nw.from_native(X, eager_only=True)[rows].to_native()
+    return X[rows]
+
+
+def float_type(X: Any) -> Any:
+    """The type of results: float32 for float32 arrays, else float64."""
+    return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
+
+
+def one_hot(codes: Array, n_classes: int) -> Array:
+    """1 in the column of each row's class number, 0 elsewhere."""
+    out = np.zeros((len(codes), n_classes))
+    out[np.arange(len(codes)), codes] = 1.0
+    return out
+
+
+def votes_of(member: Any, X: Any, labels: Array | None) -> Array:
+    """What a regressor predicts (n,); of a classifier of ``labels`` its probabilities (n, k).
+
+    A classifier without probabilities casts a whole vote for what it predicts.
+    """
+    if labels is None:
+        return np.asarray(member.predict(X), dtype=np.float64)
+    if not hasattr(member, "predict_proba"):
+        return one_hot(np.searchsorted(labels, member.predict(X)), len(labels))
+    said = np.asarray(member.predict_proba(X), dtype=np.float64)
+    votes = np.zeros((len(said), len(labels)))
+    votes[:, np.searchsorted(labels, member.classes_)] = said
+    return votes
+
+
+def weighted_sum(weights: Any, votes: list[Array]) -> Array:
+    """Σ weight · vote over the members."""
+    total: Array = sum(weight * vote for weight, vote in zip(weights, votes, strict=True))
+    return total
+
+
+def score_of(vote: Array, truth: Array, weights: Array) -> float:
+    """Accuracy of votes (n, k) for class numbers, or R² of numbers (n,)."""
+    if vote.ndim == 2:
+        return float(accuracy_score(truth, vote.argmax(axis=1), sample_weight=weights))
+    if len(truth) < 2:  # R² compares rows with each other
+        return float((vote == truth).all())
+    return float(r2_score(truth, vote, sample_weight=weights))
+
+
+def squared_error(vote: Array, truth: Array, weights: Array) -> float:
+    """Mean of (vote − truth)²; of votes (n, k) for class numbers, the Brier score."""
+    target = one_hot(truth, vote.shape[1]) if vote.ndim == 2 else truth
+    return float(mean_squared_error(target, vote, sample_weight=weights, multioutput="raw_values").sum())
+
+
+def excess_of_vote(votes: list[Array], shares: Array, truth: Array, weights: Array) -> Certificate:
+    """A weighted mean has at most the mean squared error of its parts (Jensen): by how much it is above that."""
+    together = squared_error(weighted_sum(shares, votes), truth, weights)
+    limit = float(np.dot(shares, [squared_error(vote, truth, weights) for vote in votes]))
+    excess = max(0.0, together - limit) / (limit or 1.0)
+    return Certificate(Kind.CHECKED, "excess error of the vote over its members", excess, 1e-9)
+
+
+class ByVote(ClassifierMixin):
+    """A classifier whose probabilities are a mean of its members' votes, ``_vote(X)`` → (votes (n, k), dtype)."""
+
+    @predicting
+    def predict_proba(self: Any, X: Any) -> Array:
+        """The mean of the members' probabilities, or of their votes where they have none."""
+        votes, dtype = self._vote(X)
+        return agreeing(votes.astype(dtype), votes)
+
+    @predicting
+    def predict(self: Any, X: Any) -> Array:
+        """The class of the highest mean, the first of them in a tie."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+
+class ByMean(RegressorMixin):
+    """A regressor whose prediction is a mean, or a weighted sum, of its members', ``_vote(X)`` → (numbers, dtype)."""
+
+    @predicting
+    def predict(self: Any, X: Any) -> Array:
+        """The mean of the members' predictions, weighted where they have weights."""
+        said, dtype = self._vote(X)
+        return said.astype(dtype)

@@ -1,0 +1,42 @@
+"""Folds of a cross-validation, and what they say when somebody ended it early."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import check_cv
+
+from corollary.core.design import Design
+from corollary.core.evidence import Status
+from corollary.core.types import Array
+from corollary.solvers.linear.driver import Solution
+
+Fold = tuple[Array, Array]
+
+
+def splits(cv: Any, X: Any, y: Array, *, classifier: bool = False) -> list[Fold]:
+    """Rows to train on and rows held out; a splitter does not see X where that is read from blocks."""
+    seen = np.empty((len(y), 0)) if isinstance(X, Design) else X
+    return [
+        (np.asarray(train), np.asarray(test)) for train, test in check_cv(cv, y, classifier=classifier).split(seen, y)
+    ]
+
+
+def mean_over_folds(scores: Array, weights: Array, folds: list[Fold]) -> Array:
+    """The mean over the last axis, each fold with the weight of the rows that it held out.
+
+    NaN is what was not scored: folds with all their scores decide, or, if there is none yet, what the first one has.
+    """
+    whole = ~np.isnan(scores).any(axis=tuple(range(scores.ndim - 1)))
+    if not whole.any():
+        return scores[..., 0]
+    shares = np.array([weights[test].sum() for _, test in folds])[whole]
+    return scores[..., whole] @ shares / shares.sum()
+
+
+def uninterrupted(found: Solution) -> Solution:
+    """One fit of many: Ctrl-C ends all of them, since what is known of some is no answer."""
+    if found.evidence.status is Status.INTERRUPTED:
+        raise KeyboardInterrupt
+    return found

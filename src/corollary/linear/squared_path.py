@@ -1,0 +1,181 @@
+"""Squared loss along a path of penalties: data prepared once, each strength starting from the one before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array
+
+from corollary.core.design import Design, as_design
+from corollary.core.evidence import Evidence
+from corollary.core.loss import Squared
+from corollary.core.penalty import ElasticNet as ElasticNetPenalty
+from corollary.core.penalty import Penalty, PositiveElasticNet
+from corollary.core.problem import Problem, relative_gap
+from corollary.core.types import Array
+from corollary.linear.folds import uninterrupted
+from corollary.solvers.linear.cd import minimise_quadratic
+from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
+from corollary.solvers.linear.driver import Solution, State, solve
+from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.loop import Observer
+
+
+def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:
+    """alpha · (l1_ratio ‖w‖₁ + ½ (1 − l1_ratio) ‖w‖²), on w ≥ 0 if asked."""
+    kind = PositiveElasticNet if positive else ElasticNetPenalty
+    return kind(l1=alpha * l1_ratio, l2=alpha * (1 - l1_ratio))
+
+
+class SquaredPath:
+    """The squared-loss problem of one target for any number of penalties: data prepared once, warm starts shared."""
+
+    def __init__(
+        self, design: Design, y: Array, weights: Array, fit_intercept: bool, compressed: Compressed | None = None
+    ) -> None:
+        total = float(weights.sum())
+        self.compressed = compressed
+        if compressed is None:
+            self.data: tuple[Any, ...] = (design, y, weights / total)
+            self.offset, self.fit_intercept = 0.0, fit_intercept
+        else:
+            rows = as_design(compressed.R)
+            self.data = (rows, compressed.y, np.full(rows.shape[0], 1 / total))
+            self.offset, self.fit_intercept = compressed.rest / (2 * total), False
+        self.solver = ProxNewton()
+        self.state: State | None = None
+
+    def problem(self, penalty: Penalty) -> Problem:
+        design, y, weights = self.data
+        return Problem(design, y, weights, Squared(), penalty, self.fit_intercept, offset=self.offset)
+
+    def alpha_max(self, l1_ratio: float, positive: bool = False) -> float:
+        """The smallest alpha at which every coefficient is zero."""
+        design, y, weights = self.data
+        centred = y - (weights @ y / weights.sum() if self.fit_intercept else 0.0)
+        return penalty_of(1.0, l1_ratio, positive).null_strength(-design.rmatvec(weights * centred))
+
+    def solve(self, penalty: Penalty, *, tol: float, max_iter: int, observe: Observer | None = None) -> Solution:
+        found = solve(self.solver, self.problem(penalty), tol=tol, max_iter=max_iter, start=self.state, observe=observe)
+        self.state = found.state
+        return found
+
+    def intercept(self, found: Solution | State) -> float:
+        if self.compressed is not None:
+            return self.compressed.intercept(found.coef)
+        return float(found.intercept)
+
+    def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
+        """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.
+
+        On compressed data every step stays in d dimensions: the Gram matrix is formed once, and neither the solver's
+        bookkeeping nor its history is needed.
+        """
+        if self.compressed is None:
+            for penalty in penalties:
+                found = uninterrupted(self.solve(penalty, tol=tol, max_iter=max_iter))
+                yield found.coef, self.intercept(found), found.evidence.holds
+            return
+        R, y = self.compressed.R, self.compressed.y
+        scale = self.data[2][0] if len(y) else 1.0
+        H, w = scale * (R.T @ R), np.zeros(R.shape[1])
+        null = self.offset + 0.5 * scale * float(y @ y)
+        for penalty in penalties:
+            for part in (0.1, 1e-3, 1e-6):  # of the strength: as exact as the gap asks
+                slope = scale * (R @ w - y)
+                w, _ = minimise_quadratic(H, R.T @ slope, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
+                gap = self._gap(penalty, w, scale, null)
+                if gap <= tol:
+                    break
+            yield w, self.compressed.intercept(w), gap <= tol
+
+    def _gap(self, penalty: Penalty, w: Array, scale: float, null: float) -> float:
+        problem = self.problem(penalty)
+        assert self.compressed is not None
+        residual = self.compressed.R @ w - self.compressed.y
+        primal = problem.primal_value(0.5 * scale * float(residual @ residual), w)
+        slope = scale * residual
+        return relative_gap(primal, problem.dual_value(slope, self.compressed.R.T @ slope), null)
+
+
+def squared_paths(X: Any, Y: Array, weights: Array, fit_intercept: bool) -> Iterator[SquaredPath]:
+    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them."""
+    design = as_design(X)
+    moments = design.moments(Y, weights) if worth_compressing(design.shape) else None
+    for target in range(Y.shape[1]):
+        small = None if moments is None else compress(moments, target, fit_intercept=fit_intercept)
+        yield SquaredPath(design, np.ascontiguousarray(Y[:, target]), weights, fit_intercept, small)
+
+
+def alpha_grid(alpha_max: float, eps: float, n_alphas: int) -> Array:
+    """``n_alphas`` strengths from ``alpha_max`` down to ``eps · alpha_max``, evenly spaced in their logarithm."""
+    if not alpha_max > 0:  # nothing correlates with y: any strength gives zero
+        return np.full(n_alphas, np.finfo(float).eps)
+    return np.geomspace(alpha_max, eps * alpha_max, n_alphas)
+
+
+def enet_path(
+    X: Any,
+    y: Any,
+    *,
+    l1_ratio: float = 0.5,
+    eps: float = 1e-3,
+    n_alphas: int = 100,
+    alphas: Any = None,
+    positive: bool = False,
+    tol: float = 1e-8,
+    max_iter: int = 1000,
+    sample_weight: Any = None,
+    callback: Callable[[int, Evidence], None] | None = None,
+) -> tuple[Array, Array, Array]:
+    """Elastic-net coefficients for a decreasing grid of strengths, each warm-started from the one before.
+
+    As in scikit-learn there is no intercept: centre X and y first, or use ``ElasticNetCV`` / ``LassoCV``.
+
+    Returns
+    -------
+    alphas : array of shape (m,), decreasing
+    coefs : array of shape (d, m)
+    dual_gaps : array of shape (m,)
+        Absolute duality gaps.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from corollary import lasso_path
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> alphas, coefs, gaps = lasso_path(X, y - y.mean(), n_alphas=5)
+    >>> [int(k) for k in (coefs != 0).sum(axis=0)]
+    [0, 4, 7, 9, 10]
+    """
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
+    if y.ndim != 1:
+        raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")
+    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if len(weights) != X.shape[0] or len(y) != X.shape[0]:
+        raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} and sample_weight {len(weights)}.")
+    path = next(squared_paths(X, y[:, None], weights, fit_intercept=False))
+    if alphas is None:
+        grid = alpha_grid(path.alpha_max(l1_ratio, positive), eps, n_alphas)
+    else:
+        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
+    coefs, gaps = np.empty((X.shape[1], len(grid)), order="F"), np.empty(len(grid))
+    for k, alpha in enumerate(grid):
+        found = uninterrupted(path.solve(penalty_of(float(alpha), l1_ratio, positive), tol=tol, max_iter=max_iter))
+        coefs[:, k], gaps[k] = found.coef, absolute_gap(found.evidence)
+        if callback is not None:
+            callback(k, found.evidence)
+    return grid, coefs, gaps
+
+
+def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
+    """Lasso coefficients for a decreasing grid of strengths: :func:`enet_path` with ``l1_ratio=1``."""
+    return enet_path(X, y, l1_ratio=1.0, **options)
+
+
+def absolute_gap(evidence: Evidence) -> float:
+    """Objective minus dual objective."""
+    return max(float(evidence.facts["objective"] - evidence.facts["dual objective"]), 0.0)

@@ -1,0 +1,191 @@
+"""One fit of a Gaussian mixture: survey of the rows, starts, EM, repair of components that died out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from corollary.core.blocks import Source
+from corollary.core.evidence import Evidence, Status
+from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
+from corollary.core.gaussian_summary import GaussianSummary
+from corollary.core.memory import check_memory
+from corollary.core.types import Array
+from corollary.mixture.labels import Labels
+from corollary.solvers.em import Estimate, em
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, block_size
+from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
+from corollary.solvers.loop import Observer
+
+Found = Estimate[Gaussians, GaussianSummary]
+EMPTY = 1e-8  # a component with less than this of one row is empty
+
+
+class MixtureRun:
+    """What the parameters of the estimator mean for these rows, which come in blocks (X, weights, labels)."""
+
+    def __init__(self, parameters: Any, source: Source) -> None:
+        self.parameters, self.rng = parameters, check_random_state(parameters.random_state)
+        self.kind = parameters.covariance_type
+        given = (parameters.weights_init, parameters.means_init, parameters.precisions_init)
+        self.warm = parameters.warm_start and hasattr(parameters, "weights_")
+        whole = not self.warm and any(part is None for part in given)
+        size = max(SAMPLE, 64 * parameters.n_components) if whole else TYPICAL
+        self.seen = survey(source, size, np.random.RandomState(self.rng.randint(2**31 - 1)))
+        self.labels = Labels(self.seen.labels, parameters.n_components)
+        self.k, self.d = self.labels.n_components, len(self.seen.low)
+        if self.seen.n_rows < self.k:
+            raise ValueError(
+                f"Expected n_samples >= n_components but got n_components = {self.k}, n_samples = {self.seen.n_rows}."
+            )
+        if self.kind in DENSE:  # covariances, roots and sums, before and after, and what factorising them takes
+            n_matrices = 8 * (1 if self.kind == "tied" else self.k)
+            check_memory(8 * n_matrices * self.d**2, "Covariances of all columns", 'use covariance_type="diag"')
+        self.units = Units.spanning(
+            self.seen.typical,
+            self.seen.low,
+            self.seen.high,
+            float(np.sqrt(parameters.reg_covar)),
+            common=self.kind == "spherical",
+        )
+        # divided twice, so that no square of a scale is taken that could leave the range of float64
+        self.model = GaussianModel(self.units, parameters.reg_covar / self.units.scale / self.units.scale)
+        self.data = source.map(self._coded, block_size(self.kind, self.k, self.d))
+
+    def _coded(self, block: Any) -> LabelledRows:
+        """The block with components in the place of labels."""
+        X, weights, y = block
+        return X, weights, self.labels.codes(y)
+
+    def climb(self, observe: Observer | None) -> Found:
+        """EM from all starts, and once more from the best end if components died out there."""
+        p = self.parameters
+        codes = self.labels.codes(self.seen.sample[2])
+        begin = Start(self.model, self.kind, self.k, p.init_params, *self._given())
+        n_init = 1 if begin.given else p.n_init
+        found = self._em(starts(begin, self.seen, codes, n_init, self.rng), observe)
+        found = self._revive(found, observe)
+        return replace(found, evidence=self._told(found))
+
+    def _em(self, begin: Iterable[Gaussians], observe: Observer | None) -> Found:
+        p = self.parameters
+        return em(self.model, self.data, begin, tol=p.tol, max_iter=p.max_iter, observe=observe)
+
+    def _revive(self, found: Found, observe: Observer | None) -> Found:
+        empty = self._empty(found)
+        if not empty.any() or found.evidence.status.cut_short:
+            return found
+        again = self._em([revived(found.params, empty, self.model.regular)], observe)
+        if again.objective <= found.objective + 1e-9 * (1 + abs(found.objective)):
+            status = again.evidence.status if again.evidence.status.cut_short else found.evidence.status
+            return replace(found, evidence=replace(found.evidence, status=status))
+        died = int(empty.sum())
+        note = f"{died} component{'s' * (died != 1)} had died out, and went on as half of another."
+        return replace(again, evidence=replace(again.evidence, notes=(*found.evidence.notes, note)))
+
+    def _empty(self, found: Found) -> Array:
+        empty: Array = found.params.weights * self.seen.n_rows < EMPTY
+        return empty
+
+    def _told(self, found: Found) -> Evidence:
+        """The evidence with what is worth knowing of the components."""
+        notes, empty = [*found.evidence.notes, *self.labels.notes], int(self._empty(found).sum())
+        if empty:
+            notes.append(f"Of {self.k} components {empty} are empty: the rows ask for fewer.")
+        wide = int(found.params.widened.sum())
+        if wide:
+            what = (
+                "The common covariance" if self.kind == "tied" else f"The covariance of {wide} of {self.k} components"
+            )
+            notes.append(
+                f"{what} is singular, or nearly, and was widened to 1e-5 of the standard deviation within components; "
+                "raise reg_covar, drop columns that follow from others, or ask for fewer components."
+            )
+        return replace(found.evidence, notes=tuple(notes))
+
+    def _given(self) -> tuple[Array | None, Array | None, Array | None]:
+        """Weights, means and roots to start from, in our units, where they are known."""
+        p, units = self.parameters, self.units
+        weights, means, roots = None, None, None
+        if self.warm:
+            weights, means, roots = p.weights_, p.means_, p.precisions_cholesky_
+            if means.shape != (self.k, self.d):
+                raise ValueError(
+                    f"warm_start: the last fit has means of shape {means.shape}, and this one {(self.k, self.d)}."
+                )
+        else:
+            if p.weights_init is not None:
+                weights = check_start_weights(p.weights_init, self.k)
+            if p.means_init is not None:
+                means = check_start_means(p.means_init, self.k, self.d)
+            if p.precisions_init is not None:
+                roots = check_roots(p.precisions_init, self.kind, self.k, self.d)
+        means = None if means is None else units.enter(means)
+        if roots is not None and self.kind in DENSE:
+            roots = np.reshape(roots, (-1, self.d, self.d)) * units.scale[:, None]
+        elif roots is not None:
+            roots = np.reshape(roots, (self.k, -1)) * units.scale
+        return weights, means, roots
+
+    def attributes(self, found: Found) -> dict[str, Any]:
+        """The fitted attributes, checked to be numbers."""
+        kept = attributes(found.params, self.units)
+        used = found.params.weights > 0
+        for name in ("covariances_", "precisions_"):
+            values = kept[name] if self.kind == "tied" else kept[name][used]
+            if not np.isfinite(values).all():
+                raise ValueError(
+                    f"{name} is beyond the range of float64: squares of the columns of X overflow or vanish. Rescale "
+                    "the columns to magnitudes between 1e-100 and 1e100 (StandardScaler does)."
+                )
+        history = found.evidence.history["objective"]
+        return {
+            **kept,
+            "component_labels_": self.labels.names,
+            "converged_": found.evidence.status is Status.CONVERGED,
+            "n_iter_": found.evidence.n_iter,
+            "lower_bound_": found.objective,
+            "lower_bounds_": [-value for value in history[1:]],
+        }
+
+
+def check_start_weights(weights_init: Any, k: int) -> Array:
+    weights = np.asarray(weights_init, dtype=np.float64)
+    if weights.shape != (k,):
+        raise ValueError(f"weights_init must have shape {(k,)}, one for each component, but it has {weights.shape}.")
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and abs(weights.sum() - 1) <= 1e-6):
+        raise ValueError(f"weights_init must be non-negative and sum to one, but it sums to {weights.sum():g}.")
+    return weights / weights.sum()
+
+
+def check_start_means(means_init: Any, k: int, d: int) -> Array:
+    means = np.asarray(means_init, dtype=np.float64)
+    if means.shape != (k, d):
+        raise ValueError(f"means_init must have shape {(k, d)}, components by columns, but it has {means.shape}.")
+    if not np.isfinite(means).all():
+        raise ValueError("means_init must be finite numbers, but some are NaN or infinite.")
+    return means
+
+
+def check_roots(precisions: Any, kind: str, k: int, d: int) -> Array:
+    """Upper U with precision = U Uᵀ from user's precisions, checked."""
+    shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
+    P = np.asarray(precisions, dtype=np.float64)
+    if P.shape != shapes[kind]:
+        raise ValueError(f"precisions_init must have shape {shapes[kind]} for covariance_type={kind!r}, not {P.shape}.")
+    if kind not in DENSE:
+        if not (np.isfinite(P).all() and (P > 0).all()):
+            raise ValueError("precisions_init must be positive, but some are not.")
+        return np.sqrt(P)
+    # the Cholesky factor of the matrix turned upside down is upper triangular when it is turned back
+    try:
+        flipped = np.linalg.cholesky(P[..., ::-1, ::-1])
+    except np.linalg.LinAlgError:
+        raise ValueError("precisions_init must be symmetric and positive definite, but it is not.") from None
+    if not np.allclose(P, np.swapaxes(P, -1, -2)):
+        raise ValueError("precisions_init must be symmetric and positive definite, but it is not symmetric.")
+    return np.ascontiguousarray(flipped[..., ::-1, ::-1])

@@ -1,0 +1,174 @@
+"""Figures of how good the held-out predictions are: ROC, precision and recall, calibration, residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import metrics as measure
+
+from corollary.evaluate.comparison import Comparison
+from corollary.evaluate.metrics import Prediction
+from corollary.report.charts import Chart, Scale, density, escaped, thinned
+from corollary.report.document import figure
+from corollary.tabular.messages import shortened
+
+_MOST_CLASSES = 10
+_MOST_POINTS = 800
+_UNIT = Scale(0.0, 1.0)
+Curve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
+
+
+def prediction_figures(comparison: Comparison) -> list[str]:
+    """The figures for the best model's out-of-fold predictions."""
+    said = comparison.out_of_fold[comparison.best]
+    truth = comparison.target.values
+    classes = comparison.target.classes
+    if classes is None:
+        return [predicted_against_actual(truth, said, comparison.target.name), residuals(truth, said)]
+    if said.probabilities is None:
+        return []
+    return [
+        roc_figure(truth, said.probabilities, classes),
+        precision_figure(truth, said.probabilities, classes),
+        calibration_figure(truth, said.probabilities, classes),
+    ]
+
+
+def legend(areas: Mapping[str, str]) -> str:
+    """The names of several curves and their areas, beside the colours of the series."""
+    if len(areas) < 2:
+        return ""
+    items = "".join(
+        f'<li><i class="s{index % 10}"></i>{escaped(shortened(f"{name} ({area})", 28))}</li>'
+        for index, (name, area) in enumerate(areas.items())
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def _targets(
+    truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]
+) -> list[tuple[str, Any, Any]]:
+    """One yes/no question for each curve: (name, is it so, probability said)."""
+    if len(classes) == 2:
+        return [(str(classes[1]), truth == classes[1], probabilities[:, 1])]
+    each = [(str(value), truth == value, probabilities[:, index]) for index, value in enumerate(classes)]
+    if len(classes) <= _MOST_CLASSES:
+        return each
+    pooled = truth[:, None] == classes[None, :]
+    return [("all classes pooled", pooled.ravel(), probabilities.ravel())]
+
+
+def roc_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
+    """Share of positives found against share of negatives disturbed, for every threshold."""
+    chart = Chart(_UNIT, _UNIT, title="ROC curve", description="True positive rate against false positive rate.",
+                  x_label="false positive rate", y_label="true positive rate")  # fmt: skip
+    chart.line([0, 1], [0, 1], "soft", dashed=True)
+    areas = {}
+    for index, (name, positive, score) in enumerate(_targets(truth, probabilities, classes)):
+        fpr, tpr, _ = measure.roc_curve(positive, score)
+        areas[name] = f"AUC {measure.auc(fpr, tpr):.3f}"
+        chart.line(*thinned(fpr, tpr), f"s{index % 10}")
+    if len(areas) == 1:
+        chart.text(1, 0, areas[name], "end", (-8, -12))
+    caption = "The dashed line is guessing. Held-out predictions only."
+    return figure(chart.svg(), _heading("ROC curve", classes), caption, legend(areas))
+
+
+def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
+    """Precision against recall, for every threshold."""
+    chart = Chart(_UNIT, _UNIT, title="Precision and recall", description="Precision against recall.",
+                  x_label="recall", y_label="precision")  # fmt: skip
+    areas = {}
+    for index, (name, positive, score) in enumerate(_targets(truth, probabilities, classes)):
+        precision, recall, _ = measure.precision_recall_curve(positive, score)
+        areas[name] = f"AP {measure.average_precision_score(positive, score):.3f}"
+        chart.line(*thinned(recall[::-1], precision[::-1]), f"s{index % 10}")
+    if len(areas) == 1:
+        chart.line([0, 1], [positive.mean()] * 2, "soft", dashed=True)
+        chart.text(0, 0, areas[name].replace("AP", "average precision"), "start", (8, -12))
+    caption = "Of those called positive, how many are; of those positive, how many are called."
+    return figure(chart.svg(), _heading("Precision and recall", classes), caption, legend(areas))
+
+
+def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
+    """Observed share against predicted probability in ten equally filled bins."""
+    if len(classes) == 2:
+        score, happened = probabilities[:, 1], truth == classes[1]
+        heading, what = _heading("Calibration", classes), "predicted probability"
+    else:
+        score, happened = probabilities.max(axis=1), truth == classes[probabilities.argmax(axis=1)]
+        heading, what = "Calibration of the class chosen", "probability of the class chosen"
+    said, seen, error = calibration_bins(score, happened)
+    chart = Chart(_UNIT, _UNIT, title="Calibration curve", description="Observed share against predicted probability.",
+                  x_label=what, y_label="observed share")  # fmt: skip
+    chart.line([0, 1], [0, 1], "soft", dashed=True)
+    for x, y, wide in zip(said, seen, error, strict=True):
+        chart.line([x, x], [y - wide, y + wide], "s0")
+    chart.line(said, seen, "s0")
+    chart.points(said, seen, radius=3.5)
+    caption = "On the dashed line, 30% means 30%. Each dot is a tenth of the rows; bars are 95% intervals."
+    return figure(chart.svg(), heading, caption)
+
+
+def calibration_bins(score: NDArray[np.float64], happened: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
+    """Mean prediction, observed share and half-width of its 95% interval in up to ten equally filled bins."""
+    parts = np.array_split(np.argsort(score, kind="stable"), max(1, min(10, len(score) // 5)))
+    said = np.array([score[part].mean() for part in parts])
+    seen = np.array([happened[part].mean() for part in parts])
+    size = np.array([len(part) for part in parts])
+    # The interval of an observed share of 0 or 1 is not empty: add two of each outcome (Agresti and Coull).
+    smooth = (seen * size + 2) / (size + 4)
+    return said, seen, 1.96 * np.sqrt(smooth * (1 - smooth) / (size + 4))
+
+
+def predicted_against_actual(truth: NDArray[np.float64], said: Prediction, name: str) -> str:
+    """Each row's prediction against what was so."""
+    scale = Scale.around(np.concatenate([truth, np.clip(said.values, *_reach(truth))]))
+    chart = Chart(scale, scale, title="Predicted against actual", description="Held-out predictions against the truth.",
+                  x_label=f"predicted {shortened(name, 30)}", y_label=f"actual {shortened(name, 30)}")  # fmt: skip
+    _cloud(chart, said.values, truth)
+    chart.line([scale.low, scale.high], [scale.low, scale.high], "soft", dashed=True)
+    return figure(chart.svg(), "Predicted against actual", "On the dashed line the prediction is exact.")
+
+
+def residuals(truth: NDArray[np.float64], said: Prediction) -> str:
+    """What is left over, against the prediction."""
+    left_over = truth - said.values
+    low, high = np.quantile(left_over, [0.002, 0.998])
+    inside = Scale.around([low, high])
+    across = Scale.around(np.clip(said.values, *_reach(truth)))
+    chart = Chart(across, inside, title="Residuals", description="Actual minus predicted, against predicted.",
+                  x_label="predicted", y_label="actual − predicted")  # fmt: skip
+    _cloud(chart, said.values, left_over)
+    chart.line([across.low, across.high], [0, 0], "soft", dashed=True)
+    chart.line(*_running_median(said.values, left_over), "s1")
+    caption = "A flat line at zero is what you want; a curve or a fan means the model misses something."
+    key = '<ul class="legend"><li><i class="s1"></i>running median</li></ul>'
+    return figure(chart.svg(), "Residuals", caption, key)
+
+
+def _reach(truth: NDArray[np.float64]) -> tuple[float, float]:
+    """How far a wild prediction may stretch an axis: half a range beyond what was seen."""
+    room = 0.5 * float(np.ptp(truth))
+    return float(truth.min()) - room, float(truth.max()) + room
+
+
+def _cloud(chart: Chart, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    if len(x) > _MOST_POINTS:
+        density(chart, x, y)
+    else:
+        chart.points(x, y, "s0 faint")
+
+
+def _running_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    parts = np.array_split(np.argsort(x, kind="stable"), max(1, min(25, len(x) // 20)))
+    return np.array([np.median(x[part]) for part in parts]), np.array([np.median(y[part]) for part in parts])
+
+
+def _heading(words: str, classes: NDArray[Any]) -> str:
+    if len(classes) == 2:
+        return f"{words} for {shortened(classes[1], 24)}"
+    return f"{words}, one class against the rest" if len(classes) <= _MOST_CLASSES else f"{words}, classes pooled"

@@ -1,0 +1,126 @@
+"""Rows and the distances between them, for agglomeration: a few metrics compiled, the others by scikit-learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
+from corollary.core.scaling import exponent_of, row_lengths
+from corollary.core.types import Array
+from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
+from corollary.solvers.distances import check_square, complete_options
+
+Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, and the height of each merge
+# name -> what is taken of the differences, what becomes of their sum
+COMPILED = {
+    "euclidean": (SQUARES, ROOT),
+    "l2": (SQUARES, ROOT),
+    "sqeuclidean": (SQUARES, PLAIN),
+    "manhattan": (ABSOLUTES, PLAIN),
+    "cityblock": (ABSOLUTES, PLAIN),
+    "l1": (ABSOLUTES, PLAIN),
+    "chebyshev": (LARGEST, PLAIN),
+    "cosine": (SQUARES, HALF),
+}
+PAIRS = 1 << 16
+SAMPLE = 40  # rows on which a metric of the user's is asked for both directions
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows as float64 columns (d × n), divided by 2**exponent so that no square overflows or vanishes."""
+
+    columns: Array
+    metric: int
+    shape: int
+    exponent: int
+
+    @property
+    def n(self) -> int:
+        return int(self.columns.shape[1])
+
+    def row(self, i: int) -> Array:
+        """Distances of row i to all."""
+        sums = np.empty(self.n)
+        accumulate(self.columns, 0, self.n, self.columns[:, i].copy(), self.metric, sums)
+        return self.finished(sums)
+
+    def pairs(self, u: Array, v: Array) -> Array:
+        """Distances of rows u[e] and v[e]."""
+        lengths = np.empty(len(u))
+        for start in range(0, len(u), PAIRS):
+            part = slice(start, start + PAIRS)
+            gaps = np.abs(self.columns[:, u[part]] - self.columns[:, v[part]])
+            take = {SQUARES: lambda gaps: (gaps**2).sum(axis=0), ABSOLUTES: lambda gaps: gaps.sum(axis=0)}
+            lengths[part] = take.get(self.metric, lambda gaps: gaps.max(axis=0))(gaps)
+        return self.finished(lengths)
+
+    def finished(self, sums: Array) -> Array:
+        """Distances from the sums that kernels accumulate."""
+        sums = np.asarray(sums)
+        return self.scaled(np.sqrt(sums) if self.shape == ROOT else 0.5 * sums if self.shape == HALF else sums)
+
+    def scaled(self, distances: Array) -> Array:
+        """Distances in the user's units."""
+        squared = self.metric == SQUARES and self.shape == PLAIN
+        return np.ldexp(distances, (2 if squared else 1) * self.exponent)
+
+
+def points(X: Array, metric: str, *, centred: bool = False) -> Points:
+    """Rows for one of the ``COMPILED`` metrics; ``centred`` takes away what all share, for methods that form means."""
+    code, shape = COMPILED[metric]
+    if metric == "cosine":
+        rows, exponent = X / row_lengths(X)[:, None], 0
+    else:
+        exponent = exponent_of(float(np.abs(X).max(initial=0.0)))
+        rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
+    if centred:
+        # a number is taken away exactly from all that are between half and twice of it
+        near = (rows * rows[0] > 0) & (np.abs(rows) <= 2.0 * np.abs(rows[0])) & (2.0 * np.abs(rows) >= np.abs(rows[0]))
+        rows = rows - np.where(near.all(axis=0), rows[0], 0.0)
+    return Points(np.ascontiguousarray(rows.T), code, shape, exponent)
+
+
+def measured(X: Array, metric: Any) -> Distances:
+    """Distances by a metric of scikit-learn's or the user's own."""
+    if callable(metric):
+        some = X[np.linspace(0, len(X) - 1, min(len(X), SAMPLE)).astype(int)]
+        there = np.array([[metric(a, b) for b in some] for a in some], dtype=np.float64)
+        check_square(there, "the metric")
+    return ComputedDistances(X, metric, complete_options(metric, {}, X, np.ones(len(X))))
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The rows of positive weight, with their distances, and all rows where some have none."""
+
+    measure: Points | Distances
+    everything: Points | Distances
+
+    @property
+    def n(self) -> int:
+        return self.measure.n
+
+    def absent(self, kept: Array) -> tuple[Array, Array, Array]:
+        """(rows kept, the others, for each of these which kept row is nearest)."""
+        present, absent = np.flatnonzero(kept), np.flatnonzero(~kept)
+        hosts = [int(np.argmin(self.everything.row(int(i))[present])) for i in absent]
+        return present, absent, np.array(hosts, dtype=np.int64)
+
+
+def read_leaves(X: Array, metric: Any, kept: Array, *, centred: bool) -> Leaves:
+    """The rows of X, or the table of distances that X is, by any metric."""
+
+    def read(X: Array) -> Points | Distances:
+        if isinstance(metric, str) and metric in COMPILED:
+            return points(X, metric, centred=centred)
+        return measured(X, metric)
+
+    if isinstance(metric, str) and metric == "precomputed":
+        everything = read_matrix(X)
+        return Leaves(everything if kept.all() else read_matrix(X[np.ix_(kept, kept)]), everything)
+    measure = read(X[kept])
+    return Leaves(measure, measure if kept.all() else read(X))

@@ -1,0 +1,176 @@
+"""What is to be predicted: the target column, checked, and the task it calls for."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from corollary.tabular.messages import InputError, as_option, count, listed, shown
+from corollary.tabular.reading import Table
+from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
+from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
+
+Task = Literal["regression", "classification"]
+TASKS = ("auto", "regression", "classification")
+
+
+@dataclass(frozen=True)
+class Target:
+    """The target's values ready for a model, and in one line why it is this task."""
+
+    name: str
+    task: Task
+    reason: str
+    values: NDArray[Any]
+    classes: NDArray[Any] | None = None
+
+    @property
+    def class_counts(self) -> dict[str, int]:
+        """How many rows each class has (empty for regression)."""
+        if self.classes is None:
+            return {}
+        return {str(value): int((self.values == value).sum()) for value in self.classes}
+
+
+def separate_target(
+    table: Table, target: str, task: str, drop: Sequence[str], drop_missing: bool
+) -> tuple[Any, Target, DataFacts]:
+    """Features, target and the facts about them; the rows without a target are gone."""
+    frame, source = table.frame, table.source
+    _refuse_unknown_target(frame, target, source)
+    refuse_unknown(frame, "--drop", drop, source)
+    if target in drop:
+        raise InputError(f"{as_option('--drop', target)}: this is the target")
+    refuse_few_rows(len(frame), source, "comparing models")
+    gone = _missing(frame[target])
+    if gone.all():
+        raise InputError(f"{source}: target {shown(target)} is missing in every row")
+    if gone.any() and not drop_missing:
+        first = int(np.flatnonzero(gone)[0]) + 1
+        raise InputError(
+            f"{source}: target {shown(target)} is missing in {count(int(gone.sum()), 'row')} (first: row {first:,}); "
+            "fill them in, or leave these rows out with --drop-missing-target"
+        )
+    frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
+    refuse_few_rows(len(frame), source, "comparing models")
+    found = read_target(frame[target], task, source)
+    X = frame.drop(columns=[target, *drop])
+    return X, found, DataFacts(source, table.sha256, len(frame), find_roles(X, source), int(gone.sum()))
+
+
+def _refuse_unknown_target(frame: Any, target: str, source: str) -> None:
+    """Refuse a target that is not a column, naming the nearest that is."""
+    names = list(frame.columns)
+    if target in names:
+        return
+    folded = {name.casefold(): name for name in reversed(names)}
+    close = [folded[key] for key in difflib.get_close_matches(target.casefold(), folded, n=1, cutoff=0.6)]
+    hint = f"did you mean {shown(close[0])}?" if close else f"the columns are {listed(names, 8)}"
+    if names and all_numbers(names):
+        hint = "its first line looks like data, not names; add --no-header, then columns are column_1, column_2, ..."
+    raise InputError(f"{source}: there is no column {shown(target)} to be the target; {hint}")
+
+
+def read_target(series: Any, task: str, source: str) -> Target:
+    """Check the target column (no missing values left in it) and find its task.
+
+    Raises
+    ------
+    InputError
+        If it is constant, or is of a kind that ``task`` cannot use.
+    """
+    name = str(series.name)
+    where = f"{source}: target {shown(name)}"
+    try:
+        texts = labels(series)
+    except TypeError:
+        raise InputError(f"{where} holds nested values; expected one number or label in each row") from None
+    distinct = pd.unique(texts)
+    if len(distinct) == 1:
+        raise InputError(f"{where} is constant (always {shown(distinct[0])}); there is nothing to learn")
+    if task != "classification" and (odd := strangers(series, texts)):
+        raise InputError(f"{where} holds numbers, but {odd}; correct it, or use --task classification")
+    numeric = _numeric_values(series, distinct)
+    found, reason = _find_task(series, numeric, len(distinct))
+    if task == "auto":
+        task = found
+    else:
+        reason = "as asked"
+    if task == "regression":
+        return Target(name, "regression", reason, _regression_values(series, where))
+    values = _class_values(series, texts, numeric)
+    classes, counts = np.unique(values, return_counts=True)
+    _refuse_single_rows(classes, counts, where)
+    return Target(name, "classification", reason, values, classes)
+
+
+def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.float64] | None:
+    if isinstance(series.dtype, pd.CategoricalDtype) or pd.api.types.is_bool_dtype(series):
+        return None
+    if is_plain_number(series) or pd.api.types.is_timedelta64_dtype(series):
+        return numbers(series)
+    return numbers(series) if all_numbers(distinct) else None
+
+
+def _find_task(series: Any, numeric: NDArray[np.float64] | None, distinct: int) -> tuple[Task, str]:
+    if pd.api.types.is_bool_dtype(series):
+        return "classification", "because the target is true or false"
+    if numeric is None:
+        return "classification", f"because the target is text with {distinct:,} different values"
+    whole = bool(np.all(numeric == np.floor(numeric)))
+    if whole and distinct <= min(20, max(2, int(np.sqrt(len(numeric))))):
+        return "classification", f"because the target has only {distinct} different whole numbers"
+    kind = "whole numbers" if whole else "numbers"
+    return "regression", f"because the target has {distinct:,} different {kind}"
+
+
+def _regression_values(series: Any, where: str) -> NDArray[np.float64]:
+    if pd.api.types.is_datetime64_any_dtype(series):
+        raise InputError(f"{where} is a date; expected numbers: give the days since a date instead")
+    try:
+        values = numbers(series)
+    except ValueError as error:
+        raise InputError(f"{where}: {error}; use --task classification, or correct the value") from None
+    if np.isnan(values).any():
+        first = np.flatnonzero(np.isnan(values))[0]
+        raise InputError(f"{where} is infinite in row {row_number(series, first)}; expected finite numbers")
+    return values
+
+
+def _class_values(series: Any, texts: NDArray[np.object_], numeric: NDArray[np.float64] | None) -> NDArray[Any]:
+    if pd.api.types.is_bool_dtype(series):
+        return np.asarray(series, dtype=bool)
+    if numeric is not None and np.all(np.abs(numeric) < 2**53) and np.all(numeric == np.floor(numeric)):
+        return numeric.astype(np.int64)
+    if numeric is not None:
+        return numeric
+    return texts.astype(str)
+
+
+def _refuse_single_rows(classes: NDArray[Any], counts: NDArray[np.int64], where: str) -> None:
+    single = np.flatnonzero(counts == 1)
+    if not single.size:
+        return
+    if single.size > len(classes) / 2 or len(classes) > 100:
+        advice = "it looks like a number or an identifier, not a class; try --task regression or another --target"
+        raise InputError(
+            f"{where} has {len(classes):,} different values in {count(int(counts.sum()), 'row')}; {advice}"
+        )
+    more = f" (so have {single.size - 1} others)" if single.size > 1 else ""
+    advice = "every class needs two or more: add rows, merge classes, or remove that row"
+    raise InputError(f"{where}: class {shown(classes[single[0]])} has only 1 row{more}; {advice}")
+
+
+def _missing(series: Any) -> NDArray[np.bool_]:
+    """Which rows have no target."""
+    try:
+        gone: NDArray[np.bool_] = labels(series) == None  # noqa: E711 (elementwise)
+    except TypeError:
+        gone = series.isna().to_numpy()
+    return gone
