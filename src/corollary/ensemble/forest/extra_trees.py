@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from corollary.base import assigning
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
 
@@ -96,6 +97,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     _random_cuts = True
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -119,27 +121,7 @@ class ExtraTreesClassifier(ForestClassifier):
         monotonic_cst: Any = None,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.class_weight = class_weight
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
+    ) -> None: ...
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -234,6 +216,7 @@ class ExtraTreesRegressor(ForestRegressor):
 
     _random_cuts = True
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -257,24 +240,4 @@ class ExtraTreesRegressor(ForestRegressor):
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         keep_targets: bool = False,
-    ) -> None:
-        self.n_estimators = n_estimators
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_weight_fraction_leaf = min_weight_fraction_leaf
-        self.max_features = max_features
-        self.max_leaf_nodes = max_leaf_nodes
-        self.min_impurity_decrease = min_impurity_decrease
-        self.bootstrap = bootstrap
-        self.oob_score = oob_score
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.warm_start = warm_start
-        self.ccp_alpha = ccp_alpha
-        self.max_samples = max_samples
-        self.monotonic_cst = monotonic_cst
-        self.max_bins = max_bins
-        self.categorical_features = categorical_features
-        self.keep_targets = keep_targets
+    ) -> None: ...
