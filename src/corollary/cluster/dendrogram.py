@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.core.drawing import PALETTE
 from corollary.core.types import Array
-from corollary.tree.plots import COLOURS
 
 _ABOVE, _INK, _SOFT = "#9aa0a8", "#1d2129", "#666b75"
 _TURNED = 16  # names of leaves lie on their side beyond so many
@@ -99,7 +99,7 @@ def _some_row(n: int, children: Array) -> Array:
 
 
 def _colour(cluster: int) -> str:
-    return _ABOVE if cluster < 0 else COLOURS[cluster % len(COLOURS)]
+    return _ABOVE if cluster < 0 else PALETTE[cluster % len(PALETTE)]
 
 
 def _draw_branches(ax: Any, model: Any, shown: _Layout) -> None:

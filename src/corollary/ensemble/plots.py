@@ -1,4 +1,4 @@
-"""Pictures of ensembles: the rounds of a booster, the weights of a blend; axes and colours for all of them."""
+"""Pictures of ensembles: the rounds of a booster, the weights of a blend."""
 
 from __future__ import annotations
 
@@ -7,24 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.types import Array
-
-BLUE, ORANGE = "#2b6cb0", "#c05621"
-
-
-def _axes(ax: Any, height: float = 4.0) -> Any:
-    """The axes that are given, or new ones, without a frame above and on the right."""
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.5, height), layout="constrained")
-    ax.spines[["top", "right"]].set_visible(False)
-    return ax
 
 
 def plot_rounds(history: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
     """Training error, its bound and the learners' weighted errors against rounds, on a log scale."""
-    ax = _axes(ax)
+    ax = axes(ax)
     rounds, error, bound = (np.asarray(history[name]) for name in ("iteration", "training error", "bound"))
     ax.plot(rounds, history["weighted error"], color="0.65", lw=1, label="weighted error of the learner")
     ax.plot(rounds, np.where(bound > 0, bound, np.nan), color=ORANGE, ls="--", label="bound of the training error")
@@ -46,7 +35,7 @@ def plot_rounds(history: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
 
 def plot_weights(names: Sequence[str], weights: Array, scores: Mapping[str, float], ax: Any = None) -> Any:
     """One bar for each member, as long as its weight, with the member's own score beside it where it is known."""
-    ax = _axes(ax, 1.2 + 0.4 * len(names))
+    ax = axes(ax, (6.5, 1.2 + 0.4 * len(names)))
     ax.barh(list(names)[::-1], np.asarray(weights)[::-1], color=BLUE, height=0.6)
     for place, (name, weight) in enumerate(zip(list(names)[::-1], np.asarray(weights)[::-1], strict=True)):
         score = f"   score {scores[name]:.4g}" if name in scores else ""

@@ -6,22 +6,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.core.drawing import BLUE, ORANGE, PALETTE, axes
 from corollary.core.types import Array
 
 if TYPE_CHECKING:
     from corollary.tree.explanation import Explanation
 
-BLUE, ORANGE, GREY = "#2b6cb0", "#c05621", "0.6"
-OUTPUTS = ("#2b6cb0", "#c05621", "#2f855a", "#805ad5", "#b7791f", "#2c7a7b", "#b83280", "#4a5568", "#744210", "#5a67d8")
+GREY = "0.6"
 _MOST_DOTS = 2000  # rows beyond which dots only hide each other
 
 
 def _axes(ax: Any, bars: int) -> Any:
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(7.5, 1.3 + 0.36 * bars), layout="constrained")
-    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax = axes(ax, (7.5, 1.3 + 0.36 * bars))
+    ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax
 
@@ -40,7 +37,7 @@ def plot_dots(explanation: Explanation, output: Any, top: int, ax: Any) -> Any:
     columns = _largest(explanation.importances(output), top)
     rows = np.unique(np.linspace(0, len(values) - 1, _MOST_DOTS).astype(int))
     ax = _axes(ax, len(columns))
-    colours = LinearSegmentedColormap.from_list("low to high", ["#2b6cb0", "#b9b4c7", "#dd6b20"])
+    colours = LinearSegmentedColormap.from_list("low to high", [BLUE, "#b9b4c7", ORANGE])
     ax.axvline(0, color="0.4", lw=0.8, zorder=0)
     reach = float(np.abs(values[:, columns]).max(initial=1e-300))
     grey_dots = False
@@ -106,7 +103,7 @@ def plot_bars(explanation: Explanation, output: Any, top: int, ax: Any) -> Any:
     start = np.zeros(len(columns))
     for k in range(sizes.shape[1]):
         label = explanation.output_names[k] if sizes.shape[1] > 1 else None
-        ax.barh(names, sizes[:, k], left=start, height=0.62, color=OUTPUTS[k % len(OUTPUTS)], label=label)
+        ax.barh(names, sizes[:, k], left=start, height=0.62, color=PALETTE[k % len(PALETTE)], label=label)
         start += sizes[:, k]
     if sizes.shape[1] == 1:
         for line, size in enumerate(start):

@@ -12,6 +12,7 @@ import scipy.sparse
 from sklearn.metrics import check_scoring
 from sklearn.utils import check_random_state, resample
 
+from corollary.core.drawing import BLUE, ORANGE
 from corollary.core.types import Array
 from corollary.tree.shap import column_names, shap_values
 
@@ -133,13 +134,7 @@ _AXES = {
     "permutation": "fall of the score",
     "out of bag": "rise of the error when shuffled",
 }
-_COLOURS = {
-    "gain": "#718096",
-    "splits": "#a0aec0",
-    "SHAP": "#2b6cb0",
-    "permutation": "#c05621",
-    "out of bag": "#c05621",
-}
+_COLOURS = {"gain": "#718096", "splits": "#a0aec0", "SHAP": BLUE, "permutation": ORANGE, "out of bag": ORANGE}
 
 
 def plot_importances(
@@ -159,7 +154,7 @@ def plot_importances(
     for number, (ax, (measure, values)) in enumerate(zip(np.ravel(axes), measures.items(), strict=True)):
         error = (spread or {}).get(measure)
         xerr = None if error is None else error[columns]
-        ax.barh(lines, values[columns], height=0.66, color=_COLOURS.get(measure, "#2b6cb0"), xerr=xerr,
+        ax.barh(lines, values[columns], height=0.66, color=_COLOURS.get(measure, BLUE), xerr=xerr,
                 error_kw={"ecolor": "0.25", "elinewidth": 1})  # fmt: skip
         ax.axvline(0, color="0.4", lw=0.8)
         ax.set_title(measure, fontsize="medium", fontweight="bold", loc="left")

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.drawing import INK, PALETTE, SOFT
 from corollary.core.types import Array
 from corollary.tree.questions import Words
 
-COLOURS = ("#2b5f91", "#c2612c", "#3c8259", "#8a4f93", "#a58217", "#2a8c93", "#b5476b", "#6b7280", "#7c5b3a", "#5560b5")
-_INK, _SOFT, _BRANCH = "#1d2129", "#666b75", "#c9ccd2"
+_BRANCH = "#c9ccd2"
 _ROW = 0.34  # height of a leaf's slot, in inches
 _LEVEL = 2.15  # width of a level, in inches
 
@@ -49,7 +49,7 @@ def plot_tree(model: Any, ax: Any = None, max_depth: int = 6) -> Any:
     leaves = int(words.trees.is_leaf.sum())
     ax.set_title(
         f"{type(model).__name__}: {leaves} {'leaf' if leaves == 1 else 'leaves'}, depth {int(depths.max())}; "
-        "up is yes, down is no", loc="left", fontsize=10, color=_INK,
+        "up is yes, down is no", loc="left", fontsize=10, color=INK,
     )  # fmt: skip
     if words.classes is not None:
         colours.legend(ax, words.classes)
@@ -111,7 +111,7 @@ class _Colours:
         self.low, self.high = float(value.min()), float(value.max())
 
     def of_class(self, k: int) -> str:
-        return COLOURS[k % len(COLOURS)]
+        return PALETTE[k % len(PALETTE)]
 
     def share(self, t: int) -> float:
         """Where a value lies between the smallest and the largest of the tree."""
@@ -163,7 +163,7 @@ def _draw_question(ax: Any, words: Words, colours: _Colours, depth: int, y: floa
     rows = f"{int(words.trees.count[t]):,}".replace(",", "\u2009")
     ax.text(
         depth, y, f"{_short(asked.feature, 22)}\n{_short(asked.left, 22)}  ({rows})", ha="left", va="center",
-        fontsize=7.5, color=_INK, linespacing=1.15, zorder=3,
+        fontsize=7.5, color=INK, linespacing=1.15, zorder=3,
         bbox={"boxstyle": "round,pad=0.28", "fc": "white", "ec": colours.of(t), "lw": 1.8},
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def _draw_end(ax: Any, words: Words, colours: _Colours, depth: int, y: float, t:
         ax.add_patch(Rectangle((x, y - height / 2), part, height, fc=colours.of(t), ec="none", zorder=4))
     rows = f"{int(words.trees.count[t]):,}".replace(",", "\u2009")
     hidden = "" if words.trees.feature[t] < 0 else " …"
-    ax.text(x + width + 0.03, y, _short(words.answer(t), 18) + hidden, ha="left", va="center", fontsize=8, color=_INK,
+    ax.text(x + width + 0.03, y, _short(words.answer(t), 18) + hidden, ha="left", va="center", fontsize=8, color=INK,
             zorder=3)  # fmt: skip
     ax.annotate(f"({rows})", (1.0, 0.5), xycoords=ax.texts[-1], xytext=(4, 0), textcoords="offset points", ha="left",
-                va="center", fontsize=7, color=_SOFT)  # fmt: skip
+                va="center", fontsize=7, color=SOFT)  # fmt: skip

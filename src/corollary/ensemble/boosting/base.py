@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.drawing import axes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -219,12 +220,8 @@ class GradientBoosting(TableReader):
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the learning curve: training loss, and validation loss where there is one, against rounds."""
-        import matplotlib.pyplot as plt
-
         check_is_fitted(self)
-        if ax is None:
-            _, ax = plt.subplots(figsize=(6.5, 4), layout="constrained")
-        history = self.evidence_.history
+        ax, history = axes(ax), self.evidence_.history
         ax.plot(history["iteration"], history["objective"], label="training")
         if "validation loss" in history:
             ax.plot(history["iteration"], history["validation loss"], label="validation")

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core import drawing
+from corollary.core.drawing import BLUE, ORANGE
 from corollary.core.types import Array
-from corollary.ensemble.plots import BLUE, ORANGE, _axes
 from corollary.solvers.trees.cascade.features import SHAPES
 
 OUTLINE = "#ffd500"
@@ -19,7 +20,7 @@ def draw_boxes(image: Any, boxes: Array, scores: Array, ax: Any = None) -> Any:
     from matplotlib.patches import Rectangle
 
     pixels = np.asarray(image)
-    ax = _axes(ax, max(1.0, 6.5 * pixels.shape[0] / pixels.shape[1]))
+    ax = drawing.axes(ax, (6.5, max(1.0, 6.5 * pixels.shape[0] / pixels.shape[1])))
     ax.imshow(pixels, cmap="gray" if pixels.ndim == 2 else None, interpolation="nearest")
     best = float(np.max(scores, initial=1e-300))
     for (left, top, width, height), score in zip(boxes, scores, strict=True):
@@ -33,7 +34,7 @@ def draw_boxes(image: Any, boxes: Array, scores: Array, ax: Any = None) -> Any:
 
 def draw_rates(history: Mapping[str, Sequence[float]], ax: Any = None) -> Any:
     """Draw what remains of objects and of everything else after each stage, on a logarithmic scale."""
-    ax = _axes(ax)
+    ax = drawing.axes(ax)
     stages = np.concatenate([[0.0], history["iteration"]])
     for name, colour, label, above in (
         ("cumulative detection rate", BLUE, "objects that pass", 8),

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.drawing import BLUE, axes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.ensemble.plots import BLUE, _axes
 from corollary.solvers.draws import fingerprint
 from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
 from corollary.solvers.trees.forest.growth import NO_LIMIT, ForestRules
@@ -243,7 +243,7 @@ class Forest(TableReader):
         history, kind = self.evidence_.history, "share of rows misclassified"
         if not history.get("OOB error"):
             raise ValueError("plot needs the out-of-bag error of each tree; fit with bootstrap=True, oob_score=True.")
-        ax, kind = _axes(ax), kind if is_classifier(self) else "mean squared error"
+        ax, kind = axes(ax), kind if is_classifier(self) else "mean squared error"
         trees, error = np.asarray(history["iteration"]), np.asarray(history["OOB error"])
         last, width = float(error[-1]), self.evidence_.facts["standard error"]
         ax.axhspan(last - width, last + width, color=BLUE, alpha=0.12, lw=0)
@@ -265,5 +265,4 @@ class Forest(TableReader):
         if importances is not None:
             heights, spread = importances.importances_mean, {measure: 2 * importances.importances_standard_error}
         first = np.argsort(-heights, kind="stable")[:top]
-        axes = None if ax is None else [ax]
-        return plot_importances({measure: heights}, column_names(self), first, spread, axes)[0]
+        return plot_importances({measure: heights}, column_names(self), first, spread, None if ax is None else [ax])[0]
