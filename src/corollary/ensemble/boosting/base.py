@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
-from corollary.core.drawing import axes
+from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -222,9 +222,9 @@ class GradientBoosting(TableReader):
         """Draw the learning curve: training loss, and validation loss where there is one, against rounds."""
         check_is_fitted(self)
         ax, history = axes(ax), self.evidence_.history
-        ax.plot(history["iteration"], history["objective"], label="training")
+        ax.plot(history["iteration"], history["objective"], color=BLUE, label="training")
         if "validation loss" in history:
-            ax.plot(history["iteration"], history["validation loss"], label="validation")
+            ax.plot(history["iteration"], history["validation loss"], color=ORANGE, label="validation")
             ax.axvline(self.n_iter_, color="0.5", ls="--", lw=1, label=f"kept: {self.n_iter_} rounds")
         ax.set(xlabel="boosting rounds", ylabel="mean loss", title=f"{type(self).__name__}: learning curve")
         ax.grid(alpha=0.25)
