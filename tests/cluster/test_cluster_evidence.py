@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
-from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import cross_val_score
 
-import corollary.base
 from corollary import TimeBudget
 from corollary.cluster import AgglomerativeClustering, KMeans, KMedoids, MiniBatchKMeans, SpectralClustering
 from corollary.core.evidence import Kind, Status
@@ -123,32 +120,3 @@ def test_kinds_of_claims() -> None:
     pieces = SpectralClustering(3, affinity="radius", radius=0.01, random_state=0).fit(X).evidence_
     assert pieces.certificate.kind is Kind.OPTIMAL  # a cut of nothing cannot be bettered
     assert (pieces.status, pieces.certificate.value) == (Status.EXACT, 0.0)
-
-
-PREDICTIONS = [
-    (KMeans(3), ("predict", "transform", "score", "quantize")),
-    (MiniBatchKMeans(3), ("predict", "transform", "score", "quantize")),
-    (KMedoids(3), ("predict", "transform", "score")),
-]
-
-
-@pytest.mark.parametrize(("model", "names"), PREDICTIONS, ids=[type(model).__name__ for model, _ in PREDICTIONS])
-def test_predictions_run_on_as_many_threads_as_asked_for(
-    model: Any, names: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in names:
-        with pytest.raises(NotFittedError):
-            getattr(model, name)(X)
-    model.set_params(n_jobs=1).fit(X)
-    asked: list[Any] = []
-
-    @contextmanager
-    def record(n_jobs: int | None) -> Iterator[None]:
-        asked.append(n_jobs)
-        yield
-
-    monkeypatch.setattr(corollary.base, "threads", record)
-    for name in names:
-        asked.clear()
-        getattr(model, name)(X)
-        assert set(asked) == {1}, name

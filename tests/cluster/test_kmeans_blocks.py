@@ -75,6 +75,17 @@ def test_empty_clusters_and_moves():
     assert "moves" in str(moved.evidence_)
 
 
+def test_a_block_without_weight_has_labels():
+    weights = WEIGHTS.copy()
+    weights[400:1_200] = 0.0
+    for cls in (KMeans, MiniBatchKMeans):
+        parts = cls(5, init=X[:5]).fit(blocks(weights=weights))
+        np.testing.assert_array_equal(parts.labels_, parts.predict(X))
+    agree(KMeans(5, init=X[:5]).fit(blocks(weights=weights)), KMeans(5, init=X[:5]).fit(X, sample_weight=weights))
+    with pytest.raises(ValueError, match="n_samples=0 should be >= n_clusters=5"):
+        KMeans(5, init=X[:5]).fit(blocks(weights=np.zeros(len(X))))
+
+
 def test_bad_blocks():
     with pytest.raises(ValueError, match="sample_weight must come in them"):
         KMeans(3).fit(blocks(), sample_weight=WEIGHTS)

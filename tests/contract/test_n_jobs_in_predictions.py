@@ -15,8 +15,11 @@ from corollary import (
     PCA,
     GaussianMixture,
     KDTree,
+    KMeans,
+    KMedoids,
     KNeighborsClassifier,
     KNeighborsRegressor,
+    MiniBatchKMeans,
     NearestNeighbors,
     SoftKMeans,
 )
@@ -26,6 +29,9 @@ X = np.random.default_rng(0).normal(size=(60, 3))
 MODELS: list[tuple[Any, tuple[str, ...]]] = [
     (GaussianMixture(2), ("predict", "predict_proba", "score", "score_samples", "outlier_score", "bic", "aic")),
     (SoftKMeans(2), ("predict", "predict_proba", "score")),
+    (KMeans(2), ("predict", "transform", "score", "quantize")),
+    (MiniBatchKMeans(2), ("predict", "transform", "score", "quantize")),
+    (KMedoids(2), ("predict", "transform", "score")),
     (PCA(2), ("transform", "score", "score_samples", "reconstruction_error", "outlier_score")),
     (NearestNeighbors(), ("kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph")),
     (KNeighborsClassifier(), ("predict", "predict_proba", "kneighbors")),

@@ -101,7 +101,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
 
     def _streamed(self, blocks: Blocks, size: int, rng: np.random.RandomState) -> tuple[BlockSource, Reservoir]:
         """Blocks, checked whenever they are read, and an empty sample of their rows."""
-        return self._validate_blocks(blocks, target=False), Reservoir(max(size, 3 * self.n_clusters), rng)
+        source = self._validate_blocks(blocks, target=False, every=True)  # rows without weight have labels too
+        return source, Reservoir(max(size, 3 * self.n_clusters), rng)
 
     @staticmethod
     def _note_sample(kept: Reservoir) -> tuple[str, ...]:

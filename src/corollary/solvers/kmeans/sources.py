@@ -65,7 +65,7 @@ class StreamedRows(KMeansRows):
         if angular or thin:  # sparse rows are not moved: that would fill them
             place = np.zeros(d), 1.0 if angular else power_of_two(largest)
         else:
-            place = place_of(parts, self.mass)
+            place = place_of(parts, self.mass or 1.0)
         self.place: Place = place
         self.source = BlockSource(_Numbered(source, self.n))
         self.source.executor = source.executor
