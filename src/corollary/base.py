@@ -26,7 +26,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from corollary.core.blocks import Blocks, BlockSource, as_blocks
 from corollary.core.design import Design, gather
-from corollary.core.evidence import Evidence, Status
+from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.types import Array
@@ -213,12 +213,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         raises KeyboardInterrupt with the same words when it returns.
         """
         began = _began.get(None)
-        self.evidence_ = evidence if began is None else replace(evidence, seconds=time.perf_counter() - began)
+        seconds = evidence.seconds if began is None else time.perf_counter() - began
+        evidence = replace(evidence, seconds=seconds, status=honest(evidence.status, evidence.certificate))
+        self.evidence_ = evidence
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
-            warnings.warn(f"{type(self).__name__}: {self.evidence_}", EvidenceWarning, stacklevel=caller_level())
+            warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""

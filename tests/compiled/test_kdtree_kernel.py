@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
 from corollary._compiled.neighbors import kdtree
-from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
 from corollary.solvers.neighbors.metric import Metric
 from corollary.solvers.neighbors.tree import Tree
 
@@ -41,7 +41,7 @@ def test_parting_puts_the_median_in_its_place(values: str, n: int) -> None:
 def test_boxes_are_tight_and_the_widest_column_is_parted() -> None:
     X = rng.normal(size=(50, 3)) * [1.0, 5.0, 2.0]
     order, boxes = np.arange(50), np.empty((2, 2, 3))
-    kdtree.split_nodes(X, order, np.array([0, 20, 50]), 0, 2, boxes, True)
+    kdtree.split_nodes(X, order, np.array([0, 20, 50]), np.array([10, 35]), 0, 2, boxes)
     for v, own in enumerate((order[:20], order[20:])):
         np.testing.assert_array_equal(boxes[v], [X[own].min(axis=0), X[own].max(axis=0)])
         half = len(own) // 2

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.linkage import connected as linkage_connected
 from corollary._compiled.linkage import labels as linkage_labels
 from corollary._compiled.linkage import spanning_tree
@@ -16,9 +17,9 @@ from corollary._compiled.linkage import triangle as linkage_triangle
 from corollary.solvers.linkage.centres import CentreTree
 
 METRICS = {
-    linkage_triangle.SQUARES: "sqeuclidean",
-    linkage_triangle.ABSOLUTES: "cityblock",
-    linkage_triangle.LARGEST: "chebyshev",
+    EUCLIDEAN: "sqeuclidean",
+    MANHATTAN: "cityblock",
+    CHEBYSHEV: "chebyshev",
 }
 NOTHING = linkage_triangle.NOTHING
 
@@ -97,7 +98,7 @@ def test_spanning_trees(n: int) -> None:
     best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
     left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
     spanning_tree.grow_points(
-        np.ascontiguousarray(X.T), linkage_triangle.SQUARES, np.arange(n), best, parent, 0, n - 1, left, right, bits
+        np.ascontiguousarray(X.T), EUCLIDEAN, np.arange(n), best, parent, 0, n - 1, left, right, bits
     )
     lengths = np.sqrt(bits.view(np.float64))
     np.testing.assert_allclose(np.sort(lengths), expected, rtol=1e-12)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import matplotlib as mpl
 import pytest
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status, worst_of
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest, worst_of
 
 mpl.use("Agg")
 
@@ -103,3 +103,10 @@ def test_plots() -> None:
     assert len(GOOD.plot().lines) == 2
     assert "no iterations" in BAD.plot().texts[0].get_text()
     plt.close("all")
+
+
+@pytest.mark.parametrize("status", [Status.EXACT, Status.CONVERGED])
+def test_no_success_over_a_certificate_that_fails(status: Status) -> None:
+    assert honest(status, GOOD.certificate) is status
+    assert honest(status, BAD.certificate) is Status.STALLED
+    assert honest(Status.BUDGET, BAD.certificate) is Status.BUDGET

@@ -325,3 +325,50 @@ def test_only_parts_can_be_registered_and_only_once_under_a_name() -> None:
         corollary.register_part(other)
     again = type("Expectile", (Loss,), {"__module__": __name__, "__qualname__": "Expectile"})
     assert corollary.register_part(again) is again  # a cell of a notebook that is run twice
+
+
+class DoubleWell(Loss):
+    """Two valleys: a local minimum of ½ at f = y and the global one at f = y + 10."""
+
+    name, task = "double well", "regression"
+
+    def value(self, y, f):
+        r = f - y
+        return np.minimum(0.5 + 0.5 * r**2, 0.5 * (r - 10) ** 2)
+
+    def gradient(self, y, f):
+        r = f - y
+        return np.where(0.5 + 0.5 * r**2 < 0.5 * (r - 10) ** 2, r, r - 10)
+
+    def hessian(self, y, f):
+        return np.ones_like(f)
+
+
+class Cauchy(Loss):
+    """log(1 + r²): smooth, not convex, and says so."""
+
+    name, task, convex = "cauchy", "regression", False
+
+    def value(self, y, f):
+        return np.log1p((f - y) ** 2)
+
+    def gradient(self, y, f):
+        return 2 * (f - y) / (1 + (f - y) ** 2)
+
+    def hessian(self, y, f):
+        r = (f - y) ** 2
+        return 2 * (1 - r) / (1 + r) ** 2
+
+
+@pytest.mark.parametrize("penalty", ["none", "l1", "l2", "group"])
+def test_a_loss_that_is_not_convex_is_never_called_optimal(penalty):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, 0.0, -1.0] + 0.1 * rng.standard_t(2, size=60)
+    with pytest.raises(ValueError, match=r"double well loss is not convex.*convex = False"):
+        LinearModel(DoubleWell(), penalty, alpha=0.01).fit(X, y)
+    model = LinearModel(Cauchy(), penalty, alpha=0.01, tol=1e-10, max_iter=5000).fit(X, y)
+    assert model.evidence_.holds
+    assert model.evidence_.certificate.kind is Kind.STATIONARY
+    assert "dual objective" not in model.evidence_.facts
+    np.testing.assert_allclose(model.coef_, [1.0, 0.0, -1.0], atol=0.15)

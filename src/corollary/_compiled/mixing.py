@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel
+from corollary._compiled.codes import MULTIPLIERS
 
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2⁶⁴ over the golden ratio, odd: multiples of it are spread evenly
-FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+GOLDEN, FIRST, SECOND = (np.uint64(number) for number in MULTIPLIERS)
 
 
 @inner_kernel

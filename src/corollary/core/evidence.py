@@ -82,6 +82,11 @@ class Certificate:
         return f"{self.name} {shown:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
 
 
+def honest(status: Status, certificate: Certificate) -> Status:
+    """The status, but not one of success over a certificate that fails."""
+    return Status.STALLED if status in (Status.EXACT, Status.CONVERGED) and not certificate.holds else status
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Status, certificate, history and cost of one fit.

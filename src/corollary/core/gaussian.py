@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from corollary.core.scaling import exponents_of
 from corollary.core.types import Array
 
 DENSE = ("full", "tied")
@@ -31,8 +32,7 @@ class Units:
         """Units in which columns from ``low`` to ``high`` are of size one; ``common`` gives them all the same."""
         reach = np.maximum(high / 2 - centre / 2, centre / 2 - low / 2)
         reach = np.maximum(np.full_like(reach, reach.max()) if common else reach, least / 2)
-        exponents = np.where(reach > 0, np.frexp(reach)[1] + 1, 0)
-        return cls(centre, np.ldexp(1.0, np.clip(exponents, -1000, 1000)))
+        return cls(centre, np.ldexp(1.0, exponents_of(reach) + (reach > 0)))
 
     @property
     def log_scale(self) -> float:

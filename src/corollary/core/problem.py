@@ -36,6 +36,11 @@ class Problem:
     n_classes: int = 0  # columns of raw predictions for multi-class losses, else 0
 
     @property
+    def has_dual(self) -> bool:
+        """Whether a bound on all objectives exists: loss and penalty are convex, and the penalty has a conjugate."""
+        return self.loss.convex and self.penalty.has_conjugate
+
+    @property
     def coef_shape(self) -> tuple[int, ...]:
         d = self.design.shape[1]
         return (d, self.n_classes) if self.n_classes else (d,)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import scipy.sparse
 
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
@@ -17,12 +20,33 @@ def exponent_of(reach: float) -> int:
             "The range of the numbers overflows float64. Rescale the columns of X to magnitudes below 1e100 "
             "(StandardScaler does)."
         )
-    return int(np.clip(np.frexp(reach)[1], -MOST, MOST)) if reach > 0 else 0
+    return int(exponents_of(reach))
+
+
+def exponents_of(reach: Array | float) -> Array:
+    """As :func:`exponent_of` for each of many, which need not be finite."""
+    return np.where(np.greater(reach, 0), np.clip(np.frexp(reach)[1], -MOST, MOST), 0)
+
+
+def powers_above(reach: Array) -> Array:
+    """The powers of two next above many numbers; 1 for zero."""
+    return np.ldexp(1.0, exponents_of(reach))
 
 
 def power_of_two(reach: float) -> float:
     """The factor that brings numbers up to ``reach`` below 1."""
     return float(np.ldexp(1.0, -exponent_of(reach)))
+
+
+def scale_about(centre: Array, low: Array, high: Array) -> float:
+    """The factor that brings columns from ``low`` to ``high``, with the centre taken away, below 1."""
+    return power_of_two(float(np.maximum(high - centre, centre - low).max()))
+
+
+def magnitude(X: Any) -> float:
+    """The largest absolute value in X, dense or sparse."""
+    values = X.data if scipy.sparse.issparse(X) else X
+    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def row_lengths(X: Array) -> Array:

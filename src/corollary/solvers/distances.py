@@ -10,19 +10,41 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
 
+# metrics that kernels know, by what they take of the differences of two rows; "cosine" is half of it for unit vectors
+COMPILED = {
+    "euclidean": EUCLIDEAN,
+    "l2": EUCLIDEAN,
+    "manhattan": MANHATTAN,
+    "l1": MANHATTAN,
+    "cityblock": MANHATTAN,
+    "chebyshev": CHEBYSHEV,
+    "infinity": CHEBYSHEV,
+    "cosine": EUCLIDEAN,
+}
 _SQUARE = 64  # rows that are looked at together
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
 _CLOSE = 1e-6  # squared distances below this share of the squared norms have lost too many digits in a product
 
 
+def is_euclidean(metric: Any) -> bool:
+    """Whether this is a name of the Euclidean distance."""
+    return isinstance(metric, str) and metric in ("euclidean", "l2")
+
+
+def variances_of(metric: Any) -> str | None:
+    """The name of the option by which a metric is told the variances of the columns, for the metrics that have one."""
+    return {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+
+
 def complete_options(metric: Any, options: Mapping[str, Any], X: Any, weights: Array) -> dict[str, Any]:
     """The metric's options with the variances that it would else take from each block of rows."""
-    missing = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+    missing = variances_of(metric)
     if missing is None or missing in options or "V" in options or scipy.sparse.issparse(X):
         return dict(options)
     centred = X.astype(np.float64) - np.average(X, axis=0, weights=weights)
@@ -33,7 +55,7 @@ def complete_options(metric: Any, options: Mapping[str, Any], X: Any, weights: A
 
 def distances_to(B: Any, metric: Any, options: Mapping[str, Any]) -> Callable[[Any], Array]:
     """A function that gives the distances of rows to those of B; what depends on B alone is worked out once."""
-    if metric in ("euclidean", "l2") and not options and not scipy.sparse.issparse(B):
+    if is_euclidean(metric) and not options and not scipy.sparse.issparse(B):
         return _Euclidean(B, _scale(B))
     return lambda rows: between(rows, B, metric, options)
 
@@ -41,11 +63,11 @@ def distances_to(B: Any, metric: Any, options: Mapping[str, Any]) -> Callable[[A
 def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     """Distances between the rows of A and those of B."""
     if scipy.sparse.issparse(A) or scipy.sparse.issparse(B):
-        A, B = short_indices(scipy.sparse.csr_array(A)), short_indices(scipy.sparse.csr_array(B))
-    if metric in ("euclidean", "l2") and not options:
+        A, B = _short_indices(A), _short_indices(B)
+    if is_euclidean(metric) and not options:
         return _sparse_euclidean(A, B) if scipy.sparse.issparse(A) else _Euclidean(B, _scale(A, B))(A)
     try:
-        found: Array = pairwise_distances(A, B, metric=metric, **options)
+        found: Array = pairwise_distances(A, B, metric=metric, n_jobs=1, **options)
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
@@ -75,7 +97,7 @@ class _Euclidean:
 
 
 def _scale(*parts: Array) -> float:
-    return power_of_two(max(float(np.abs(part).max(initial=0.0)) for part in parts))
+    return power_of_two(max(map(magnitude, parts)))
 
 
 def _sparse_euclidean(A: Any, B: Any) -> Array:
@@ -142,9 +164,10 @@ def checked(block: Array, name: str = "the metric") -> Array:
     raise ValueError("The sum of the distances overflows float64. Rescale the distances to magnitudes below 1e100.")
 
 
-def short_indices(X: Any) -> Any:
-    """Sparse rows with the 32-bit column numbers that some of scikit-learn's metrics ask for; others as they are."""
-    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
+def _short_indices(X: Any) -> Any:
+    """Rows in CSR with the 32-bit column numbers that some of scikit-learn's metrics ask for."""
+    X = scipy.sparse.csr_array(X)
+    if X.indices.dtype == np.int32:
         return X
     index = X.indices.astype(np.int32), X.indptr.astype(np.int32)
     return scipy.sparse.csr_array((X.data, *index), shape=X.shape)

@@ -14,16 +14,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from corollary._compiled.codes import MULTIPLIERS
 from corollary.core.parallel import block_rows, each_block
 from corollary.core.types import Array
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ODD, _FIRST, _ = (np.uint64(number) for number in MULTIPLIERS)
 
 
 def _multipliers(first: int, count: int) -> Array:
     """One odd 64-bit number for each column."""
     z = (np.arange(first, first + count, dtype=np.uint64) + np.uint64(1)) * _ODD
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(30))) * _FIRST
     return (z ^ (z >> np.uint64(27))) | np.uint64(1)
 
 

@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.parallel import one_blas_thread
 
 # called after each iteration with its record and a way to read the best answer so far; True stops the fit
@@ -163,11 +163,14 @@ class _Loop(Generic[S]):
             self.kept = self.hands[-1].settle(self.kept[0]), self.kept[1]
         assert self.kept is not None
         state, measure = self.hands[-1].finish(*self.kept)
+        certificate = self.hands[-1].certify(measure, self.rules.tol)
+        if measure is not self.kept[1] and measure.residual is not None and status is Status.MAX_ITER:
+            status = Status.CONVERGED if measure.residual <= self.rules.tol else status  # known at the end only
         return Run(
             state=state,
             measure=measure,
-            status=status if measure is self.kept[1] else self._judged(status, measure),
-            certificate=self.hands[-1].certify(measure, self.rules.tol),
+            status=status if certificate.value == np.inf else honest(status, certificate),  # not known is not failed
+            certificate=certificate,
             solver=", then ".join(hand.name for hand in self.hands),
             n_iter=self.iteration,
             seconds=self.seconds,
@@ -205,14 +208,6 @@ class _Loop(Generic[S]):
                 return Status.CONVERGED
             state = following
             self.iteration += 1
-
-    def _judged(self, status: Status, measure: Measure) -> Status:
-        """What a residual that was worked out at the end says of a run that was not cut short."""
-        if measure.residual is None or status not in (Status.CONVERGED, Status.MAX_ITER):
-            return status
-        if measure.residual <= self.rules.tol:
-            return Status.CONVERGED
-        return Status.STALLED if status is Status.CONVERGED else status
 
     def _note(self, algorithm: Algorithm[S], state: S, measure: Measure) -> dict[str, float]:
         """Keep the record and, if it is the best so far, the state."""

@@ -10,7 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import kernel
-from corollary._compiled.linkage.triangle import CHUNK, NOTHING, SQUARES, accumulate
+from corollary._compiled.codes import EUCLIDEAN
+from corollary._compiled.linkage.triangle import CHUNK, NOTHING, accumulate
 
 
 @kernel
@@ -50,7 +51,7 @@ def _compare(columns, m, own, names, one, other, best, near, second, point, valu
     least, next_least, where = NOTHING, NOTHING, np.int64(-1)
     for start in range(0, m, CHUNK):
         stop = min(m, start + CHUNK)
-        accumulate(columns, start, stop, point, SQUARES, values)
+        accumulate(columns, start, stop, point, EUCLIDEAN, values)
         if start <= own < stop:
             values[own - start] = np.inf
         here = NOTHING

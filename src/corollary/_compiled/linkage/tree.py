@@ -11,32 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel, kernel
-from corollary._compiled.neighbors.kdtree import part
+from corollary._compiled.linkage.triangle import NOTHING
 
 WIDE = 32
-NOTHING = np.int64(0x7FF0000000000000)  # the bits of infinity
-
-
-@kernel
-def build(points, order, leaves, levels):
-    """Arrange ``order`` so that each node with several leaves halves them by its widest column."""
-    n, d = points.shape
-    for level in range(levels):
-        for k in range(1 << level):
-            start, stop = (leaves * k >> level) * WIDE, (leaves * (k + 1) >> level) * WIDE
-            if stop - start <= WIDE:
-                continue
-            stop = stop if stop < n else n
-            widest, column = -1.0, start
-            for c in range(d):
-                low = high = points[order[start], c]
-                for p in range(start + 1, stop):
-                    value = points[order[p], c]
-                    low = value if value < low else low
-                    high = value if value > high else high
-                if high - low > widest:
-                    widest, column = high - low, c
-            part(points, order, start, stop, (leaves * (2 * k + 1) >> (level + 1)) * WIDE, column)
 
 
 @kernel

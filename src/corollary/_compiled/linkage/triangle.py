@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled.codes import EUCLIDEAN, MANHATTAN
 
-SQUARES, ABSOLUTES, LARGEST = 0, 1, 2  # what is taken of the differences of two rows
 PLAIN, ROOT, HALF = 0, 1, 2  # what becomes of the sum
 COMPLETE, AVERAGE, SINGLE = 0, 1, 2
 CHUNK = 256
@@ -28,7 +28,7 @@ def accumulate(columns, start, stop, point, metric, out):
     total = out[:m]
     for j in range(m):
         total[j] = 0.0
-    if metric == SQUARES:
+    if metric == EUCLIDEAN:
         while k + 4 <= d:  # four at a time: fewer passes over the sums
             a, b, c, e = point[k], point[k + 1], point[k + 2], point[k + 3]
             one, two = columns[k, start:stop], columns[k + 1, start:stop]
@@ -39,11 +39,11 @@ def accumulate(columns, start, stop, point, metric, out):
             k += 4
     while k < d:
         here, column = point[k], columns[k, start:stop]
-        if metric == SQUARES:
+        if metric == EUCLIDEAN:
             for j in range(m):
                 gap = column[j] - here
                 total[j] += gap * gap
-        elif metric == ABSOLUTES:
+        elif metric == MANHATTAN:
             for j in range(m):
                 total[j] += abs(column[j] - here)
         else:

@@ -15,15 +15,16 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import kernel
-from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, ascend, sift
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
+from corollary._compiled.neighbors.nearest import ascend, sift
 
 MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
 
 
 @kernel
-def split_nodes(X, order, bounds, first, last, boxes, split):
-    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and, if ``split``, part
-    them at the median of the widest column."""
+def split_nodes(X, order, bounds, middles, first, last, boxes):
+    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and part them by their
+    widest column at ``middles[v]``; where that is an end of the node, they stay as they are."""
     d = X.shape[1]
     for v in range(first, last):
         a, b = bounds[v], bounds[v + 1]
@@ -35,13 +36,13 @@ def split_nodes(X, order, bounds, first, last, boxes, split):
                 value = X[row, j]
                 boxes[v, 0, j] = value if value < boxes[v, 0, j] else boxes[v, 0, j]
                 boxes[v, 1, j] = value if value > boxes[v, 1, j] else boxes[v, 1, j]
-        if not split:
+        if not a < middles[v] < b:
             continue
         widest = 0
         for j in range(1, d):
             if boxes[v, 1, j] - boxes[v, 0, j] > boxes[v, 1, widest] - boxes[v, 0, widest]:
                 widest = j
-        part(X, order, a, b, (a + b) // 2, widest)
+        part(X, order, a, b, middles[v], widest)
 
 
 @kernel

@@ -11,7 +11,6 @@ import numpy as np
 
 from corollary._compiled._jit import kernel
 
-EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = 0, 1, 2, 3
 CHUNK = 64  # columns that are screened together
 
 

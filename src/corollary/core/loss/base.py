@@ -29,6 +29,7 @@ class Loss(Part, ABC):
     task: ClassVar[str]  # "regression", or "classification": y is ±1, or class numbers if ``multiclass``
     link: Link = Identity()
     domain: Real = Real()  # where y must lie
+    convex: ClassVar[bool] = True  # in f: conjugate and duality gap mean something; say False where it is not so
     smooth: ClassVar[bool] = True  # has a continuous first derivative
     curved: ClassVar[bool] = True  # has a useful second derivative (Newton steps make sense)
     constant_curvature: ClassVar[bool] = False  # second derivative is 1 everywhere
@@ -45,6 +46,29 @@ class Loss(Part, ABC):
     fading: ClassVar[bool] = False
     # straight pieces rounded off by ½(f − y)²: the second derivative vanishes far from y, and solvers use ℓ′/(f − y)
     flat: ClassVar[bool] = False
+
+    def check_convex(self, y: Array) -> None:
+        """Raise ValueError if the slope falls anywhere on a grid although the loss calls itself convex.
+
+        A duality gap proves nothing for a loss that is not convex. A loss of the library is known to be; one of your
+        own is looked at before it is believed.
+        """
+        if not self.convex or self.multiclass or self.code >= 0:
+            return
+        few = np.unique(y)[:: max(1, len(np.unique(y)) // 16)]
+        reach = 20.0 * (1.0 + float(np.abs(few).max(initial=0.0))) if isinstance(self.link, Identity) else 20.0
+        grid = np.linspace(-reach, reach, 801)
+        with np.errstate(over="ignore", invalid="ignore"):
+            slopes = np.stack([self.gradient(np.full(len(grid), each), grid) for each in few])
+        size = np.maximum(np.abs(slopes[:, 1:]), np.abs(slopes[:, :-1]))
+        falls = np.argwhere(np.diff(slopes, axis=1) < -1e-9 * (size + 1e-300))
+        if len(falls):
+            row, at = falls[0]
+            raise ValueError(
+                f"The {self.name} loss is not convex: for y = {few[row]:.4g} its slope falls from f = {grid[at]:.4g} "
+                f"to f = {grid[at + 1]:.4g}. Set ``convex = False`` on its class: it is then fitted to a stationary "
+                "point, and nothing is claimed about better ones."
+            )
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:

@@ -265,5 +265,4 @@ class Forest(TableReader):
         if importances is not None:
             heights, spread = importances.importances_mean, {measure: 2 * importances.importances_standard_error}
         first = np.argsort(-heights, kind="stable")[:top]
-        axes = None if ax is None else [ax]
-        return plot_importances({measure: heights}, column_names(self), first, spread, axes)[0]
+        return plot_importances({measure: heights}, column_names(self), first, spread, None if ax is None else [ax])[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from corollary.base import assigning
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
 
@@ -96,6 +97,7 @@ class ExtraTreesClassifier(ForestClassifier):
 
     _random_cuts = True
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -119,15 +121,7 @@ class ExtraTreesClassifier(ForestClassifier):
         monotonic_cst: Any = None,
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
-    ) -> None:
-        super().__init__(
-            n_estimators, criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features, max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
-            bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start,
-            class_weight=class_weight, ccp_alpha=ccp_alpha, max_samples=max_samples, monotonic_cst=monotonic_cst,
-            max_bins=max_bins, categorical_features=categorical_features,
-        )  # fmt: skip
+    ) -> None: ...
 
 
 class ExtraTreesRegressor(ForestRegressor):
@@ -222,6 +216,7 @@ class ExtraTreesRegressor(ForestRegressor):
 
     _random_cuts = True
 
+    @assigning
     def __init__(
         self,
         n_estimators: int = 100,
@@ -245,12 +240,4 @@ class ExtraTreesRegressor(ForestRegressor):
         max_bins: int = 255,
         categorical_features: Any = "from_dtype",
         keep_targets: bool = False,
-    ) -> None:
-        super().__init__(
-            n_estimators, criterion=criterion, max_depth=max_depth, min_samples_split=min_samples_split,
-            min_samples_leaf=min_samples_leaf, min_weight_fraction_leaf=min_weight_fraction_leaf,
-            max_features=max_features, max_leaf_nodes=max_leaf_nodes, min_impurity_decrease=min_impurity_decrease,
-            bootstrap=bootstrap, oob_score=oob_score, n_jobs=n_jobs, random_state=random_state, warm_start=warm_start,
-            ccp_alpha=ccp_alpha, max_samples=max_samples, monotonic_cst=monotonic_cst, max_bins=max_bins,
-            categorical_features=categorical_features, keep_targets=keep_targets,
-        )  # fmt: skip
+    ) -> None: ...

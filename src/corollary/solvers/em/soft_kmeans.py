@@ -12,7 +12,7 @@ import numpy as np
 
 from corollary.core.blocks import Block, Source
 from corollary.core.parallel import map_blocks, one_blas_thread
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import scale_about
 from corollary.core.types import Array
 from corollary.solvers.loop import overflow
 
@@ -56,7 +56,7 @@ class SoftModel:
     @classmethod
     def of(cls, data: Source, low: Array, high: Array, typical: Array, stiffness: float) -> SoftModel:
         """The model for blocks (X, weights) of rows from ``low`` to ``high``, about a ``typical`` one."""
-        scale = power_of_two(float(np.maximum(high - typical, typical - low).max()))
+        scale = scale_about(typical, low, high)
 
         def part(block: Block) -> Array:
             moved = (block[0] - typical) * scale

@@ -10,7 +10,7 @@ import numpy as np
 from corollary._compiled.kmeans import dense as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks, sum_blocks
-from corollary.core.scaling import power_of_two, row_lengths
+from corollary.core.scaling import row_lengths, scale_about
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import GROUP, Bounds, Sieve
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows, writable
@@ -41,7 +41,7 @@ def place_of(parts: list[Extent], mass: float) -> Place:
     """The mean of all rows, and the power of two that brings what is left of the largest below 1."""
     shift = np.asarray(sum(part.sums / mass for part in parts), dtype=np.float64)
     low, high = np.min([part.low for part in parts], axis=0), np.max([part.high for part in parts], axis=0)
-    return shift, power_of_two(float(np.maximum(high - shift, shift - low).max()))
+    return shift, scale_about(shift, low, high)
 
 
 class DenseRows(KMeansRows):

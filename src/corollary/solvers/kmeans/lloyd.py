@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, honest
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
@@ -162,6 +162,5 @@ def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
     }
     if state.rise > ROUNDING:
         rising = Certificate(Kind.CHECKED, RISE, state.rise, ROUNDING)
-        status = found.status if found.stopped else Status.STALLED
-        found = replace(found, certificate=rising, status=status)
+        found = replace(found, certificate=rising, status=honest(found.status, rising))
     return found.evidence(facts=facts, notes=notes)

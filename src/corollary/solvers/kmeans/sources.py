@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from corollary.core.blocks import Block, BlockSource
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.bounds import Bounds
@@ -56,7 +56,7 @@ class StreamedRows(KMeansRows):
             dtypes.add(X.dtype)
             d = X.shape[1]
             thin |= bool(sparse.issparse(X))
-            largest = max(largest, float(abs(X).max()))
+            largest = max(largest, magnitude(X))
             if not (thin or angular):
                 parts += extents(X, weights[-1])
         if not weights:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from corollary._compiled.kmeans import sparse as kernels
 from corollary.core.parallel import sum_blocks
-from corollary.core.scaling import check_lengths, power_of_two
+from corollary.core.scaling import check_lengths, magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows
@@ -23,7 +23,7 @@ class SparseRows(KMeansRows):
         super().__init__(X.shape, X.dtype, weights, angular)
         self.data = np.array(X.data, dtype=np.float64)
         self.indices, self.indptr = np.array(X.indices, dtype=np.int32), np.array(X.indptr, dtype=np.int64)
-        scale = power_of_two(float(np.abs(self.data).max(initial=0.0)))
+        scale = power_of_two(magnitude(self.data))
         if angular:
             lengths = check_lengths(np.sqrt(self._squares(scale))) / scale
             self.data /= np.repeat(lengths, np.diff(self.indptr))

@@ -18,6 +18,7 @@ import numpy as np
 
 from corollary.core.design import BlockDesign, Design, as_design
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.scaling import exponents_of
 from corollary.core.types import Array
 from corollary.solvers.least_squares.conjugate_gradient import conjugate_gradient
 from corollary.solvers.least_squares.dual import solve_dual
@@ -137,10 +138,10 @@ def _rescaled(task: Task, method: str) -> tuple[Answer, float]:
     With fewer rows than columns the norm of β decides, so all columns share one power. This copies X.
     """
     n, d = task.design.shape
-    _, exponents = np.frexp(task.design.column_largest())
+    exponents = exponents_of(task.design.column_largest())
     if n < d:
         exponents = np.full(d, exponents.max())
-    _, levels = np.frexp(np.abs(task.Y).max(axis=0))
+    levels = exponents_of(np.abs(task.Y).max(axis=0))
     with np.errstate(over="ignore", under="ignore"):
         shape = np.ldexp(1.0, -2 * exponents)
         scaled = replace(task, design=_scale_columns(task.design, exponents), Y=np.ldexp(task.Y, -levels), shape=shape)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.scaling import powers_above
 from corollary.core.types import Array
 from corollary.solvers.least_squares.primal import factor_rows
-from corollary.solvers.least_squares.root import power_of_two, root_of_triangle
+from corollary.solvers.least_squares.root import root_of_triangle
 from corollary.solvers.least_squares.task import Factor, Task, plain_gradient, relative_gap
 
 
@@ -28,7 +29,7 @@ def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evi
     start = plain_gradient(task, mean, np.zeros((d, k)), task.level)
     level = task.level + (start.gradient_sum / task.weight if task.fit_intercept else 0.0)
     norms = np.sqrt(np.einsum("ij,ij->j", triangle, triangle))
-    scale = power_of_two(norms)
+    scale = powers_above(norms)
     coef = np.zeros((d, k))
     for c, alpha in enumerate(task.alpha):
         rows = np.concatenate([triangle, np.diag(np.sqrt(task.penalty(alpha)))]) / scale

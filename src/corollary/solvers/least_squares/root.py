@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack
 
+from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 
@@ -42,18 +43,12 @@ class Root:
         return float(np.sum(np.einsum("ij,ij->i", self.inverse, self.inverse) * penalty))
 
 
-def power_of_two(magnitudes: Array) -> Array:
-    """The power of two next above each magnitude; 1 for zero."""
-    _, exponents = np.frexp(magnitudes)
-    return np.where(magnitudes > 0, np.ldexp(1.0, exponents), 1.0)
-
-
 def root_of_gram(H: Array) -> Root | None:
     """By Cholesky; None if H is not numerically positive definite. Cost d³ / 3, twice."""
     diagonal = np.diagonal(H)
     if not (np.isfinite(diagonal).all() and (diagonal > 0).all()):
         return None
-    scale = power_of_two(np.sqrt(diagonal))
+    scale = powers_above(np.sqrt(diagonal))
     scaled = H / scale[:, None] / scale
     norm = float(np.abs(scaled).sum(axis=0).max())
     upper, failed = lapack.dpotrf(scaled, lower=0, clean=1)
@@ -71,7 +66,7 @@ def root_of_spectrum(H: Array, cut: float) -> tuple[Root, Array]:
 
     X times a null vector is what tells whether X is truly deficient: the eigenvalues of H have half its digits.
     """
-    scale = power_of_two(np.sqrt(np.maximum(np.diagonal(H), 0.0)))
+    scale = powers_above(np.sqrt(np.maximum(np.diagonal(H), 0.0)))
     values, vectors = np.linalg.eigh(H / scale[:, None] / scale)
     keep = values > cut * max(values[-1], 0.0)
     values = np.sqrt(np.maximum(values, 0.0))
@@ -86,7 +81,7 @@ def root_of_triangle(R: Array, penalty: Array | None, noise: Array) -> Root:
     """
     if penalty is not None:
         R = Triangle.of(np.concatenate([R, np.diag(np.sqrt(penalty))])).R
-    scale = power_of_two(np.sqrt(np.einsum("ij,ij->j", R, R)))
+    scale = powers_above(np.sqrt(np.einsum("ij,ij->j", R, R)))
     _, values, right = np.linalg.svd(R / scale)
     values = np.concatenate([values, np.zeros(len(right) - len(values))])
     # a column of zeros has no rounding error, but what the decomposition makes of it has

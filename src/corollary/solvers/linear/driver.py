@@ -48,9 +48,12 @@ class Solver(ABC):
     needs: ClassVar[tuple[Need, ...]] = ()
     move: ClassVar[str] = "pass over all coordinates"  # what is tried again where there is no duality gap
     patience: ClassVar[int] = 15  # iterations without progress after which there will be none
+    any_shape: ClassVar[bool] = False  # whether it also descends on losses that are not convex
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, with a sentence, if this solver cannot handle the problem's loss or penalty."""
+        if not (problem.loss.convex or self.any_shape):
+            raise ValueError(f"{self.name} cannot use the {problem.loss.name} loss: it is not convex.")
         for need in self.needs:
             part = problem.loss if need.of == "loss" else problem.penalty
             if bool(getattr(part, need.attribute)) is not need.wanted:
@@ -62,14 +65,14 @@ class Solver(ABC):
 
     def trivial_dual(self, problem: Problem) -> float:
         """The dual value of θ = 0, which is always feasible: it shows that an exact fit is optimal."""
-        zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
-        if not problem.penalty.has_conjugate:
+        if not problem.has_dual:
             return -np.inf
+        zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
         return problem.offset - problem.conjugate_sum(zero) - problem.penalty.conjugate(np.zeros(problem.coef_shape))
 
     def certificate_name(self, problem: Problem) -> str:
-        """What is measured: a duality gap, or for penalties without a conjugate how much another move would gain."""
-        return "relative duality gap" if problem.penalty.has_conjugate else f"relative gain of another {self.move}"
+        """What is shown: a duality gap, or where there is no dual problem only that no move of a kind helps."""
+        return "relative duality gap" if problem.has_dual else f"relative gain of another {self.move}"
 
     def successor(self, problem: Problem) -> Solver | None:
         """Who goes on from the best point when this solver can make no more progress, if anyone can."""
@@ -105,12 +108,15 @@ def solve(
 ) -> Solution:
     """Run ``solver`` until the relative duality gap is at most ``tol``, ``max_iter``, or until a callback stops it."""
     solver.check(problem)
+    problem.loss.check_convex(problem.y)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
     null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
     found = run(_Descent(solver, problem, start, tol, null, floor), Rules(max_iter, tol, observe))
-    best = found.state
-    return Solution(best.coef, best.intercept, found.evidence(facts={"dual objective": float(best.dual)}), best)
+    best, facts = found.state, {}
+    if problem.has_dual:
+        facts["dual objective"] = float(best.dual)
+    return Solution(best.coef, best.intercept, found.evidence(facts=facts), best)
 
 
 class _Descent(Algorithm[State]):
@@ -121,7 +127,7 @@ class _Descent(Algorithm[State]):
         self.tol, self.null, self.floor = tol, null, floor
         self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
         self.patience = solver.patience
-        self.kind = Kind.OPTIMAL if problem.penalty.has_conjugate else Kind.STATIONARY
+        self.kind = Kind.OPTIMAL if problem.has_dual else Kind.STATIONARY
 
     def init(self) -> State:
         state = self._checked(self.solver.init(self.problem, self.start))

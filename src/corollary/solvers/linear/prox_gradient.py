@@ -111,6 +111,7 @@ class ProxGradient(Solver):
     """See the module."""
 
     name = "proximal gradient"
+    any_shape = True
     move = "proximal-gradient step"
     patience = 100  # momentum overshoots and comes back
     needs = (Need("loss", "smooth", True, "it has kinks; use the interior point, with none, l1, l2 or elastic net"),)
@@ -148,7 +149,7 @@ class ProxGradient(Solver):
         geometry, point, (value, slope, curve) = memory["geometry"], memory["point"], there
         intercept = point.level - geometry.means @ point.coef
         state = State(point.coef, intercept, problem.primal_value(value, point.coef), dual, memory=memory)
-        if not problem.penalty.has_conjugate:
+        if not problem.has_dual:
             state.dual = state.objective - geometry.promise(point, slope, memory["length"])
         elif memory["age"] % EVERY == 0:
             balanced = problem.balance(slope, curve)

@@ -17,10 +17,9 @@ def choose_solver(problem: Problem) -> Solver:
         from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
         return InteriorPoint()
-    second_order = loss.curved and (loss.simplex or not loss.multiclass)
-    if not penalty.quadratic and not (
-        second_order and penalty.by_coordinate and not (penalty.grouped and loss.multiclass)
-    ):
+    second_order = loss.convex and loss.curved and (loss.simplex or not loss.multiclass)
+    descent = second_order and penalty.by_coordinate and not (penalty.grouped and loss.multiclass)
+    if not loss.convex or not (penalty.quadratic or descent):
         from corollary.solvers.linear.prox_gradient import ProxGradient
 
         return ProxGradient()

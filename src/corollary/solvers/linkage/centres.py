@@ -15,6 +15,7 @@ from corollary._compiled.linkage import tree as kernels
 from corollary._compiled.linkage.centroid import merge_centres
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
+from corollary.solvers.kdtree import part_rows
 from corollary.solvers.linkage.chain import SMALL, STALLED
 from corollary.solvers.linkage.leaves import Merges, Points
 
@@ -41,8 +42,9 @@ class CentreTree:
         n, d = centres.shape
         leaves = -(-n // WIDE)
         levels = (leaves - 1).bit_length()
-        order, nodes = np.arange(n), (2 << levels) - 1
-        kernels.build(centres, order, leaves, levels)
+        nodes = (2 << levels) - 1
+        bounds = [np.minimum((leaves * np.arange((1 << k) + 1) >> k) * WIDE, n) for k in range(levels + 1)]
+        order, _ = part_rows(centres, bounds)
         ordered, places = np.full((leaves * WIDE, d), np.inf), np.ones(leaves * WIDE)
         ordered[:n], places[:n] = centres[order], weights[order]
         blocks = np.ascontiguousarray(ordered.reshape(leaves, WIDE, d).transpose(0, 2, 1))

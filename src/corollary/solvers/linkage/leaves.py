@@ -7,24 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.linkage.triangle import ABSOLUTES, HALF, LARGEST, PLAIN, ROOT, SQUARES, accumulate
-from corollary.core.scaling import exponent_of, row_lengths
+from corollary._compiled.codes import EUCLIDEAN, MANHATTAN
+from corollary._compiled.linkage.triangle import HALF, PLAIN, ROOT, accumulate
+from corollary.core.scaling import exponent_of, magnitude, row_lengths
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
-from corollary.solvers.distances import check_square, complete_options
+from corollary.solvers.distances import COMPILED, check_square, complete_options
 
 Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, and the height of each merge
-# name -> what is taken of the differences, what becomes of their sum
-COMPILED = {
-    "euclidean": (SQUARES, ROOT),
-    "l2": (SQUARES, ROOT),
-    "sqeuclidean": (SQUARES, PLAIN),
-    "manhattan": (ABSOLUTES, PLAIN),
-    "cityblock": (ABSOLUTES, PLAIN),
-    "l1": (ABSOLUTES, PLAIN),
-    "chebyshev": (LARGEST, PLAIN),
-    "cosine": (SQUARES, HALF),
-}
+_CODES = COMPILED | {"sqeuclidean": EUCLIDEAN}
+_SHAPES = {"euclidean": ROOT, "l2": ROOT, "cosine": HALF}  # what becomes of the sum, unless it is the distance
 PAIRS = 1 << 16
 SAMPLE = 40  # rows on which a metric of the user's is asked for both directions
 
@@ -54,7 +46,7 @@ class Points:
         for start in range(0, len(u), PAIRS):
             part = slice(start, start + PAIRS)
             gaps = np.abs(self.columns[:, u[part]] - self.columns[:, v[part]])
-            take = {SQUARES: lambda gaps: (gaps**2).sum(axis=0), ABSOLUTES: lambda gaps: gaps.sum(axis=0)}
+            take = {EUCLIDEAN: lambda gaps: (gaps**2).sum(axis=0), MANHATTAN: lambda gaps: gaps.sum(axis=0)}
             lengths[part] = take.get(self.metric, lambda gaps: gaps.max(axis=0))(gaps)
         return self.finished(lengths)
 
@@ -65,17 +57,17 @@ class Points:
 
     def scaled(self, distances: Array) -> Array:
         """Distances in the user's units."""
-        squared = self.metric == SQUARES and self.shape == PLAIN
+        squared = self.metric == EUCLIDEAN and self.shape == PLAIN
         return np.ldexp(distances, (2 if squared else 1) * self.exponent)
 
 
 def points(X: Array, metric: str, *, centred: bool = False) -> Points:
-    """Rows for one of the ``COMPILED`` metrics; ``centred`` takes away what all share, for methods that form means."""
-    code, shape = COMPILED[metric]
+    """Rows for a metric that kernels know; ``centred`` takes away what all share, for methods that form means."""
+    code, shape = _CODES[metric], _SHAPES.get(metric, PLAIN)
     if metric == "cosine":
         rows, exponent = X / row_lengths(X)[:, None], 0
     else:
-        exponent = exponent_of(float(np.abs(X).max(initial=0.0)))
+        exponent = exponent_of(magnitude(X))
         rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
     if centred:
         # a number is taken away exactly from all that are between half and twice of it
@@ -115,7 +107,7 @@ def read_leaves(X: Array, metric: Any, kept: Array, *, centred: bool) -> Leaves:
     """The rows of X, or the table of distances that X is, by any metric."""
 
     def read(X: Array) -> Points | Distances:
-        if isinstance(metric, str) and metric in COMPILED:
+        if isinstance(metric, str) and metric in _CODES:
             return points(X, metric, centred=centred)
         return measured(X, metric)
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import nearest as compiled
 from corollary.core.parallel import map_blocks, sum_blocks
 from corollary.core.types import Array
@@ -34,7 +35,7 @@ def plain_index(P: Any, metric: Metric) -> Index:
     """An index that compares all pairs; nothing is skipped because of its position."""
     if scipy.sparse.issparse(P):
         return SparseProducts(P)
-    if metric.code == compiled.EUCLIDEAN:
+    if metric.code == EUCLIDEAN:
         return Products(P)
     return Tree.of(P, metric, _LEAF, prune=False)
 

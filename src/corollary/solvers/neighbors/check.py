@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.parallel import block_rows
 from corollary.core.types import Array

@@ -9,20 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary._compiled.neighbors.nearest import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
+from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
+from corollary.solvers.distances import COMPILED
 
-_CODES = {
-    "euclidean": EUCLIDEAN,
-    "l2": EUCLIDEAN,
-    "manhattan": MANHATTAN,
-    "l1": MANHATTAN,
-    "cityblock": MANHATTAN,
-    "chebyshev": CHEBYSHEV,
-    "infinity": CHEBYSHEV,
-    "cosine": EUCLIDEAN,
-}
 _POWERS = {EUCLIDEAN: 2.0, MANHATTAN: 1.0, CHEBYSHEV: math.inf}
 _LARGEST = 2.0**300  # between this and its inverse, squares and their sums stay in range
 
@@ -43,9 +34,9 @@ class Metric:
             name = {1.0: "l1", 2.0: "l2", math.inf: "chebyshev"}.get(p, name)
             if name == "minkowski":
                 return Metric(MINKOWSKI, p)
-        if not isinstance(name, str) or name not in _CODES or parameters:
+        if not isinstance(name, str) or name not in COMPILED or parameters:
             return None
-        return Metric(_CODES[name], _POWERS[_CODES[name]], name == "cosine")
+        return Metric(COMPILED[name], _POWERS[COMPILED[name]], name == "cosine")
 
     def distance(self, reduced: Array, scale: float) -> Array:
         """Distances from the reduced ones of points that were multiplied by ``scale``."""
@@ -70,12 +61,6 @@ class Metric:
             above = np.nextafter(reduced, np.inf)
             reduced = np.where(self.distance(above, scale) <= radius, above, reduced)
         return reduced
-
-
-def magnitude(X: Any) -> float:
-    """The largest absolute value in X."""
-    values = X.data if scipy.sparse.issparse(X) else X
-    return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
 def scale_for(metric: Metric, size: float) -> float:

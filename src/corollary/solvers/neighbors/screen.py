@@ -15,9 +15,8 @@ import numpy as np
 
 from corollary._compiled.neighbors.nearest import screen_block
 from corollary.core.parallel import block_rows, each_block
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import magnitude, power_of_two, scale_about
 from corollary.core.types import Array
-from corollary.solvers.neighbors.metric import magnitude
 
 SPARSE_WIDTH = 4096  # a block of transposed sparse rows keeps a pointer for every column, so it should not be small
 _FAR = 1e6  # queries farther out than this many times the rows' extent are left to float64
@@ -123,8 +122,7 @@ class DenseScreen(Screen):
         """Prepare the rows X."""
         n, d = X.shape
         centre = X.mean(axis=0, dtype=np.float64)
-        extent = float(max((X.max(axis=0) - centre).max(), (centre - X.min(axis=0)).max()))
-        scale = power_of_two(extent)
+        scale = scale_about(centre, X.min(axis=0), X.max(axis=0))
         points, squares = np.empty((n, d), dtype=dtype), np.empty(n)
 
         def shift(start: int, stop: int) -> None:

@@ -10,11 +10,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import nearest as compiled
+from corollary.core.scaling import magnitude
 from corollary.core.types import Array
+from corollary.solvers.distances import between, variances_of
 from corollary.solvers.neighbors.brute import plain_index
 from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
-from corollary.solvers.neighbors.metric import Metric, magnitude, points, scale_for
+from corollary.solvers.neighbors.metric import Metric, points, scale_for
 from corollary.solvers.neighbors.tree import Tree, tree_if_it_pays
 
 _DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a time, for dense rows
@@ -138,26 +141,18 @@ class PairwiseSearch(BlockSearch):
         return int(self.X.shape[0])
 
     def _block(self, Q: Any, first: int, stop: int) -> Array:
-        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS, pairwise_distances
+        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
         rows = self.X[first:stop]
         if isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
             Q, rows = Q != 0, rows != 0
-        block = pairwise_distances(_narrow(Q), _narrow(rows), metric=self.metric, n_jobs=1, **self.parameters)
+        block = between(Q, rows, self.metric, self.parameters)
         if not (block >= 0).all():
             raise ValueError(
                 f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
                 "a distance must be a number ≥ 0."
             )
         return np.ascontiguousarray(block, dtype=np.float64)
-
-
-def _narrow(X: Any) -> Any:
-    """Sparse rows with 32-bit column numbers, which is all that some metrics take."""
-    if not scipy.sparse.issparse(X) or X.indices.dtype == np.int32:
-        return X
-    starts = X.indptr.astype(np.int32)
-    return scipy.sparse.csr_array((X.data, X.indices.astype(np.int32), starts), shape=X.shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +176,7 @@ def make_search(
     if isinstance(metric, str) and metric == "precomputed":
         return TableSearch(X.shape[1])
     known = Metric.of(metric, p, parameters)
-    if known is None or (scipy.sparse.issparse(X) and known.code != compiled.EUCLIDEAN):
+    if known is None or (scipy.sparse.issparse(X) and known.code != EUCLIDEAN):
         if algorithm == "kd_tree":
             raise ValueError(
                 f"algorithm='kd_tree' needs dense rows and the metric 'euclidean', 'manhattan', 'chebyshev', "
@@ -189,7 +184,7 @@ def make_search(
                 f"{' and X is sparse' if scipy.sparse.issparse(X) else ''}; use algorithm='brute'."
             )
         extra = dict(parameters or {})
-        wanted = {"seuclidean": "V", "mahalanobis": "VI"}.get(metric) if isinstance(metric, str) else None
+        wanted = variances_of(metric)
         if wanted is not None and wanted not in extra:
             raise ValueError(
                 f"metric={metric!r} needs metric_params={{{wanted!r}: …}}: it must be the same for all rows."

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import kdtree
-from corollary._compiled.neighbors.nearest import EUCLIDEAN
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
+from corollary.solvers.kdtree import part_rows
 from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of, sort_all
 from corollary.solvers.neighbors.metric import Metric
 
@@ -50,14 +51,14 @@ class Tree(Index):
         n, d = X.shape
         depth = max(0, (n // leaf_size).bit_length() - 1)
         X = np.ascontiguousarray(X, dtype=np.float64)
-        index, starts = np.arange(n), np.array([0, n])
-        boxes = np.empty(((2 << depth) - 1, 2, d))
-        for level in range(depth + 1):
-            if prune:
-                _split_level(X, index, starts, level, boxes, level < depth)
-            if level < depth:
-                starts = np.sort(np.concatenate([starts, (starts[:-1] + starts[1:]) // 2]))
-        if not prune:
+        bounds = [np.array([0, n])]
+        for _ in range(depth):
+            bounds.append(np.sort(np.concatenate([bounds[-1], (bounds[-1][:-1] + bounds[-1][1:]) // 2])))
+        starts = bounds[-1]
+        if prune:
+            index, boxes = part_rows(X, bounds)
+        else:
+            index, boxes = np.arange(n), np.empty(((2 << depth) - 1, 2, d))
             boxes[:, 0], boxes[:, 1] = -np.inf, np.inf
         single = metric.code == EUCLIDEAN and prune
         centre, scale = np.zeros(d), 1.0
@@ -130,15 +131,6 @@ class Tree(Index):
         if places[-1] > 0:
             visit(places, distances, rows)
         return sort_all(places, distances, rows)
-
-
-def _split_level(X: Array, index: Array, starts: Array, level: int, boxes: Array, split: bool) -> None:
-    first, count = (1 << level) - 1, 1 << level
-    each_block(
-        lambda a, b: kdtree.split_nodes(X, index, starts, a, b, boxes[first : first + count], split),
-        count,
-        max(1, count // 8),
-    )
 
 
 def _groups(boxes: Array, depth: int) -> tuple[Array, Array, Array]:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import assert_all_finite
 from corollary.core.design import SparseDesign
 from corollary.core.memory import check_memory
 from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
+from corollary.core.scaling import magnitude
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.pca.rows import CentredRows
@@ -237,7 +238,7 @@ class CentredSparse(StoredRows):
 
     def reach(self) -> float:
         assert_all_finite(self.X.data, input_name="X")
-        return float(np.abs(self.X.data).max(initial=0.0))
+        return magnitude(self.X)
 
 
 def centred(X: Any, weights: Array | None = None) -> StoredRows:

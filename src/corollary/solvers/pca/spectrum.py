@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.memory import check_memory
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -112,17 +112,14 @@ def by_iteration(
     parts = _Components(np.maximum(pairs.values, 0.0), vectors, k, floor)
     products = rows.normal(parts.V)
     residual, missed = parts.residual(products), missed_share(parts.V, products, rows.squares)
-    status = found.status
-    if residual <= tol and not found.stopped:
-        status = Status.CONVERGED
-    elif status is Status.CONVERGED:
-        status = Status.STALLED
+    certificate = Certificate(Kind.STATIONARY, RESIDUAL, residual, tol)
+    status = Status.CONVERGED if certificate.holds and not found.stopped else honest(found.status, certificate)
     note = f"No other directions explain a share of the variance that is larger by more than {missed:.1g}."
     facts = {"rank": float(parts.rank), "share of the variance that other directions could add": missed}
     evidence = replace(
         found.evidence(facts=facts, notes=(note,) if missed <= tol else ()),
         status=status,
-        certificate=Certificate(Kind.STATIONARY, RESIDUAL, residual, tol),
+        certificate=certificate,
         history={**found.history, "certificate": [*found.history["certificate"][:-1], residual]},
     )
     return Spectrum(parts.values, parts.vectors, parts.rank, evidence)

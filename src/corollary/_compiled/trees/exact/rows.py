@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
-from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_impurity, xlogx
+from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_impurity, weight_of, xlogx
 
 
 @lean_kernel
@@ -62,9 +62,7 @@ def _describe_classes(records, start, stop, mask, criterion, codes, w, value):
         value[k] = 0.0
     for i in range(start, stop):
         row = np.int64(records[i] & mask)
-        own = 1.0
-        if w is not None:
-            own = w[row]
+        own = weight_of(w, row)
         weight += own
         for o in range(n_outputs):
             value[codes[row, o]] += own
@@ -107,9 +105,7 @@ def _describe_output(records, start, stop, mask, criterion, y_all, w_all, o):
     weight, total, low, high = 0.0, 0.0, math.inf, -math.inf
     for i in range(n):
         row = np.int64(records[start + i] & mask)
-        y[i], w[i] = y_all[row, o], 1.0
-        if w_all is not None:
-            w[i] = w_all[row]
+        y[i], w[i] = y_all[row, o], weight_of(w_all, row)
         weight += w[i]
         total += w[i] * y[i]
         low, high = min(low, y[i]), max(high, y[i])
@@ -177,10 +173,7 @@ def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v
         for i in range(start, stop):
             row = np.int64(records[i] & mask)
             for o in range(codes.shape[1]):
-                if w is None:
-                    totals[codes[row, o]] += 1.0
-                else:
-                    totals[codes[row, o]] += w[row]
+                totals[codes[row, o]] += weight_of(w, row)
     if rank is None:
         pass
     else:

@@ -38,6 +38,15 @@ class Node(NamedTuple):
 
 
 @inner_kernel
+def weight_of(w, row):
+    """A row's weight; 1 if there are no weights."""
+    if w is None:
+        return 1.0
+    else:
+        return w[row]
+
+
+@inner_kernel
 def xlogx(x):
     """x log₂ x, 0 at 0."""
     return x * math.log2(x) if x > 0.0 else 0.0
@@ -107,10 +116,7 @@ def scan_squared(records, mask, node, valid, low, high, direction, v, w):
             for i in range(a, b):
                 row = np.int64(records[i] & mask)
                 q += v[row, 0]
-                if w is None:
-                    w_left += 1.0
-                else:
-                    w_left += w[row]
+                w_left += weight_of(w, row)
                 if part < 2 or (records[i] ^ records[i + 1]) <= mask:
                     continue
                 w_right = node.weight - w_left
@@ -170,10 +176,7 @@ def scan_classes(records, mask, node, valid, low, high, direction, criterion, co
             a, b = _part(part, side, node, valid, low, high)
             for i in range(a, b):
                 row = np.int64(records[i] & mask)
-                if w is None:
-                    weight = 1.0
-                else:
-                    weight = w[row]
+                weight = weight_of(w, row)
                 w_left += weight
                 for o in range(n_outputs):
                     k = codes[row, o]
@@ -233,10 +236,7 @@ def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w,
                 row = np.int64(records[i] & mask)
                 for o in range(n_outputs):
                     sums[o] += v[row, o]
-                if w is None:
-                    w_left += 1.0
-                else:
-                    w_left += w[row]
+                w_left += weight_of(w, row)
                 w_right = node.weight - w_left
                 if part < 2 or (records[i] ^ records[i + 1]) <= mask or w_right <= 0.0:
                     continue
@@ -287,10 +287,7 @@ def _absolute_costs(records, mask, node, valid, side, low, high, w, rank, y, o, 
             a, b = _part(part, side, node, valid, low, high)
         for i in range(a, b):
             row = np.int64(records[i] & mask)
-            if w is None:
-                weight = 1.0
-            else:
-                weight = w[row]
+            weight = weight_of(w, row)
             place = rank[row, o]
             for c in range(0 if part >= 0 else 1, 2):
                 signed = -weight if c == 1 and part >= 0 else weight
@@ -323,10 +320,7 @@ def scan_absolute(records, mask, node, valid, low, high, direction, w, rank, y):
         for part in range(3):
             a, b = _part(part, side, node, valid, low, high)
             for i in range(a, b):
-                if w is None:
-                    w_left += 1.0
-                else:
-                    w_left += w[np.int64(records[i] & mask)]
+                w_left += weight_of(w, np.int64(records[i] & mask))
                 w_right = node.weight - w_left
                 if part < 2 or (records[i] ^ records[i + 1]) <= mask or w_right <= 0.0:
                     continue

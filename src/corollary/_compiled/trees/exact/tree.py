@@ -21,6 +21,7 @@ from corollary._compiled.trees.exact.scan import (
     scan_classes,
     scan_squared,
     scan_sums,
+    weight_of,
 )
 
 # columns of the array ``found``: the best cut of each feature
@@ -84,9 +85,7 @@ def _order_categories(records, start, valid, stop, mask, shift, codes, y, w, col
             begin[run], names[run] = i, np.int64(records[i] >> shift)
             weight, total = 0.0, 0.0
         row = np.int64(records[i] & mask)
-        own = 1.0
-        if w is not None:
-            own = w[row]
+        own = weight_of(w, row)
         weight += own
         if y is None:
             pass
@@ -252,10 +251,7 @@ def _mark_categories(categorical, records, node, valid, mask, shift, codes, y, w
         for i in range(n):
             row = np.int64(moved[i] & mask)
             goes_left[row] = i <= position or (i >= valid - node.start and cut[MISSING_LEFT] == 1.0)
-            if w is None:
-                w_left += goes_left[row]
-            else:
-                w_left += goes_left[row] * w[row]
+            w_left += goes_left[row] * weight_of(w, row)
         missing_left = cut[MISSING_LEFT] == 1.0 if valid < node.stop else 2.0 * w_left > node.weight
         for k in range(bits.shape[0]):
             bits[k] = np.uint32(0xFFFFFFFF) if missing_left else np.uint32(0)
@@ -288,10 +284,7 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
     for i in range(node.start, node.stop):
         row = np.int64(records[i] & mask)
         n_left += goes_left[row]
-        if w is None:
-            w_left += goes_left[row]
-        else:
-            w_left += goes_left[row] * w[row]
+        w_left += goes_left[row] * weight_of(w, row)
     missing_left = cut[MISSING_LEFT] == 1.0 if valid < node.stop else 2.0 * w_left > node.weight
     return node.start + n_left, low_row, high_row, missing_left
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from corollary.core.problem import Problem
+from corollary.core.scaling import powers_above
 from corollary.core.types import Array
 from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.kkt import System, check_size
@@ -90,7 +91,7 @@ class Checks:
         left, right = (steep * problem.loss.gradient(problem.y, np.full(len(w), end)) for end in (-np.inf, np.inf))
         first, second = _kinks(problem, left, right)
         rms = np.sqrt(problem.design.column_squares(np.zeros(d)) / len(w))
-        scale = np.exp2(-np.round(np.log2(np.where(rms > 0, rms, 1.0))))
+        scale = 1.0 / powers_above(np.sqrt(0.5) * rms)  # the power above √½ x is the one nearest to x
         if np.array_equal(first, second):
             target, low, high = [first], [-w * right], [-w * left]
         else:

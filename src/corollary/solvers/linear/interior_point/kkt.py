@@ -45,7 +45,7 @@ def newton_system(problem: Problem, scale: Array, w: Array, diagonal: Array) -> 
     if rows + columns <= WHOLE:
         return _Whole(problem, scale, w, diagonal)
     wide = columns > rows and bool((diagonal > 0).all())
-    return _ByRows(problem, scale, w, diagonal) if wide else _ByColumns(problem, scale, w, diagonal)
+    return _RowSystem(problem, scale, w, diagonal) if wide else _ColumnSystem(problem, scale, w, diagonal)
 
 
 def _side(problem: Problem) -> int:
@@ -111,7 +111,7 @@ class _Whole(System):
         return x[:d], float(x[d:].sum()), z + dz
 
 
-class _ByColumns(System):
+class _ColumnSystem(System):
     """Through the d × d Schur complement in b, which is the matrix of centred moments: huge means cost no digits."""
 
     def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:
@@ -151,7 +151,7 @@ class _ByColumns(System):
         return x, b, z
 
 
-class _ByRows(System):
+class _RowSystem(System):
     """Through the n × n matrix I + √w X diagonal⁻¹ Xᵀ √w (Woodbury)."""
 
     def __init__(self, problem: Problem, scale: Array, w: Array, diagonal: Array) -> None:

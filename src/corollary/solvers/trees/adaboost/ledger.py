@@ -24,6 +24,7 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.parallel import each_block, map_blocks
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure
 
@@ -120,7 +121,7 @@ class Ledger:
         """Divide the weights by a power of two if they have become large; returns what they were multiplied by."""
         if self.mass < _LARGE:
             return 1.0
-        factor = 2.0 ** -math.floor(math.log2(self.mass))
+        factor = power_of_two(self.mass)
         each_block(lambda a, b: np.multiply(self.weights[a:b], factor, out=self.weights[a:b]), len(self.weights), ROWS)
         self.mass *= factor
         return factor

@@ -14,6 +14,7 @@ from corollary._compiled.trees.boosting import histogram
 from corollary._compiled.trees.boosting.split import BIN, CATEGORICAL, FEATURE, GAIN, MISSING_LEFT, leaf_value
 from corollary.core.binning import Binner
 from corollary.core.parallel import each_block, together
+from corollary.core.scaling import power_of_two
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.frontier import Node
@@ -39,9 +40,7 @@ class Leaves:
             return self.learning_rate * self._best(grower, leaves, raw)
         rules, (starts, stops) = self.rules, _segments(leaves)
         bits = _FIXED_BITS - max(1, int(np.ceil(np.log2(len(gradient) + 1))))
-        g_scale, h_scale = scales = [
-            float(np.ldexp(1.0, bits - int(np.frexp(m)[1]))) if m > 0 else 1.0 for m in grower.largest
-        ]
+        g_scale, h_scale = scales = [float(np.ldexp(power_of_two(m), bits)) for m in grower.largest]
         sums = np.zeros((len(starts), 2, len(leaves)), dtype=np.int64)
         together(
             lambda s: histogram.leaf_sums(

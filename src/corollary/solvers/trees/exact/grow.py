@@ -14,6 +14,7 @@ import numpy as np
 
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.exact.sorted_columns import ColumnSource, DenseColumns, column_source, sort_columns
@@ -84,7 +85,7 @@ class _Task:
 
         self.source, self.rules = source, rules
         self.n, self.d = source.shape
-        self.y_unit = _unit(y) if n_classes is None else 1.0
+        self.y_unit = 1.0 / power_of_two(magnitude(y)) if n_classes is None else 1.0
         self.impurity_unit = self.y_unit ** (2 if rules.criterion == "squared_error" else 1)
         self.labels = _labels(y / self.y_unit, weights, rules.criterion, n_classes)
         self.limits = Limits(
@@ -220,12 +221,6 @@ class _Task:
             if value.shape[1] == 2:
                 value[:, 0] = 1.0 - value[:, 1]
         return value * self.y_unit
-
-
-def _unit(y: Array) -> float:
-    """A power of two near the largest |y|: dividing by it is exact, and squares stay in range."""
-    largest = float(np.abs(y).max(initial=0.0))
-    return float(2.0 ** int(np.frexp(largest)[1])) if largest > 0 else 1.0
 
 
 def _labels(y: Array, weights: Array, criterion: str, n_classes: list[int] | None) -> Labels:

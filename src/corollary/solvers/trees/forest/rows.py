@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary.core.binning import Binner
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import row_keys
 
@@ -138,7 +139,7 @@ def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> 
     middle = np.average(y[kept], axis=0, weights=weights[kept])
     moved = y - middle
     largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
-    scale = float(middle[0]) if relative else 2.0 ** np.ceil(np.log2(largest.max(initial=0.0) or 1.0))
+    scale = float(middle[0]) if relative else 1.0 / power_of_two(float(largest.max(initial=0.0)))
     moved, largest = moved / scale, largest / scale
     total = max(draws, weights.sum() if np.all(weights == np.rint(weights)) else kept.sum())
     steps = 52 - int(np.ceil(np.log2(total + 1)))
