@@ -12,7 +12,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar, cast
@@ -24,7 +24,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
 
-from corollary.core.blocks import Blocks, BlockSource, as_blocks
+from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.limits import Limit
@@ -67,13 +67,16 @@ def fitting(method: F) -> F:
     def fit(self: Estimator, *args: Any, **kwargs: Any) -> Any:
         before, clock = dict(self.__dict__), _began.set(time.perf_counter())
         try:
+            _check_blocks(self, method, args, kwargs)
             self._check_parameters()
             # data too large for float64 show as an objective that is not finite, which solvers refuse with a sentence
             with threads(getattr(self, "n_jobs", None)), np.errstate(over="ignore", invalid="ignore"):
                 result = managed(self, *args, **kwargs)
-        except BaseException:
+        except BaseException as error:
             self.__dict__.clear()
             self.__dict__.update(before)
+            if isinstance(error, NotAnArrayError):
+                raise TypeError(_not_learning(self)) from None
             raise
         finally:
             _began.reset(clock)
@@ -90,11 +93,30 @@ def predicting(method: F) -> F:
 
     @functools.wraps(method)
     def predict(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+        _check_blocks(self, method, args, kwargs)
         check_is_fitted(self)
         with threads(getattr(self, "n_jobs", None)):
             return method(self, *args, **kwargs)
 
     return cast(F, predict)
+
+
+def _check_blocks(model: Estimator, method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> None:
+    """Refuse ``Blocks`` for methods other than ``fit``, and for a ``fit`` that cannot do without y beside X."""
+    if not isinstance(args[0] if args else given.get("X"), Blocks):
+        return
+    if method.__name__ == "fit":
+        try:
+            inspect.signature(method).bind(model, *args, **given)
+        except TypeError:
+            raise TypeError(_not_learning(model)) from None
+    else:
+        name = f"{type(model).__name__}.{method.__name__}"
+        raise TypeError(f"{name} takes one block at a time, not Blocks: call it for each block.")
+
+
+def _not_learning(model: Estimator) -> str:
+    return f"{type(model).__name__} does not learn from Blocks: give it all rows at once. {LEARNERS}"
 
 
 class EvidenceWarning(ConvergenceWarning):
@@ -106,6 +128,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
 
     limits: ClassVar[dict[str, Limit]] = {}
     evidence_: Evidence
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        score = getattr(cls, "score", None)  # scikit-learn's, unless a class has its own
+        if getattr(score, "__module__", "") == "sklearn.base" and not hasattr(score, "__wrapped__"):
+            cls.score = predicting(cast(Any, score))
+        super().__init_subclass__(**kwargs)
 
     def _check_parameters(self) -> None:
         for name, limit in self.limits.items():
@@ -249,23 +277,30 @@ class _Checked:
         self.options, self.seen = options, False
 
     def __iter__(self) -> Iterator[tuple[Any, Any, Array]]:
+        number = -1  # enumerate would keep the block while the next one is made
         for X, y, sample_weight in self.blocks:
-            if self.target and y is None:
-                raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
-            options = {"reset": not self.seen, "ensure_min_samples": 0, **self.options}
+            number += 1
+            if not (X.shape[0] if getattr(X, "shape", ()) else len(X) if isinstance(X, Sized) else 1):
+                continue  # as after a filter that leaves nothing
             absent = sample_weight is not None and not np.any(sample_weight)  # one block may be so, but not all
-            if self.target:
-                X, y, weights = self.owner._validate_fit(
-                    X, y, None if absent else sample_weight, sparse=self.sparse, **options
-                )
-            else:
-                X, weights = self.owner._validate_rows(
-                    X, None if absent else sample_weight, sparse=self.sparse, **options
-                )
+            try:
+                X, y, weights = self._checked(X, y, None if absent else sample_weight)
+            except (ValueError, TypeError) as error:
+                kind = ValueError if isinstance(error, ValueError) else TypeError
+                raise kind(f"Block {number}: {error}") from error
             self.seen = True
-            if X.shape[0] and (self.every or not absent):
+            if self.every or not absent:
                 yield X, y, np.zeros_like(weights) if absent else weights
             del X, y, sample_weight, weights  # before the next block is made
+
+    def _checked(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Array]:
+        options = {"sparse": self.sparse, "reset": not self.seen, "ensure_min_samples": 0, **self.options}
+        if not self.target:
+            X, weights = self.owner._validate_rows(X, sample_weight, **options)
+            return X, y, weights
+        if y is None:
+            raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
+        return self.owner._validate_fit(X, y, sample_weight, **options)
 
 
 def caller_level() -> int:

@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.base import is_classifier, is_regressor
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.datasets import load_diabetes, load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import TweedieRegressor
+from sklearn.model_selection import GridSearchCV
 
 from corollary import Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge, Status
 from corollary.core.loss import LOSSES, Huber, Quantile, Tweedie
-from corollary.core.penalty import L1, ElasticNet, Group, PositiveElasticNet
+from corollary.core.penalty import L1, L2, ElasticNet, Group, PositiveElasticNet
 
 X, Y = load_diabetes(return_X_y=True)
 IRIS = load_iris(return_X_y=True)
@@ -229,3 +230,56 @@ def test_rank_deficient_without_a_penalty() -> None:
     weighted = LinearModel(penalty="none").fit(A, b, sample_weight=counts)
     repeated = LinearModel(penalty="none").fit(A[rows], b[rows])
     np.testing.assert_allclose(weighted.predict(A), repeated.predict(A), atol=1e-6)
+
+
+def test_targets_are_converted_before_they_are_judged() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = X @ [1.0, 2.0]
+    text = LinearModel("squared").fit(X, y.astype(str))
+    np.testing.assert_allclose(text.coef_, LinearModel("squared").fit(X, y).coef_)
+    for loss in ("squared", "poisson"):
+        with pytest.raises(ValueError, match="could not convert string to float"):
+            LinearModel(loss).fit(X, np.where(y > 0, "a", "b"))
+
+
+def test_power_is_that_of_the_tweedie_loss() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = np.exp(X @ [1.0, 0.5])
+    named, part = LinearModel("tweedie", power=1.8).fit(X, y), LinearModel(Tweedie(1.8)).fit(X, y)
+    np.testing.assert_array_equal(named.coef_, part.coef_)
+    with pytest.raises(ValueError, match="power must be a number"):
+        LinearModel("tweedie", power=3).fit(X, y)
+
+
+def test_searches_reach_into_parts() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    y = X @ [1.0, 2.0]
+    loss, penalty = Huber(1.0), L1(0.1)
+    grid = {"loss__delta": [0.5, 5.0], "penalty__strength": [1e-4, 1.0]}
+    search = GridSearchCV(LinearModel(loss, penalty), grid, cv=3).fit(X, y)
+    assert len(set(search.cv_results_["mean_test_score"])) > 1
+    assert search.best_estimator_.penalty == L1(1e-4)
+    assert (loss, penalty) == (Huber(1.0), L1(0.1))  # clones are set, not what was given
+
+
+def test_parts_are_cloned_by_value_and_set_whole_or_not_at_all() -> None:
+    parts = [Huber(0.5), Tweedie(2), L1(0.1), Group(0.1, [0, 0, 1])]
+    for part in parts:
+        copied = clone(LinearModel(part)).loss if part.kind == "loss" else clone(LinearModel(penalty=part)).penalty
+        assert copied == part
+        assert copied is not part
+    assert clone(parts[1]).set_params(power=1.5).domain.accepts(0)  # what follows from parameters follows
+    with pytest.raises(ValueError, match="delta must be"):
+        parts[0].set_params(delta=-1)
+    with pytest.raises(ValueError, match="Huber has no parameter 'power'; it has: delta"):
+        parts[0].set_params(power=1)
+    assert parts[0] == Huber(0.5)
+
+
+def test_parameters_without_effect_are_noted() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    model = LinearModel(Huber(1.0), L1(0.1), alpha=3.0, delta=2.0).fit(X, X[:, 0])
+    assert "delta was not used: the loss is Huber(delta=1.0)" in str(model.evidence_)
+    assert "alpha was not used: the penalty is L1(strength=0.1)" in str(model.evidence_)
+    assert "not used" not in str(LinearModel(Huber(1.0), L1(0.1)).fit(X, X[:, 0]).evidence_)
+    assert "alpha was not used" in str(LinearModel("squared", L2(0.1), alpha=3.0).fit(X, X[:, 0]).evidence_)

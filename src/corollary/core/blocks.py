@@ -7,10 +7,13 @@ and who does the work (this thread, several, later a cluster) is decided by the 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from copy import copy
 from functools import partial
+from os import PathLike
 from typing import Any, TypeVar
+
+from scipy.sparse import issparse
 
 from corollary.core.parallel import map_each, sum_blocks
 from corollary.core.summary import Summary
@@ -107,13 +110,19 @@ def _divided(summarize: Callable[[Block], S], size: int, block: Block) -> S:
     return ArraySource(*block, size=size).total(summarize)
 
 
+class NotAnArrayError(TypeError):
+    """Blocks were given where an array is needed."""
+
+
 class Blocks:
     """Data that do not fit in memory, for the ``fit`` of any model that can learn from blocks of rows.
 
     Parameters
     ----------
-    blocks : iterable that can be read more than once
-        A list, or an object whose ``__iter__`` starts again, of tables X or of tuples (X, y) or (X, y, sample_weight).
+    blocks : something that can be read more than once
+        A list, an object whose ``__iter__`` starts again, or a function that returns a new iterator at each call, of
+        tables X or of tuples (X, y) or (X, y, sample_weight); blocks without rows are skipped. Or one table (an array,
+        a memory map, a sparse matrix, a frame) or one tuple of a table and its y, cut here into blocks of 64 MB.
     executor : {"serial", "threads"}, default="serial"
         "serial" holds one block at a time; "threads" works on several at once.
 
@@ -129,27 +138,113 @@ class Blocks:
     True
     """
 
-    def __init__(self, blocks: Iterable[Any], *, executor: str = "serial") -> None:
+    def __init__(self, blocks: Any, *, executor: str = "serial") -> None:
         if executor not in EXECUTORS:
             raise ValueError(f"Blocks: executor must be one of {', '.join(EXECUTORS)}, but it is {executor!r}.")
-        self.blocks, self.executor = repeatable(blocks), executor
+        self.blocks, self.executor = repeatable(_source(blocks)), executor
 
     def __iter__(self) -> Iterator[Block]:
         """Tuples (X, y, sample_weight), with None for what a block does not have."""
+        number = -1  # enumerate would keep the block while the next one is made
         for block in self.blocks:
+            number += 1
             parts = tuple(block) if isinstance(block, tuple) else (block,)
-            if len(parts) > 3:
-                raise ValueError(f"A block is X, (X, y) or (X, y, sample_weight), but one has {len(parts)} parts.")
+            if not 1 <= len(parts) <= 3:
+                wanted = "a block is X, (X, y) or (X, y, sample_weight)"
+                raise ValueError(f"Block {number}: {wanted}, but this one has {len(parts)} parts.")
             yield parts + (None,) * (3 - len(parts))
             del block, parts  # before the next one is made
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Whatever takes arrays alone comes here, also outside this library."""
+        raise NotAnArrayError(f"Blocks are not an array, and what was called takes only arrays. {LEARNERS}")
+
+    def __repr__(self) -> str:
+        executor = "" if self.executor == "serial" else f", executor={self.executor!r}"
+        return f"Blocks({_described(self.blocks)}{executor})"
+
+
+LEARNERS = (
+    "The fit of linear models, KMeans, MiniBatchKMeans, SoftKMeans, GaussianMixture and PCA takes Blocks; predict, "
+    "transform, score and partial_fit take one block at a time."
+)
+TABLE_BYTES = 1 << 26  # of the blocks into which a table is cut
+
+
+class _Cut:
+    """The blocks of rows of one table, or of a tuple of a table, its y and perhaps its weights."""
+
+    def __init__(self, *parts: Any) -> None:
+        table, *others = parts
+        self.parts = (table.tocsr() if issparse(table) else table, *others)
+        n, columns = self.shape = tuple(table.shape)
+        nbytes = 12 * table.nnz if issparse(table) else 8 * n * columns
+        self.size = max(1, int(TABLE_BYTES * n // max(nbytes, 1)))
+        for part in others:
+            if part is not None and len(part) != n:
+                raise ValueError(f"Blocks: X has {n} rows, but its y or sample_weight has {len(part)}.")
+
+    def __iter__(self) -> Iterator[Block]:
+        for start in range(0, self.shape[0], self.size):
+            yield tuple(None if part is None else _rows(part, start, start + self.size) for part in self.parts)
+
+
+def _rows(table: Any, start: int, stop: int) -> Any:
+    if hasattr(table, "slice"):  # polars, pyarrow
+        return table.slice(start, stop - start)
+    return getattr(table, "iloc", table)[start:stop]
+
+
+class _Made:
+    """Blocks from a function that returns a new iterator at each call."""
+
+    def __init__(self, make: Callable[[], Iterable[Any]]) -> None:
+        self.make = make
+
+    def __iter__(self) -> Iterator[Any]:
+        made = self.make()
+        if not isinstance(made, Iterable):
+            raise TypeError(f"Blocks: the function must return an iterator of blocks, but it gave {made!r}.")
+        yield from made  # a generator, so that nothing is made before the first block is asked for
+
+
+def _source(blocks: Any) -> Iterable[Any]:
+    """What a user gives, as something to iterate over."""
+    if _dimensions(blocks) == 2:
+        return _Cut(blocks)
+    if isinstance(blocks, tuple) and 2 <= len(blocks) <= 3 and [*map(_dimensions, blocks)][:2] == [2, 1]:
+        return _Cut(*blocks)
+    if callable(blocks) and (isinstance(blocks, type) or not isinstance(blocks, Iterable)):
+        return _Made(blocks)
+    if isinstance(blocks, (str, bytes, PathLike, Mapping)) or not isinstance(blocks, Iterable):
+        raise TypeError(
+            f"Blocks takes a table, a list of blocks, an object whose __iter__ starts again or a function that returns "
+            f"a new iterator, but it was given {blocks!r:.60}, a {type(blocks).__name__}. A block is X, (X, y) or "
+            "(X, y, sample_weight)."
+        )
+    return blocks
+
+
+def _dimensions(table: Any) -> int:
+    return len(getattr(table, "shape", ()))
+
+
+def _described(blocks: Iterable[Any]) -> str:
+    if isinstance(blocks, _Cut):
+        return f"{type(blocks.parts[0]).__name__} of shape {blocks.shape}"
+    if isinstance(blocks, _Made):
+        return getattr(blocks.make, "__name__", type(blocks.make).__name__)
+    name = type(blocks).__name__
+    return f"{name} of {len(blocks)}" if isinstance(blocks, Sized) else name
 
 
 def repeatable(blocks: Iterable[Any]) -> Iterable[Any]:
     """Refuse iterators that can be read only once: methods read their data again in every iteration."""
     if iter(blocks) is blocks:
         raise ValueError(
-            "blocks must be something that can be read more than once, such as a list or an object whose __iter__ "
-            f"starts again, but it is a {type(blocks).__name__}, which is empty after one pass."
+            "blocks must be something that can be read more than once, such as a list, an object whose __iter__ starts "
+            f"again or a function that returns a new iterator, but it is a {type(blocks).__name__}, which is empty "
+            "after one pass. Give the function that makes it: Blocks(lambda: …)."
         )
     return blocks
 

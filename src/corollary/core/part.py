@@ -6,6 +6,7 @@ model file stores the class and the parameters.
 
 from __future__ import annotations
 
+import copy
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -49,6 +50,23 @@ class Part:
     def parameters(self) -> dict[str, Any]:
         """The parameters with their values."""
         return {name: getattr(self, name) for name in self.parameter_names()}
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters, under the name by which scikit-learn's searches ask for them: ``loss__delta`` is a grid."""
+        return self.parameters
+
+    def set_params(self, **parameters: Any) -> Self:
+        """Become what ``__init__`` makes of the parameters with these changes."""
+        unknown = [name for name in parameters if name not in self.parameter_names()]
+        if unknown:
+            known = ", ".join(self.parameter_names()) or "none"
+            raise ValueError(f"{type(self).__name__} has no parameter {unknown[0]!r}; it has: {known}.")
+        if parameters:
+            self.__dict__ = type(self)(**{**self.parameters, **parameters}).__dict__
+        return self
+
+    def __sklearn_clone__(self) -> Self:
+        return copy.deepcopy(self)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.parameters.items())})"

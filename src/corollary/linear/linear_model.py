@@ -13,9 +13,10 @@ from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
-from corollary.core.evidence import Status, worst_of
+from corollary.core.evidence import Evidence, Status, worst_of
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
+from corollary.core.part import Part
 from corollary.core.penalty import PENALTY, NoPenalty, Penalty, as_penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
@@ -51,8 +52,8 @@ class LinearModel(LinearPredictor):
     Parameters
     ----------
     loss : str or Loss, default "squared"
-        Regression: "squared", "absolute", "huber", "quantile", "epsilon_insensitive", "poisson", "tweedie" (of power
-        1.5). Classification: "logistic", "softmax", "hinge", "squared_hinge", "exponential". Or a
+        Regression: "squared", "absolute", "huber", "quantile", "epsilon_insensitive", "poisson", "tweedie".
+        Classification: "logistic", "softmax", "hinge", "squared_hinge", "exponential". Or a
         :class:`corollary.core.loss.Loss` with parameters of its own, such as ``Tweedie(1.8)`` or one that you wrote.
     penalty : {"none", "l1", "l2", "elastic_net", "l0", "group"} or Penalty, default "l2"
         ‖w‖₁, ½‖w‖², the mix ρ‖w‖₁ + ½(1−ρ)‖w‖², the number of non-zero weights, or Σ √|g| ‖w_g‖. Or a
@@ -68,6 +69,8 @@ class LinearModel(LinearPredictor):
     quantile : float in (0, 1), default 0.5
     epsilon : float ≥ 0, default 0.1
         Half-width of the tube of the ε-insensitive loss.
+    power : float in [1, 2], default 1.5
+        Of the mean with which the variance grows, for the Tweedie loss.
     fit_intercept : bool, default True
     class_weight : dict, "balanced" or None
     tol : float ≥ 0, default 1e-8
@@ -112,6 +115,7 @@ class LinearModel(LinearPredictor):
         "delta": Real(low=0, above=True),
         "quantile": Real(low=0, high=1, above=True),
         "epsilon": Real(low=0),
+        "power": Real(low=1, high=2),
         "fit_intercept": Boolean(),
         "class_weight": CLASS_WEIGHT,
         "tol": Real(low=0),
@@ -131,6 +135,7 @@ class LinearModel(LinearPredictor):
         delta: float = 1.35,
         quantile: float = 0.5,
         epsilon: float = 0.1,
+        power: float = 1.5,
         fit_intercept: bool = True,
         class_weight: Any = None,
         tol: float = 1e-8,
@@ -167,8 +172,8 @@ class LinearModel(LinearPredictor):
             elif loss.simplex:  # adding a constant to all scores changes nothing
                 intercept = intercept - intercept.mean()
         else:
-            loss.check_target(y)
             y = y.astype(np.float64, copy=False)
+            loss.check_target(y)
             if loss.constant_curvature and penalty.quadratic:
                 return self._closed_form(design, y, weights, penalty.l2, X.dtype, observe)
             problem = Problem(design, y, weights / weights.sum(), loss, penalty, self.fit_intercept)
@@ -179,7 +184,7 @@ class LinearModel(LinearPredictor):
         evidence = worst_of([part.evidence for part in found])
         if any(part.evidence.status is Status.SEPARABLE for part in found) and not evidence.status.cut_short:
             evidence = replace(evidence, status=Status.SEPARABLE)
-        self._keep_evidence(evidence)
+        self._keep_evidence(self._noted(evidence))
         return self
 
     def _closed_form(
@@ -200,7 +205,7 @@ class LinearModel(LinearPredictor):
         self.n_iter_ = max(evidence.n_iter, 1)
         self._keep_coefficients(answer.coef[:, 0], float(answer.intercept[0]), dtype)
         facts = {**evidence.facts, "objective": evidence.facts["objective"] / double}
-        self._keep_evidence(replace(evidence, facts=facts))
+        self._keep_evidence(self._noted(replace(evidence, facts=facts)))
         return self
 
     def _classes(
@@ -222,6 +227,16 @@ class LinearModel(LinearPredictor):
                 found += [nothing] * (len(problems) - len(found))
                 break
         return found
+
+    def _noted(self, evidence: Evidence) -> Evidence:
+        """With a note on each parameter that was set but belongs to a part given by name, where an object was given."""
+        defaults, notes = LinearModel().get_params(deep=False), list(evidence.notes)
+        for part, names in (("loss", ("delta", "quantile", "epsilon", "power")), ("penalty", ("alpha", "l1_ratio"))):
+            given = getattr(self, part)
+            for name in names:
+                if isinstance(given, Part) and getattr(self, name) != defaults[name]:
+                    notes.append(f"{name} was not used: the {part} is {given!r}, which has its own parameters.")
+        return replace(evidence, notes=tuple(notes))
 
     def _penalty(self, n_columns: int) -> Penalty:
         if self.alpha == 0 and not isinstance(self.penalty, Penalty):
