@@ -163,3 +163,18 @@ def test_the_stamp_sees_names_and_contents(tree: Path, monkeypatch: pytest.Monke
     (tree / "__pycache__" / "ignored.py").touch()
     (tree / "notes.txt").touch()
     assert _jit._hash_sources() == stamps[-1]
+
+
+def test_two_processes_never_write_two_signatures_to_one_file(tmp_path: Path) -> None:
+    """Each begins with an empty folder, as processes that start together do."""
+    from corollary._compiled._jit import _FilePerSignature
+
+    first, second = (_FilePerSignature(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    keys = [("int64", "cpu"), ("float64", "cpu")]
+    first.save(keys[0], "code for int64")
+    second.save(keys[1], "code for float64")
+    assert [first.load(key) for key in keys] == ["code for int64", "code for float64"]
+    assert _FilePerSignature(str(tmp_path), "kernel", "another stamp").load(keys[0]) is None
+    for path in tmp_path.iterdir():
+        path.write_bytes(path.read_bytes()[:-3])
+    assert [second.load(key) for key in keys] == [None, None]

@@ -76,19 +76,30 @@ def _hash_sources() -> str:
 _stamp = functools.cache(_hash_sources)  # of the sources that this process runs
 
 if HAVE_NUMBA:
-    from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
     from numba.core.compiler import Compiler
     from numba.core.runtime import rtsys
 
-    class _StampedCode(CompileResultCacheImpl):
-        """Machine code beside the stamp of its sources: processes with other sources may write to the same files."""
+    class _FilePerSignature(IndexDataCacheFile):
+        """A file for each signature of a kernel, named after it.
 
-        def reduce(self, code: Any) -> Any:
-            return _stamp(), super().reduce(code)
+        Numba numbers these files in an index. Two processes that compile two signatures at once can take the same
+        number, and one of them later runs the machine code of the other.
+        """
 
-        def rebuild(self, target_context: Any, stamped: Any) -> Any:
-            stamp, code = stamped
-            return super().rebuild(target_context, code) if stamp == _stamp() else None
+        def _name(self, key: Any) -> str:
+            number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8])
+            return self._data_name(number)
+
+        def save(self, key: Any, data: Any) -> None:
+            self._save_data(self._name(key), (self._version, self._source_stamp, key, data))
+
+        def load(self, key: Any) -> Any:
+            try:
+                version, stamp, kept, data = self._load_data(self._name(key))
+            except Exception:  # not there, or not whole: then it is compiled, and written anew
+                return None
+            return data if (version, stamp, kept) == (self._version, self._source_stamp, key) else None
 
     class _Cache(FunctionCache):
         """Numba's cache of compiled code on disk, read before all that only compiling needs is loaded (0.2 s).
@@ -98,12 +109,10 @@ if HAVE_NUMBA:
         (a full disk, a folder that is gone) is no reason to fail.
         """
 
-        _impl_class = _StampedCode
-
         def __init__(self, function: Any) -> None:
             super().__init__(function)
             stamp = self._impl.locator.get_source_stamp(), _stamp()
-            self._cache_file = IndexDataCacheFile(self._cache_path, self._impl.filename_base, stamp)
+            self._cache_file = _FilePerSignature(self._cache_path, self._impl.filename_base, stamp)
 
         def save_overload(self, sig: Any, data: Any) -> None:
             with suppress(OSError):  # of sources edited while this process runs, it may hold some old and some new

@@ -108,38 +108,47 @@ def _point(code, parameter, y, f):
 
 @inner_kernel
 def _tweedie_conjugate(power, y, u):
-    """The supremum is where μ − u μᵇ = y, with μ = exp(f) and b = power − 1.
+    """The supremum is where the slope y²⁻ᵖ (eᵃᵈ − e⁻ᵇᵈ) is u, with d = f − log y, a = 2 − power and b = power − 1.
 
-    The left side is convex in μ for u > 0 and concave for u < 0: from the side chosen here Newton's steps never
-    overshoot.
+    The slope rises with d, and (log of one end of it) brackets the place: Newton's steps that leave the bracket become
+    halvings of it. Exponents stay of size one however close the power is to an end.
     """
-    b, slack = power - 1.0, 1e-12
-    if power == 2.0:  # (1 − u) μ = y
+    a, b, slack = 2.0 - power, power - 1.0, 1e-12
+    if y == 0.0:  # the loss is eᵃᶠ/a
+        return (u * math.log(u) - u) / a if u > 0.0 else (0.0 if u >= -slack else np.inf)
+    logs = math.log(y)
+    if power == 2.0:  # the slope is 1 − e⁻ᵈ
         if u > 1.0 + slack:
             return np.inf
         v = max(1.0 - u, 0.0)
-        return (v * math.log(v / y) - v if v > 0.0 else 0.0) + math.log(y) + 1.0
-    if power == 1.0 or y == 0.0:
-        if u + y < -slack * (1.0 + y):
+        return (v * math.log(v) if v > 0.0 else 0.0) - v + 1.0 + u * logs
+    if power == 1.0:  # the slope is y (eᵈ − 1)
+        v = u + y
+        if v < -slack * (1.0 + y):
             return np.inf
-        if u + y <= 0.0:  # the supremum is only neared, as f goes to −∞
-            return y - y * math.log(y) if y > 0.0 else 0.0
-    if u > 0.0:
-        mu = max(2.0 * y, (2.0 * u) ** (1.0 / (1.0 - b)))
-    elif u < 0.0 and b > 0.0:
-        mu = min(0.5 * y, (0.5 * y / -u) ** (1.0 / b))
-    else:
-        mu = y + u
-    if not 0.0 < mu < np.inf:  # |f| is beyond 700: no bound is better than a wrong one
+        return (v * math.log(v / y) if v > 0.0 else 0.0) + u * logs - u
+    size = math.exp(a * logs)
+    wanted = u / size
+    low = -math.log1p(-wanted) / b if wanted < 0.0 else 0.0
+    high = math.log1p(wanted) / a if wanted > 0.0 else 0.0
+    if not (low > -np.inf and high < np.inf):
         return np.inf
-    for _ in range(100):
-        bent = u * mu**b
-        move = (mu - bent - y) / (1.0 - b * bent / mu)
-        mu -= move
-        if abs(move) <= 1e-15 * mu:
-            break
-    f = math.log(mu)
-    return u * f - _point(TWEEDIE, power, y, f)[0]
+    d = low if wanted < 0.0 else high
+    for _ in range(200):
+        up, down = math.exp(a * d), math.exp(-b * d)
+        excess = up - down - wanted
+        if excess > 0.0:
+            high = d
+        else:
+            low = d
+        steep = a * up + b * down
+        after = d - excess / steep
+        if not low <= after <= high:
+            after = 0.5 * (low + high)
+        if abs(after - d) <= 1e-15 * (1.0 + abs(d) + (up + down + abs(wanted)) / steep):  # the rest is rounding
+            return u * (d + logs) - size * (math.expm1(a * d) / a + math.expm1(-b * d) / b)
+        d = after
+    return np.inf  # no bound is better than a wrong one
 
 
 @inner_kernel
