@@ -115,7 +115,8 @@ def _count(n: int) -> int:
 @functools.cache  # asked for before every few milliseconds of work; a value that makes no sense is reported once
 def _from_environment(variable: str) -> int | None:
     value = os.environ.get(variable, "")
-    first = value.split(",")[0].strip()  # OMP_NUM_THREADS may list one number for each level of nesting
+    levels = value.split(",") if variable == "OMP_NUM_THREADS" else [value]  # one number for each level of nesting
+    first = levels[0].strip()
     if first.isdecimal() and int(first) > 0:
         return int(first)
     if value.strip():

@@ -88,6 +88,8 @@ def convergence_figure(name: str, evidence: Evidence) -> str:
     objective = np.asarray(evidence.history.get("objective", ()), dtype=float)
     if objective.size < 3 or objective.size != iterations.size or not np.isfinite(objective).all():
         return ""
+    if np.ptp(objective) == 0 or np.array_equal(np.diff(objective), np.full(objective.size - 1, -1.0)):
+        return ""  # nothing is lowered, or iterations are counted down
     what = "What the fit lowers, after each iteration."
     chart = Chart(
         Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective),

@@ -30,7 +30,7 @@ def claim(evidence: Evidence) -> str:
 def _in_practice(comparison: Comparison) -> str:
     scores, baseline = comparison.best_row.scores, comparison.baseline
     if "accuracy" in scores:
-        text = f"It is right for {scores['accuracy'].mean:.1%} of the rows it had not seen"
+        text = f"In the mean over folds it is right for {scores['accuracy'].mean:.1%} of the rows it had not seen"
         if baseline is not None and "accuracy" in baseline.scores:
             text += f" ({baseline.scores['accuracy'].mean:.1%} by always naming the commonest class)"
         return f"{text}."
