@@ -8,7 +8,6 @@ Attach any of them, or scikit-learn's ``ProgressBar``, to any iterative estimato
 from __future__ import annotations
 
 import json
-import numbers
 import os
 import time
 from typing import Any, Final
@@ -36,7 +35,8 @@ class TimeBudget:
     max_propagation_depth: Final = None
 
     def __init__(self, seconds: float) -> None:
-        if not isinstance(seconds, numbers.Real) or not seconds > 0:
+        given: object = seconds
+        if not (isinstance(given, (int, float, np.number)) and given > 0):
             raise ValueError(f"TimeBudget: seconds must be > 0, but it is {seconds!r}.")
         self.seconds = seconds
         self._deadline = np.inf

@@ -10,6 +10,7 @@ from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import Chart, Scale, compact, sideways_bars
 from corollary.report.document import figure, heat_cell, heat_table
+from corollary.report.words import lowered
 from corollary.tabular.columns import readable_names
 from corollary.tabular.messages import shortened
 
@@ -88,8 +89,8 @@ def convergence_figure(name: str, evidence: Evidence) -> str:
     objective = np.asarray(evidence.history.get("objective", ()), dtype=float)
     if objective.size < 3 or objective.size != iterations.size or not np.isfinite(objective).all():
         return ""
-    if np.ptp(objective) == 0 or np.array_equal(np.diff(objective), np.full(objective.size - 1, -1.0)):
-        return ""  # nothing is lowered, or iterations are counted down
+    if not lowered(evidence):
+        return ""
     what = "What the fit lowers, after each iteration."
     chart = Chart(
         Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective),

@@ -107,5 +107,4 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         facts["rows without an OOB vote"] = float(without)
         if without:
             notes = (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
-    # the impurity of fully grown leaves is zero in every forest: no fact worth telling
-    return growth.snapshot(found.state), replace(found.evidence(notes=notes), facts=facts)
+    return growth.snapshot(found.state), found.evidence(facts=facts, notes=notes)
