@@ -93,7 +93,7 @@ def test_early_stopping_keeps_the_best_round_of_boosting() -> None:
     assert fitted.evidence_.holds
     assert fitted.evidence_.facts["trees"] == fitted.n_iter_ == best
     assert fitted.evidence_.facts["training loss"] == fitted.evidence_.history["objective"][best]
-    assert f"Stopped by EarlyStopping, and kept as it was at its best score, after iteration {best}." in str(
+    assert f"Stopped by EarlyStopping and kept as it was at its best score, after iteration {best}." in str(
         fitted.evidence_
     )
     assert -log_loss(Y[120:], fitted.predict_proba(X[120:])) == pytest.approx(stop.scores_[best], rel=1e-12)

@@ -290,7 +290,9 @@ def test_environment_variables(variables: dict[str, str], expected: int) -> None
     assert fresh(**variables) == (f"{expected} {expected}", "")
 
 
-@pytest.mark.parametrize(("variable", "value"), [(OURS, "many"), (OURS, "-1"), (OURS, "0"), (OURS, "4,2"), (OMP, "2.5"), (OMP, "²")])
+@pytest.mark.parametrize(
+    ("variable", "value"), [(OURS, "many"), (OURS, "-1"), (OURS, "0"), (OURS, "4,2"), (OMP, "2.5"), (OMP, "²")]
+)
 def test_a_variable_that_makes_no_sense_gives_one_warning(variable: str, value: str) -> None:
     found, error = fresh(**{variable: value})
     assert found == f"{CORES} {CORES}"

@@ -47,7 +47,7 @@ def n_threads() -> int:
     return chosen
 
 
-class threads(ContextDecorator):  # noqa: N801 - used like a function
+class threads(ContextDecorator):
     """Use ``n`` threads within this context, in the thread of Python that enters it; other threads are not affected.
 
     Parameters

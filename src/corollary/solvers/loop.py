@@ -248,7 +248,7 @@ class _Loop(Generic[S]):
             return False
         row = self.history["iteration"].index(back.iteration)
         self.kept = state, Measure(self.history["objective"][row])
-        self.notes = (f"Stopped by {back.who}, and kept as it was at its best score, after iteration {back.iteration}.",)
+        self.notes = (f"Stopped by {back.who} and kept as it was at its best score, after iteration {back.iteration}.",)
         return True
 
     def _asked_to_stop(self, record: dict[str, float]) -> bool | BackTo:
