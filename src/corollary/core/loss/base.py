@@ -79,7 +79,7 @@ class Loss(Part, ABC):
             row, at = wrong[0]
             raise ValueError(
                 f"The gradient of the {self.name} loss is not that of its value: for y = {few[row]:.4g} the value "
-                f"rises by {rise[row, at]:.4g} from f = {grid[at]:.4g} to f = {grid[at + 1]:.4g}, where the slopes allow "
+                f"rises by {rise[row, at]:.4g} from f = {grid[at]:.4g} to f = {grid[at + 1]:.4g}; slopes allow "
                 f"{slopes[row, at] * step:.4g} to {slopes[row, at + 1] * step:.4g}. Compare it with differences, as in "
                 "step 4 of 'How to add a loss'."
             )
