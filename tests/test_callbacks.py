@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -49,8 +50,13 @@ def test_a_budget_can_be_used_again() -> None:
         assert fitted.evidence_.n_iter == 0
 
 
-@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
-def test_a_budget_must_be_positive(seconds: float) -> None:
+def test_a_spent_budget_says_that_nothing_was_fitted() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"\(0 iterations, .*Nothing was fitted: the budget was spent"):
+        GradientBoostingClassifier().set_callbacks(TimeBudget(1e-9)).fit(X, Y)
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), "5", None])
+def test_a_budget_must_be_positive(seconds: Any) -> None:
     with pytest.raises(ValueError, match="seconds must be > 0"):
         TimeBudget(seconds)
 
@@ -76,6 +82,28 @@ def test_early_stopping_stops_when_the_score_falls() -> None:
     assert fitted.evidence_.status is Status.BUDGET
     assert len(stop.scores_) == 3
     assert stop.scores_[0] == max(stop.scores_)
+
+
+@pytest.mark.filterwarnings("error")
+def test_early_stopping_keeps_the_best_round_of_boosting() -> None:
+    stop = EarlyStopping(X[120:], Y[120:], patience=4)
+    fitted = GradientBoostingClassifier(n_estimators=300).set_callbacks(stop).fit(X[:120], Y[:120])
+    best = int(np.argmax(stop.scores_))
+    assert best == len(stop.scores_) - 5
+    assert fitted.evidence_.holds
+    assert fitted.evidence_.facts["trees"] == fitted.n_iter_ == best
+    assert fitted.evidence_.facts["training loss"] == fitted.evidence_.history["objective"][best]
+    assert f"Stopped by EarlyStopping and kept as it was at its best score, after iteration {best}." in str(
+        fitted.evidence_
+    )
+    assert -log_loss(Y[120:], fitted.predict_proba(X[120:])) == pytest.approx(stop.scores_[best], rel=1e-12)
+
+
+def test_early_stopping_counts_rounds_of_a_warm_start() -> None:
+    fitted = GradientBoostingClassifier(n_estimators=3, warm_start=True).fit(X[:120], Y[:120])
+    stop = EarlyStopping(X[120:], Y[120:], patience=4)
+    fitted.set_params(n_estimators=300).set_callbacks(stop).fit(X[:120], Y[:120])
+    assert fitted.n_iter_ == 3 + int(np.argmax(stop.scores_))
 
 
 def test_early_stopping_scores() -> None:

@@ -30,6 +30,7 @@ from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.types import Array
+from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -211,18 +212,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if not getattr(self, "_skl_callbacks", None):
             return None
 
-        def observe(record: dict[str, float], snapshot: Callable[[], Any]) -> bool:
+        def observe(record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
             task = context.subcontext(task_name="iteration")
             task.record = dict(record, max_iter=max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
             task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            return bool(
-                task.call_on_fit_task_end(
-                    estimator=self,
-                    X=X,
-                    y=y,
-                    reconstruction_attributes=lambda: attributes(snapshot()),
-                )
+            asked = task.call_on_fit_task_end(
+                estimator=self, X=X, y=y, reconstruction_attributes=lambda: attributes(snapshot())
             )
+            return getattr(task, "back_to", True) if asked else False  # EarlyStopping knows a better iteration
 
         return observe
 

@@ -16,9 +16,15 @@ import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring
 
+from corollary.solvers.loop import BackTo
+
 
 class TimeBudget:
     """Stop a fit after ``seconds``; the best answer so far is kept and ``evidence_`` says how good it is.
+
+    The time is shared by all fits under the outermost one: set on a grid search or a pipeline, it is not the time of
+    each fit but of all of them together, the final one included. A fit that finds it spent keeps its start, and warns
+    that nothing was fitted.
 
     Parameters
     ----------
@@ -29,7 +35,8 @@ class TimeBudget:
     max_propagation_depth: Final = None
 
     def __init__(self, seconds: float) -> None:
-        if not seconds > 0:
+        given: object = seconds
+        if not (isinstance(given, (int, float, np.number)) and given > 0):
             raise ValueError(f"TimeBudget: seconds must be > 0, but it is {seconds!r}.")
         self.seconds = seconds
         self._deadline = np.inf
@@ -49,6 +56,9 @@ class TimeBudget:
 
 class EarlyStopping:
     """Stop when the score on a validation set has not improved for ``patience`` iterations.
+
+    Gradient boosting then keeps the rounds up to the best score, and its evidence says so. Other models keep what is
+    best by their own objective, which need not have the best validation score, and warn that they were stopped.
 
     Parameters
     ----------
@@ -84,6 +94,7 @@ class EarlyStopping:
 
     def setup(self, estimator: Any, context: Any) -> None:
         self.scores_: list[float] = []
+        self._iterations: list[int] = []
         scoring = self.scoring
         if scoring is None and not is_regressor(estimator) and hasattr(estimator, "predict_proba"):
             scoring = "neg_log_loss"
@@ -97,12 +108,16 @@ class EarlyStopping:
             return False
         extra = {} if self.sample_weight_val is None else {"sample_weight": self.sample_weight_val}
         self.scores_.append(float(self._scorer(fitted_estimator, self.X_val, self.y_val, **extra)))
+        self._iterations.append(int(getattr(context, "record", {}).get("iteration", len(self.scores_))))
         best = int(np.argmax(self.scores_))
         recent = max(self.scores_[-self.patience :])
         earlier = max(self.scores_[: -self.patience], default=-np.inf)
-        return len(self.scores_) - 1 - best >= self.patience or (
+        stop = len(self.scores_) - 1 - best >= self.patience or (
             len(self.scores_) > self.patience and recent <= earlier + self.min_delta
         )
+        if stop:
+            context.back_to = BackTo(self._iterations[best], type(self).__name__)
+        return stop
 
     def teardown(self, estimator: Any, context: Any) -> None:
         self._scorer = None

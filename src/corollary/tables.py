@@ -20,6 +20,8 @@ from corollary.core.types import Array
 
 _ARRAY_OPTIONS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 
+_CASTS = {False: "astype('category')", True: "cast(pl.Categorical)"}  # in pandas and the like, in polars
+
 
 class TableReader(Estimator):
     """An estimator that reads frames, arrays and sparse matrices by the rules above."""
@@ -109,7 +111,7 @@ def _without_text(X: Any, frame: Any) -> Any:
     for name, kind in frame.schema.items() if frame is not None else ():
         if kind in (nw.String, nw.Categorical) or isinstance(kind, nw.Enum):
             raise ValueError(
-                f"Column {name!r} holds text. Make it categorical (astype('category') and "
+                f"Column {name!r} holds text. Make it categorical ({_CASTS[frame.implementation.is_polars()]} and "
                 "categorical_features='from_dtype'), name it in categorical_features, or encode it as numbers."
             )
     return X

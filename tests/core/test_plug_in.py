@@ -327,6 +327,27 @@ def test_only_parts_can_be_registered_and_only_once_under_a_name() -> None:
     assert corollary.register_part(again) is again  # a cell of a notebook that is run twice
 
 
+class WrongSlope(Loss):
+    """A factor was forgotten."""
+
+    name, task = "wrong slope", "regression"
+
+    def value(self, y, f):
+        return 0.5 * (f - y) ** 2
+
+    def gradient(self, y, f):
+        return 2 * (f - y)
+
+    def hessian(self, y, f):
+        return np.ones_like(f)
+
+
+def test_a_gradient_that_is_not_one_is_refused():
+    X = np.random.default_rng(0).normal(size=(50, 2))
+    with pytest.raises(ValueError, match=r"gradient of the wrong slope loss is not that of its value.*step 4"):
+        corollary.LinearModel(WrongSlope(), "l2", alpha=0.1).fit(X, X[:, 0])
+
+
 class DoubleWell(Loss):
     """Two valleys: a local minimum of ½ at f = y and the global one at f = y + 10."""
 

@@ -140,6 +140,17 @@ def test_a_context_is_for_its_own_thread_and_ends_after_an_error() -> None:
     assert n_threads() == CORES
 
 
+def test_a_context_can_be_entered_again_and_within_itself() -> None:
+    three = corollary.threads(3)
+    for _ in range(2):
+        with three, corollary.threads(2), three, corollary.threads(None):
+            assert corollary.n_threads() == 3
+    with corollary.threads(2):
+        with three:
+            pass
+        assert corollary.n_threads() == 2
+
+
 def test_the_process_wide_number_is_seen_by_all_threads() -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(ask).result() == CORES
@@ -279,7 +290,9 @@ def test_environment_variables(variables: dict[str, str], expected: int) -> None
     assert fresh(**variables) == (f"{expected} {expected}", "")
 
 
-@pytest.mark.parametrize(("variable", "value"), [(OURS, "many"), (OURS, "-1"), (OURS, "0"), (OMP, "2.5"), (OMP, "²")])
+@pytest.mark.parametrize(
+    ("variable", "value"), [(OURS, "many"), (OURS, "-1"), (OURS, "0"), (OURS, "4,2"), (OMP, "2.5"), (OMP, "²")]
+)
 def test_a_variable_that_makes_no_sense_gives_one_warning(variable: str, value: str) -> None:
     found, error = fresh(**{variable: value})
     assert found == f"{CORES} {CORES}"

@@ -19,7 +19,9 @@ import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison
 from corollary.report import render, write_report
+from corollary.report.model_figures import convergence_figure
 from corollary.report.prediction_figures import calibration_bins
+from corollary.report.words import lowered
 from corollary.tabular.messages import InputError
 
 VOID = {"meta", "br", "line", "rect", "circle", "polyline"}
@@ -223,3 +225,12 @@ def test_calibration_bins_are_true() -> None:
     assert len(said) == 10
     assert (np.abs(said - seen) < 1.5 * error).all()
     assert (calibration_bins(np.ones(50), np.ones(50, dtype=bool))[2] > 0).all()
+
+
+def test_an_objective_that_says_nothing_is_not_shown() -> None:
+    certificate = Certificate(Kind.CHECKED, "impurity balance", 0.0, 1e-8)
+    for objective, shown in (([0.0, 0.0, 0.0], False), ([3.0, 2.0, 1.0], False), ([3.0, 2.0, 1.5], True)):
+        history = {"iteration": [1.0, 2.0, 3.0], "objective": objective}
+        evidence = Evidence(Status.CONVERGED, certificate, "forest", 3, history=history)
+        assert lowered(evidence) is shown
+        assert bool(convergence_figure("forest", evidence)) is shown

@@ -363,3 +363,10 @@ def test_columns_that_do_not_fit_in_memory_are_told(monkeypatch: pytest.MonkeyPa
     assert DecisionTreeClassifier().fit(X, y).evidence_.holds
     with pytest.raises(MemoryError):
         DecisionTreeClassifier(splitter="random").fit(X, y)
+
+
+def test_advice_about_text_is_in_the_words_of_the_frame() -> None:
+    table = {"town": ["a", "b", "a", "b"]}
+    for frame, advice in ((pd.DataFrame(table), r"astype\('category'\)"), (pl.DataFrame(table), r"cast\(pl.Categ")):
+        with pytest.raises(ValueError, match=f"Column 'town' holds text.*{advice}"):
+            DecisionTreeRegressor().fit(frame, [0.0, 1.0, 0.0, 1.0])

@@ -25,7 +25,7 @@ class Status(Enum):
     CONVERGED = "converged; the certificate holds"
     MAX_ITER = "stopped at max_iter before the certificate held; raise max_iter, loosen tol, or add regularisation"
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
-    BUDGET = "was stopped by a callback; the best answer so far was kept"
+    BUDGET = "was stopped by a callback; the best answer so far, by its own objective, was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
     RISING = "let the training loss rise; lower learning_rate or raise l2_regularization, or rescale y"
     SEPARABLE = "separates the classes with nothing penalised, so no finite optimum exists; add a penalty"
@@ -155,7 +155,7 @@ class Evidence:
 
     def __str__(self) -> str:
         took = f"{self.seconds:.3g} s"
-        if self.n_iter:
+        if self.n_iter or (self.status.cut_short and self.history):  # of a closed form, iterations are not spoken of
             took = f"{self.n_iter} iteration{'s' * (self.n_iter != 1)}, {took}"
         lines = [f"{self.claim}: {self.certificate} by {self.solver} ({took})."]
         if not self.holds or self.status not in (Status.EXACT, Status.CONVERGED):

@@ -21,12 +21,11 @@ import os
 import sys
 import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 
 _own = threading.local()  # has ``thread`` in the library's own threads
-_here: ContextVar[int | None] = ContextVar("corollary_threads", default=None)
+_here: ContextVar[tuple[int | None, ...]] = ContextVar("corollary_threads", default=(None,))  # the innermost is last
 _everywhere: int | None = None
 
 
@@ -42,14 +41,13 @@ def n_threads() -> int:
     """
     if hasattr(_own, "thread"):
         return 1
-    chosen = _here.get() or _everywhere or _from_environment("COROLLARY_NUM_THREADS")
+    chosen = _here.get()[-1] or _everywhere or _from_environment("COROLLARY_NUM_THREADS")
     if chosen is None:
         chosen = 1 if _in_worker() else _from_environment("OMP_NUM_THREADS") or _usable_cores()
     return chosen
 
 
-@contextmanager
-def threads(n: int | None) -> Iterator[None]:
+class threads(ContextDecorator):
     """Use ``n`` threads within this context, in the thread of Python that enters it; other threads are not affected.
 
     Parameters
@@ -64,14 +62,16 @@ def threads(n: int | None) -> Iterator[None]:
     >>> with corollary.threads(2):
     ...     model = corollary.Ridge().fit([[0.0], [1.0], [2.0]], [0.0, 1.0, 2.0])
     """
-    if n is None:
-        yield
-        return
-    token = _here.set(_count(n))
-    try:
-        yield
-    finally:
-        _here.reset(token)
+
+    def __init__(self, n: int | None) -> None:
+        self._number = None if n is None else _count(n)
+
+    def __enter__(self) -> None:
+        chosen = _here.get()
+        _here.set((*chosen, self._number or chosen[-1]))
+
+    def __exit__(self, *error: object) -> None:
+        _here.set(_here.get()[:-1])
 
 
 def set_threads(n: int | None) -> None:
@@ -115,7 +115,8 @@ def _count(n: int) -> int:
 @functools.cache  # asked for before every few milliseconds of work; a value that makes no sense is reported once
 def _from_environment(variable: str) -> int | None:
     value = os.environ.get(variable, "")
-    first = value.split(",")[0].strip()  # OMP_NUM_THREADS may list one number for each level of nesting
+    levels = value.split(",") if variable == "OMP_NUM_THREADS" else [value]  # one number for each level of nesting
+    first = levels[0].strip()
     if first.isdecimal() and int(first) > 0:
         return int(first)
     if value.strip():

@@ -90,7 +90,8 @@ class ModelSummary:
             largest = sorted(self.arrays, key=lambda array: -array.nbytes)
             lines += [f"  {a.place}: {a.dtype} {a.shape}, {size_text(a.nbytes)}" for a in largest[:_SHOWN]]
             if len(largest) > _SHOWN:
-                lines.append(f"  and {len(largest) - _SHOWN} smaller ones")
+                rest = len(largest) - _SHOWN
+                lines.append(f"  and {rest} smaller one{'s' * (rest != 1)}")
         return "\n".join(map(_printable, lines))
 
 

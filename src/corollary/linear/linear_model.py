@@ -197,7 +197,7 @@ class LinearModel(LinearPredictor):
             assert observe is not None
             state = snapshot()
             half = {**record, "objective": 2 * record["objective"] / double}
-            return observe(half, lambda: State(state.coef[:, 0], float(state.intercept[0])))
+            return bool(observe(half, lambda: State(state.coef[:, 0], float(state.intercept[0]))))
 
         watched = None if observe is None else one_output
         task = Task(design, y[:, None], weights, np.zeros(1), self.fit_intercept, observe=watched)

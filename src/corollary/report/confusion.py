@@ -30,7 +30,9 @@ def confusion_figure(comparison: Comparison) -> str:
         )
         rows.append((name, "".join(cells)))
     right = counts.trace() / counts.sum()
-    caption = f"Each row of the matrix adds up to 100%. On the diagonal: right, {right:.1%} of all rows."
+    caption = (
+        f"Each row of the matrix adds up to 100%. On the diagonal: right, {right:.1%} of all rows, all folds together."
+    )
     both = heat_table("actual ╲ predicted", names, rows) + _by_class(comparison)
     return figure(f'<div class="side">{both}</div>', "Confusion matrix", caption, whole=len(names) > 4)
 
@@ -62,6 +64,7 @@ def _worst_pairs(counts: np.ndarray, names: list[str]) -> str:
             body.append(f"<tr><td>{actual}</td><td>{said}</td>{number}</tr>")
     whole = table(("actual", "predicted", ">rows", ">of the class"), body)
     caption = (
-        f"{counts.trace() / counts.sum():.1%} of all rows are right; of {len(names)} classes, these are mistaken most."
+        f"{counts.trace() / counts.sum():.1%} of all rows, all folds together, are right; "
+        f"of {len(names)} classes, these are mistaken most."
     )
     return figure(whole, "Most frequent confusions", caption)

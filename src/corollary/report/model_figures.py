@@ -10,6 +10,7 @@ from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import Chart, Scale, compact, sideways_bars
 from corollary.report.document import figure, heat_cell, heat_table
+from corollary.report.words import lowered
 from corollary.tabular.columns import readable_names
 from corollary.tabular.messages import shortened
 
@@ -87,6 +88,8 @@ def convergence_figure(name: str, evidence: Evidence) -> str:
         return _certificate_figure(name, evidence, iterations[good], values[good])
     objective = np.asarray(evidence.history.get("objective", ()), dtype=float)
     if objective.size < 3 or objective.size != iterations.size or not np.isfinite(objective).all():
+        return ""
+    if not lowered(evidence):
         return ""
     what = "What the fit lowers, after each iteration."
     chart = Chart(

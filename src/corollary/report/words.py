@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 from corollary.core.evidence import Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison, Row, decimals_for
@@ -30,7 +31,7 @@ def claim(evidence: Evidence) -> str:
 def _in_practice(comparison: Comparison) -> str:
     scores, baseline = comparison.best_row.scores, comparison.baseline
     if "accuracy" in scores:
-        text = f"It is right for {scores['accuracy'].mean:.1%} of the rows it had not seen"
+        text = f"It is right for {scores['accuracy'].mean:.1%} of the rows it had not seen, in the mean over folds"
         if baseline is not None and "accuracy" in baseline.scores:
             text += f" ({baseline.scores['accuracy'].mean:.1%} by always naming the commonest class)"
         return f"{text}."
@@ -42,6 +43,13 @@ def _in_practice(comparison: Comparison) -> str:
     return ""
 
 
+def lowered(evidence: Evidence) -> bool:
+    """Whether the objective says something: not the zero of fully grown leaves, nor members that are counted down."""
+    objective = [*evidence.history.get("objective", ())]
+    steps = {after - before for before, after in pairwise(objective)}
+    return not steps or (steps != {0.0} and steps != {-1.0})
+
+
 def evidence_words(row: Row) -> str:
     """How a row was fitted, with advice where its evidence does not hold, and the warnings of its fits."""
     if row.evidence is None:
@@ -50,7 +58,8 @@ def evidence_words(row: Row) -> str:
         evidence = row.evidence
         said = f"{evidence.solver[:1].upper()}{evidence.solver[1:]}"
         said += f", {evidence.n_iter:,} iteration{'s' * (evidence.n_iter != 1)}" if evidence.n_iter else ""
-        facts = ", ".join(f"{name} {value:.3g}" for name, value in evidence.facts.items())
+        shown = {name: value for name, value in evidence.facts.items() if name != "objective" or lowered(evidence)}
+        facts = ", ".join(f"{name} {value:.3g}" for name, value in shown.items())
         said += f" ({facts})." if facts else "."
         if not evidence.holds or evidence.status not in (Status.EXACT, Status.CONVERGED):
             said += f" It {evidence.status.advice}."

@@ -20,10 +20,19 @@ import numpy as np
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.parallel import one_blas_thread
 
-# called after each iteration with its record and a way to read the best answer so far; True stops the fit
-Observer = Callable[[dict[str, float], Callable[[], Any]], bool]
-
 S = TypeVar("S")
+
+
+@dataclass(frozen=True)
+class BackTo:
+    """What an observer answers to stop a fit and keep what there was after this iteration, if the algorithm can."""
+
+    iteration: int
+    who: str
+
+
+# called after each iteration with its record and a way to read the best answer so far; true stops the fit
+Observer = Callable[[dict[str, float], Callable[[], Any]], bool | BackTo]
 
 
 @dataclass(frozen=True)
@@ -77,6 +86,10 @@ class Algorithm(ABC, Generic[S]):
         """A whole state, after Ctrl-C may have broken off a step that changes its state in place."""
         return state
 
+    def rewind(self, iteration: int) -> S | None:
+        """The state after an earlier iteration, or None for an algorithm that cannot go back."""
+        return None
+
     def successor(self, state: S) -> Algorithm[S] | None:
         """Who goes on from the best state when this algorithm can make no more progress."""
         return None
@@ -113,6 +126,7 @@ class Run(Generic[S]):
     n_iter: int
     seconds: float
     history: dict[str, list[float]]
+    notes: tuple[str, ...] = ()
     ends: tuple[float, ...] = ()  # the objective at the end of each of several starts
 
     @property
@@ -130,7 +144,7 @@ class Run(Generic[S]):
             seconds=self.seconds,
             history=self.history,
             facts={"objective": float(self.measure.objective), **(facts or {})},
-            notes=notes,
+            notes=self.notes + notes,
         )
 
 
@@ -148,6 +162,7 @@ class _Loop(Generic[S]):
         self.history: dict[str, list[float]] = {}
         self.kept: tuple[S, Measure] | None = None
         self.iteration, self.told, self.progress = 0, 0, _Progress()
+        self.notes: tuple[str, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -166,6 +181,8 @@ class _Loop(Generic[S]):
         certificate = self.hands[-1].certify(measure, self.rules.tol)
         if measure is not self.kept[1] and measure.residual is not None and status is Status.MAX_ITER:
             status = Status.CONVERGED if measure.residual <= self.rules.tol else status  # known at the end only
+        if status is Status.BUDGET and self.iteration == 0:
+            self.notes = ("Nothing was fitted: the budget was spent before the first iteration.",)
         return Run(
             state=state,
             measure=measure,
@@ -175,6 +192,7 @@ class _Loop(Generic[S]):
             n_iter=self.iteration,
             seconds=self.seconds,
             history=self.history,
+            notes=self.notes,
         )
 
     def _iterate(self) -> Status:
@@ -197,8 +215,8 @@ class _Loop(Generic[S]):
                     algorithm, self.progress = successor, _Progress()
                     self.hands.append(algorithm)
                     state = algorithm.init()
-                if self._asked_to_stop(record):
-                    return Status.BUDGET
+                if asked := self._asked_to_stop(record):
+                    return Status.CONVERGED if isinstance(asked, BackTo) and self._went(asked) else Status.BUDGET
             if self.iteration >= rules.max_iter:
                 if self.kept is None and measure is None:
                     raise ValueError("max_iter is 0, but nothing is known before the first iteration.")
@@ -223,14 +241,24 @@ class _Loop(Generic[S]):
             self.history.setdefault(name, []).append(value)
         return record
 
-    def _asked_to_stop(self, record: dict[str, float]) -> bool:
+    def _went(self, back: BackTo) -> bool:
+        """Keep the state of an earlier iteration, if the algorithm can go back: a choice, and no lack of time."""
+        state = self.hands[-1].rewind(back.iteration)
+        if state is None:
+            return False
+        row = self.history["iteration"].index(back.iteration)
+        self.kept = state, Measure(self.history["objective"][row])
+        self.notes = (f"Stopped by {back.who} and kept as it was at its best score, after iteration {back.iteration}.",)
+        return True
+
+    def _asked_to_stop(self, record: dict[str, float]) -> bool | BackTo:
         """Callbacks are asked as often as there are iterations, and not after the last if the start was told too."""
         self.told += 1
         if self.rules.observe is not None:
             assert self.kept is not None
             (best, _), algorithm = self.kept, self.hands[-1]
-            if self.rules.observe(record, lambda: algorithm.snapshot(best)):
-                return True
+            if asked := self.rules.observe(record, lambda: algorithm.snapshot(best)):
+                return asked
         return self.seconds >= self.rules.seconds
 
 

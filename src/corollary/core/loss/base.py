@@ -48,10 +48,11 @@ class Loss(Part, ABC):
     flat: ClassVar[bool] = False
 
     def check_convex(self, y: Array) -> None:
-        """Raise ValueError if the slope falls anywhere on a grid although the loss calls itself convex.
+        """Raise ValueError if the slope falls anywhere on a grid although the loss calls itself convex, or is no slope.
 
-        A duality gap proves nothing for a loss that is not convex. A loss of the library is known to be; one of your
-        own is looked at before it is believed.
+        A duality gap proves nothing for a loss that is not convex, nor for one whose gradient is not that of its value:
+        between two points the value of a convex loss rises at least by the first slope and at most by the second.
+        A loss of the library is known to be right; one of your own is looked at before it is believed.
         """
         if not self.convex or self.multiclass or self.code >= 0:
             return
@@ -60,6 +61,7 @@ class Loss(Part, ABC):
         grid = np.linspace(-reach, reach, 801)
         with np.errstate(over="ignore", invalid="ignore"):
             slopes = np.stack([self.gradient(np.full(len(grid), each), grid) for each in few])
+            values = np.stack([self.value(np.full(len(grid), each), grid) for each in few])
         size = np.maximum(np.abs(slopes[:, 1:]), np.abs(slopes[:, :-1]))
         falls = np.argwhere(np.diff(slopes, axis=1) < -1e-9 * (size + 1e-300))
         if len(falls):
@@ -68,6 +70,18 @@ class Loss(Part, ABC):
                 f"The {self.name} loss is not convex: for y = {few[row]:.4g} its slope falls from f = {grid[at]:.4g} "
                 f"to f = {grid[at + 1]:.4g}. Set ``convex = False`` on its class: it is then fitted to a stationary "
                 "point, and nothing is claimed about better ones."
+            )
+        with np.errstate(over="ignore", invalid="ignore"):  # comparisons with what overflowed are false
+            rise, step = np.diff(values, axis=1), grid[1] - grid[0]
+            slack = 1e-7 * (np.abs(values[:, 1:]) + np.abs(values[:, :-1]) + size * step) + 1e-300
+            wrong = np.argwhere((rise < slopes[:, :-1] * step - slack) | (rise > slopes[:, 1:] * step + slack))
+        if len(wrong):
+            row, at = wrong[0]
+            raise ValueError(
+                f"The gradient of the {self.name} loss is not that of its value: for y = {few[row]:.4g} the value "
+                f"rises by {rise[row, at]:.4g} from f = {grid[at]:.4g} to f = {grid[at + 1]:.4g}; slopes allow "
+                f"{slopes[row, at] * step:.4g} to {slopes[row, at + 1] * step:.4g}. Compare it with differences, as in "
+                "step 4 of 'How to add a loss'."
             )
 
     @abstractmethod

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.core.evidence import Evidence, Kind
+from corollary.core.evidence import Evidence, Kind, Status
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
@@ -116,7 +116,12 @@ def solve(
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
-    return Solution(best.coef, best.intercept, found.evidence(facts=facts), best)
+    notes: tuple[str, ...] = ()
+    if found.status is Status.STALLED and not type(problem.loss).__module__.startswith("corollary."):
+        notes = (
+            "A wrong derivative stalls a fit too: check the loss against differences ('How to add a loss', step 4).",
+        )
+    return Solution(best.coef, best.intercept, found.evidence(facts=facts, notes=notes), best)
 
 
 class _Descent(Algorithm[State]):

@@ -114,6 +114,9 @@ class Boosting(Algorithm[int]):
     def better(self, new: Measure, old: Measure) -> bool:
         return self.improved
 
+    def rewind(self, iteration: int) -> int:
+        return iteration
+
     def snapshot(self, state: int) -> list[Trees]:
         return self.trees[: state * self.objective.n_outputs]
 
@@ -211,6 +214,6 @@ def boost(boosting: Boosting, observe: Observer | None = None) -> tuple[list[Tre
     if boosting.judges is not None:
         facts["validation loss"] = float(min(found.history["validation loss"]))
     notes: tuple[str, ...] = ()
-    if found.status is Status.CONVERGED and found.state < plan.n_rounds:
+    if found.status is Status.CONVERGED and found.state < plan.n_rounds and not found.notes:
         notes = (f"Kept {found.state} rounds: the validation loss fell no further.",)
     return trees, found.evidence(facts=facts, notes=notes)
