@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.base import assigning
 from corollary.core.limits import Choice, Instance, Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel
@@ -31,6 +32,7 @@ class VotingNeighbors(NeighborsModel):
 
     multiplicity_: Array
 
+    @assigning
     def __init__(
         self,
         n_neighbors: int = 5,
@@ -45,18 +47,7 @@ class VotingNeighbors(NeighborsModel):
         power: float = 1.0,
         bandwidth: float | None = None,
         n_jobs: int | None = None,
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.offset = offset
-        self.power = power
-        self.bandwidth = bandwidth
-        self.n_jobs = n_jobs
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,7 +16,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from corollary.base import Estimator, caller_level, check_weights, fitting
+from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
@@ -47,6 +47,7 @@ class Bagging(Estimator):
     estimators_: list[Any]
     estimators_features_: list[Array]
 
+    @assigning
     def __init__(
         self,
         estimator: Any = None,
@@ -60,17 +61,7 @@ class Bagging(Estimator):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.n_estimators = n_estimators
-        self.max_samples = max_samples
-        self.max_features = max_features
-        self.bootstrap = bootstrap
-        self.bootstrap_features = bootstrap_features
-        self.oob_score = oob_score
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
