@@ -25,7 +25,7 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"[-−+]?(?:\d+(?:,\d{3})*(?:\.\d*)?|\binf\b)(?:e[-+]?\d+)?")
 
 # seconds, alone or in a table before its column of evidence
-TIMED = re.compile(r"[\d.]+(?:e[-+]?\d+)?(?= s\b| +[✓✗])|(?<=\"seconds\": )[\d.e-]+")
+TIMED = re.compile(r"[\d.]+(?:e[-+]?\d+)?(?= s\b| +[✓✗–])|(?<=\"seconds\": )[\d.e-]+")
 NOISE = 1e-8  # below it, certificates and rounding differ from machine to machine
 MACHINES = {"threads"}  # pages whose numbers are those of a machine
 

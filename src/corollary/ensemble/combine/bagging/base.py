@@ -151,7 +151,7 @@ class Bagging(Estimator):
 
     def _continued(self) -> tuple[Array, list[Any], list[Array]]:
         """Seeds of all members, and the members that ``warm_start`` keeps, with their columns."""
-        seeds: Array = generator(self.random_state).randint(SEEDS, size=self.n_estimators)
+        seeds = np.asarray(generator(self.random_state).randint(SEEDS, size=self.n_estimators))
         if not (self.warm_start and hasattr(self, "estimators_")):
             return seeds, [], []
         old = len(self._seeds)
