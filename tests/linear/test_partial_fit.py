@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
 import corollary
 from corollary import LinearRegression, Ridge
@@ -103,3 +104,12 @@ def test_errors_leave_the_model_as_it_was() -> None:
 def test_float32_stays() -> None:
     model = Ridge().partial_fit(X.astype(np.float32), Y)
     assert model.coef_.dtype == np.float32
+
+
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(positive=True), Ridge()], ids=repr)
+def test_the_first_part_may_be_one_row(model: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    y = X @ [1.0, 2.0, 3.0] + 1.0
+    one = clone(model).partial_fit(X[:1], y[:1])
+    np.testing.assert_allclose(one.predict(X[:1]), y[:1])
+    np.testing.assert_allclose(one.partial_fit(X[1:], y[1:]).coef_, clone(model).fit(X, y).coef_, rtol=1e-9)

@@ -57,6 +57,8 @@ class RowsSoFar:
     def task(self, fit_intercept: bool, precision: float) -> Task:
         """A few rows, already centred if there is an intercept, with the coefficients of all of them."""
         R, d = self.triangle.R, len(self.shift)
+        if len(R) == 1:  # of one row nothing is left about its mean
+            R = np.vstack([R, np.zeros_like(R)])
         if fit_intercept:
             X, Y = R[1:, 1 : d + 1].copy(), R[1:, d + 1 :]
             norms = np.sqrt(np.einsum("ij,ij->j", X, X))
