@@ -156,13 +156,13 @@ def test_bad_parameters(what: str) -> None:
     lambda weak: BaggingClassifier(weak, 3, random_state=0),
     lambda weak: AdaBoostClassifier(weak, n_estimators=2),
 ])  # fmt: skip
-def test_an_ensemble_is_no_better_proved_than_its_members(make: Any) -> None:
+def test_an_ensemble_shows_no_more_than_its_members(make: Any) -> None:
     X, y, _ = data()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = make(LogisticRegression(solver="lbfgs", max_iter=1)).fit(X, y)
     assert any("fits of members" in str(each.message) for each in caught)
-    assert {each.category for each in caught} == {ConvergenceWarning}
+    assert all(issubclass(each.category, ConvergenceWarning) for each in caught)
     assert not model.evidence_.holds
     assert model.evidence_.status is Status.MAX_ITER
     assert model.evidence_.certificate.name == "relative duality gap"

@@ -77,10 +77,8 @@ def leading(apply: Callable[[Array], Array], start: Array, k: int, tol: float, m
 
     For callers that keep no partial answer: Ctrl-C is raised.
     """
-    found = run(BlockLanczos(apply, start, k, tol), Rules(max(1, max_products // start.shape[1]), tol))
-    if found.stopped:
-        raise KeyboardInterrupt
-    return found.state
+    limit = max(1, max_products // start.shape[1])
+    return run(BlockLanczos(apply, start, k, tol), Rules(limit, tol)).uninterrupted().state
 
 
 class _Basis:

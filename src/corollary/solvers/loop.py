@@ -134,6 +134,12 @@ class Run(Generic[S]):
         """Whether a callback or Ctrl-C ended it: whoever runs several must not begin another."""
         return self.status.cut_short
 
+    def uninterrupted(self) -> Run[S]:
+        """This run, where it is one step of something larger: Ctrl-C ends that too."""
+        if self.status is Status.INTERRUPTED:
+            raise KeyboardInterrupt
+        return self
+
     def evidence(self, *, facts: Mapping[str, float] | None = None, notes: tuple[str, ...] = ()) -> Evidence:
         """The evidence of this run, with what else was measured."""
         return Evidence(

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Status
 from corollary.core.gaussian import DENSE, Gaussians
 from corollary.core.types import Array
 from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
@@ -123,9 +122,7 @@ class Start:
             centres = _beside_known(centres, scaled, weights, labels)
         if not rounds:
             return _nearest(scaled, centres), centres * unit
-        found = lloyd(scaled, weights, centres, max_iter=rounds, tol=1e-4)
-        if found.status is Status.INTERRUPTED:
-            raise KeyboardInterrupt
+        found = lloyd(scaled, weights, centres, max_iter=rounds, tol=1e-4).uninterrupted()
         return found.state.labels, found.state.centres * unit
 
     def _with_given(self, found: Gaussians) -> Gaussians:

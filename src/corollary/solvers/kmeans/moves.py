@@ -116,8 +116,6 @@ def _part(rows: KMeansRows, members: Array, rng: np.random.RandomState) -> tuple
     middle = (weights / weights.sum()) @ inside.X
     far = inside.X[np.argmax(((inside.X - middle) ** 2).sum(axis=1))]
     start = np.stack([far, inside.X[np.argmax(((inside.X - far) ** 2).sum(axis=1))]])
-    halves = run(Lloyd(inside, start, bounded=False), Rules(max_iter=20, tol=1e-3))
-    if halves.stopped:  # Ctrl-C
-        raise KeyboardInterrupt
+    halves = run(Lloyd(inside, start, bounded=False), Rules(max_iter=20, tol=1e-3)).uninterrupted()
     cost = halves.measure.objective * mass / float(weights.sum())
     return halves.state.centres, cost if rows.angular else cost * rows.scale * rows.scale

@@ -62,9 +62,7 @@ class Sampled(Algorithm[Draws]):
         known = state.points
         rest = self.random.permutation(np.setdiff1d(self.possible, known))[: self.size - len(known)]
         sample = np.sort(np.concatenate([known, rest]).astype(np.int64))
-        found = self._within(sample)
-        if found.stopped:  # Ctrl-C: what earlier samples gave is kept
-            raise KeyboardInterrupt
+        found = self._within(sample).uninterrupted()  # what earlier samples gave is kept
         points = sample[found.state.answer().points]
         labels, cost = self._judged(self.X[points])
         if len(known) and not cost < state.cost:
