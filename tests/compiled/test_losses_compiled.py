@@ -131,3 +131,20 @@ def test_small_and_large_problems_take_different_roads_to_one_value(loss: Loss) 
     spoiled = slope.copy()
     spoiled[w == 0] = 0.1  # a dual variable where there is no row
     assert small.conjugate_sum(spoiled) == np.inf
+
+
+@pytest.mark.parametrize("power", [1.0, 1.0001, 1.3, 1.9987, 1.999, 1.9999, 2.0])
+def test_conjugates_of_tweedie_at_every_power(power: float) -> None:
+    """At the slope of f the supremum is attained at f: near the ends of the powers too, from tiny to huge amounts."""
+    rng, loss = np.random.default_rng(0), Tweedie(power)
+    y = rng.gamma(0.7, 2.0, size=500) * rng.choice([1e-3, 1.0, 1e3], size=500)
+    y[::5] = 0.0 if power < 2 else 1.0
+    f = rng.normal(0.0, 3.0, size=500)
+    u = loss.gradient(y, f)
+    found = np.array(
+        [compiled.conjugate_block(loss.code, power, y[i : i + 1], u[i : i + 1], np.ones(1)) for i in range(500)]
+    )
+    attained = u * f - loss.value(y, f)
+    size = 1 + np.abs(u * f) + np.abs(loss.value(y, f))
+    assert (found - attained >= -1e-13 * size).all()  # never below the supremum: a duality gap rests on it
+    np.testing.assert_allclose(found / size, attained / size, atol=1e-12)

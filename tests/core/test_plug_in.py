@@ -89,7 +89,7 @@ class TowardsTarget(Penalty):
     """½ strength ‖w − target‖²."""
 
     name = "towards_target"
-    limits = {"strength": Real(low=0, above=True), "target": ArrayLike()}  # noqa: RUF012
+    limits = {"strength": Real(low=0, above=True), "target": ArrayLike()}  # noqa: RUF012 - as above
 
     def __init__(self, strength: float, target: Any) -> None:
         super().__init__(strength=strength, target=np.asarray(target, dtype=float))
@@ -112,7 +112,7 @@ class MCP(Penalty):
     """The minimax concave penalty: L1 near zero, constant far from it. Not convex, and no kernel knows it."""
 
     name, convex = "mcp", False
-    limits = {"strength": Real(low=0), "gamma": Real(low=1, above=True)}  # noqa: RUF012
+    limits = {"strength": Real(low=0), "gamma": Real(low=1, above=True)}  # noqa: RUF012 - as above
 
     def __init__(self, strength: float, gamma: float = 3.0) -> None:
         super().__init__(strength=strength, gamma=gamma)
