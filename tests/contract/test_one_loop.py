@@ -60,7 +60,7 @@ def test_history(case: Any) -> None:
 
 @EACH_ITERATIVE
 def test_each_end_is_told_in_the_same_way(case: Any) -> None:
-    """A budget, Ctrl-C and ``max_iter`` each leave a working model whose evidence names its end and claims nothing."""
+    """A budget and Ctrl-C each leave a working model whose evidence names its end and claims nothing."""
     stopped = case.make().set_callbacks(TimeBudget(1e-9))
     with pytest.warns(ConvergenceWarning, match=r"Stopped early: .* It was stopped by a callback"):
         fit(case, stopped)
@@ -74,6 +74,23 @@ def test_each_end_is_told_in_the_same_way(case: Any) -> None:
         assert not any(kind.word in str(evidence) for kind in Kind)
         assert set(evidence.history) >= {"iteration", "objective", "seconds"}
         assert "best answer so far" in evidence.status.advice
+
+
+LIMITED = [case for case in ITERATIVE if "max_iter" in case.make().get_params()]
+
+
+@pytest.mark.parametrize("case", LIMITED, ids=[case.name for case in LIMITED])
+def test_max_iter_is_told_in_the_same_way(case: Any) -> None:
+    """A fit that one iteration does not finish says so; one that it does is as good as any."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        evidence = fit(case, case.make(max_iter=1)).evidence_
+    if evidence.holds:
+        assert evidence.status is Status.CONVERGED
+        return
+    assert evidence.status is Status.MAX_ITER
+    assert evidence.claim == f"Not shown to be {evidence.certificate.kind.name.lower()}"
+    assert any("stopped at max_iter" in str(each.message) for each in caught)
 
 
 @pytest.mark.parametrize(
