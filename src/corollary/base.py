@@ -29,6 +29,7 @@ from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.solvers.loop import BackTo
 
@@ -169,7 +170,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None. "
                 "It learns from examples with known answers."
             )
-        X, y = self._validate(X, y, sparse=sparse, **{"y_numeric": True, "multi_output": False, **options})
+        options = {"y_numeric": True, "multi_output": False, **options}
+        refuse_missing(y, numeric=options["y_numeric"])
+        X, y = self._validate(X, y, sparse=sparse, **options)
         return X, y, check_weights(sample_weight, X)
 
     def _validate_rows(

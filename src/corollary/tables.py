@@ -16,6 +16,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from corollary.base import Estimator, check_weights
+from corollary.core.target import missing, refuse_missing
 from corollary.core.types import Array
 
 _ARRAY_OPTIONS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
@@ -41,6 +42,7 @@ class TableReader(Estimator):
         if y is None:
             self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
+        refuse_missing(y, numeric=options["y_numeric"])
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
         if categories:
@@ -158,7 +160,7 @@ def _column(X: Any, frame: Any, f: int) -> Array:
 
 def _missing(column: Array) -> Array:
     if column.dtype == object:
-        return np.array([value is None or value != value for value in column.tolist()], dtype=bool)
+        return missing(column)
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
 
 

@@ -78,7 +78,7 @@ class Certificate:
         return bool(self.value <= self.tolerance)
 
     def __str__(self) -> str:
-        shown = self.value if self.value >= NOTHING else 0.0
+        shown = 0.0 if abs(self.value) < NOTHING else self.value  # NaN is shown as what it is
         return f"{self.name} {shown:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
 
 
@@ -210,7 +210,7 @@ def worst_of(parts: Sequence[Evidence]) -> Evidence:
             part.status.cut_short,
             not part.holds,
             certificate.kind.rank,
-            certificate.value / max(certificate.tolerance, 1e-300),
+            np.nan_to_num(certificate.value / max(certificate.tolerance, 1e-300), nan=np.inf),
         )
 
     return replace(

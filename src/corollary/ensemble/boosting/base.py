@@ -15,6 +15,7 @@ from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.objective import Objective
@@ -94,6 +95,7 @@ class GradientBoosting(TableReader):
         if y_val is None:
             raise ValueError("X_val needs y_val: rows without answers cannot judge.")
         X_val = self._read_predict(X_val)
+        refuse_missing(y_val, numeric=not is_classifier(self))
         y_val = column_or_1d(y_val)
         check_consistent_length(X_val, y_val)
         y_val = y_val if is_classifier(self) else y_val.astype(np.float64)

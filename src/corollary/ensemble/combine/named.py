@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from corollary.base import Estimator, check_weights, fitting, predicting
 from corollary.core.evidence import Evidence
 from corollary.core.limits import N_JOBS, Choice, Instance, Limit
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
@@ -124,6 +125,7 @@ class NamedMembers(Estimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X, classifier = self._table(X, reset=True), is_classifier(self)
+        refuse_missing(y, numeric=not classifier)
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)

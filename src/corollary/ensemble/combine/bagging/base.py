@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
@@ -96,6 +97,7 @@ class Bagging(Estimator):
         """Fit the members to samples of X (n × d, dense or sparse) and y."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_missing(y, numeric=not is_classifier(self))
         # members know what numbers they can take
         X, y = validate_data(
             self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
