@@ -53,7 +53,7 @@ class TableReader(Estimator):
         self.categories_ = categories
         mask = np.zeros(X.shape[1], dtype=bool)
         mask[list(categories)] = True
-        return X, y, check_weights(sample_weight, X), mask
+        return X, y, self._within_reach(check_weights(sample_weight, X)), mask
 
     def _directions(self, constraint: Any) -> Array | None:
         """−1, 0 or 1 per column, from an array or a dict by name; None if there is no constraint."""

@@ -147,7 +147,7 @@ class KMeans(CentreModel):
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
         self.cluster_centers_, self.labels_ = found.state.centres.astype(rows.dtype), found.state.labels
-        self.inertia_, self.n_iter_ = found.measure.objective, found.n_iter
+        self.inertia_, self.n_iter_ = found.measure.objective / self._weight_unit, found.n_iter
         self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty))))
         return self
 

@@ -241,7 +241,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             "medoid_indices_": answer.points.astype(np.int64),
             "cluster_centers_": centers.toarray() if sp.issparse(centers) else centers,
             "labels_": answer.labels.astype(np.int32),
-            "inertia_": float(answer.cost),
+            "inertia_": float(answer.cost) / self._weight_unit,
         }
 
     def _doubts(self) -> tuple[str, ...]:

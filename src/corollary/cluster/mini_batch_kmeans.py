@@ -149,7 +149,7 @@ class MiniBatchKMeans(CentreModel):
         self._keep(found.state, batches.dtype)
         self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
         if found.state.labels is not None:
-            self.labels_, self.inertia_ = found.state.labels, found.measure.objective
+            self.labels_, self.inertia_ = found.state.labels, found.measure.objective / self._weight_unit
         self._keep_evidence(found.evidence(notes=notes))
         return self
 

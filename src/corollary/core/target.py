@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -49,10 +51,9 @@ def _is_missing(value: Any) -> bool:
 
 
 def _refuse_objects(values: Array, numeric: bool) -> None:
-    try:
-        different = set(values.ravel().tolist())  # a few labels, as a rule, of many rows
-    except TypeError:
-        different = values.ravel().tolist()
+    different: Iterable[Any] = values.ravel().tolist()
+    with suppress(TypeError):
+        different = set(different)  # a few labels, as a rule, of many rows
     if any(map(_is_missing, different)):
         where = missing(values)
         first = values.ravel()[np.flatnonzero(where)[0]]

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_array
 
 from corollary.base import Estimator, check_weights, predicting
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.pca.centred import StoredRows, centred
 
 
@@ -104,7 +105,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
         scores = self.score_samples(X)
-        return float(np.average(scores, weights=check_weights(sample_weight, scores)))
+        return float(np.average(scores, weights=within_reach(check_weights(sample_weight, scores))[0]))
 
     @predicting
     def get_covariance(self) -> Array:

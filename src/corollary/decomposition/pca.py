@@ -156,7 +156,7 @@ class PCA(ComponentModel):
         """
         rows = self._centred(X, sample_weight)
         if rows.total <= 1.0:
-            raise ValueError(NO_MORE_THAN_ONE.format(rows.total))
+            raise ValueError(NO_MORE_THAN_ONE.format(rows.total / self._weight_unit))
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
         steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)

@@ -104,7 +104,9 @@ class HuberRegressor(LinearRegressor):
         """Fit coefficients and scale to X (n × d, dense or sparse) and y, or to blocks of (X, y)."""
         X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        problem = Problem(as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha), self.fit_intercept)
+        problem = Problem(
+            as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha * self._weight_unit), self.fit_intercept
+        )
         found = solve(
             HuberNewton(),
             problem,

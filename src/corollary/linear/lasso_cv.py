@@ -194,7 +194,7 @@ class ElasticNetCV(LinearRegressor):
         """Choose the strength by cross-validation, then fit it on all rows of X and y, or of blocks of (X, y)."""
         X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        design, folds = as_design(X), splits(self.cv, X, y)
+        design, folds = as_design(X), splits(self.cv, X, y, weights)
         whole = next(squared_paths(design, y[:, None], weights, self.fit_intercept))
         observe = self._observer(X, y, self.max_iter, lambda state: so_far([(state, whole.intercept(state))], 1, True))
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))

@@ -144,6 +144,7 @@ class LogisticRegression(LinearClassifier):
     ) -> Evidence:
         """Fit and keep the model of that strength and mix."""
         classes, codes, weights = labels
+        C = C / self._weight_unit
         problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
         if start is None or start.coef.shape != problem.coef_shape:
             start = self._previous(problem)

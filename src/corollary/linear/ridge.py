@@ -147,4 +147,4 @@ class Ridge(UpdatableRegressor):
             )
         if not all(STRENGTH.accepts(float(a)) for a in alpha):
             raise ValueError(f"alpha must be {STRENGTH} for each target, but it is {self.alpha!r}.")
-        return np.broadcast_to(alpha, targets)
+        return np.broadcast_to(alpha * self._weight_unit, targets)

@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from corollary.base import Estimator, check_weights, predicting
 from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.em.gaussian import posteriors
 
 
@@ -63,7 +64,7 @@ class MixtureDensity(DensityMixin, Estimator, ABC):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log density of the rows (y is ignored)."""
         logs = self.score_samples(X).astype(np.float64)
-        return float(np.average(logs, weights=check_weights(sample_weight, logs)))
+        return float(np.average(logs, weights=within_reach(check_weights(sample_weight, logs))[0]))
 
     @predicting
     def bic(self, X: Any, sample_weight: Any = None) -> float:

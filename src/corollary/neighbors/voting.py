@@ -60,9 +60,10 @@ class VotingNeighbors(NeighborsModel):
     def _keep_votes(self, X: Any, y: Array, weights: Array) -> None:
         """Keep the rows of positive weight with their targets y (class numbers or numbers)."""
         if weights.sum() < self.n_neighbors and not (weights == 1).all():
+            total = weights.sum() / self._weight_unit
             raise ValueError(
-                f"The weights of all rows add up to {weights.sum():.4g}, but n_neighbors = {self.n_neighbors}. A row "
-                "of weight w counts as w neighbours: multiply sample_weight by a constant, or ask for fewer."
+                f"The weights of all rows add up to {total:.4g}, but n_neighbors = {self.n_neighbors}. A row of weight "
+                "w counts as w neighbours: multiply sample_weight by a constant, or ask for fewer."
             )
         self.rows_ = np.flatnonzero(weights)
         if len(self.rows_) < len(weights):

@@ -18,6 +18,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
 from corollary.solvers.trees.boosting.tree import HistogramRules
@@ -99,7 +100,7 @@ class GradientBoosting(TableReader):
         y_val = column_or_1d(y_val)
         check_consistent_length(X_val, y_val)
         y_val = y_val if is_classifier(self) else y_val.astype(np.float64)
-        return X_val, y_val, check_weights(sample_weight_val, X_val)
+        return X_val, y_val, within_reach(check_weights(sample_weight_val, X_val))[0]
 
     def _set_aside(self, X: Any, y: Array, weights: Array, validation: Any, random: Any) -> Any:
         """Split rows off for early stopping where it is wanted and none were given."""
@@ -118,9 +119,10 @@ class GradientBoosting(TableReader):
             max_leaves=leaves,
             max_depth=self.max_depth if self.max_depth is not None else 2**31 - 1,
             min_rows=self.min_samples_leaf,
-            l1=float(self.l1_regularization),
-            l2=float(self.l2_regularization),
-            leaf_cost=float(self.leaf_penalty),
+            min_hessian=HistogramRules.min_hessian * self._weight_unit,
+            l1=float(self.l1_regularization) * self._weight_unit,
+            l2=float(self.l2_regularization) * self._weight_unit,
+            leaf_cost=float(self.leaf_penalty) * self._weight_unit,
             smoothing=float(self.category_smoothing),
             best_first=self.growth == "leaf",
             monotone=self._directions(self.monotonic_cst),

@@ -129,7 +129,7 @@ class NamedMembers(Estimator):
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)
-        weights = check_weights(sample_weight, X)
+        weights = self._within_reach(check_weights(sample_weight, X))
         class_weight = getattr(self, "class_weight", None)
         self._names, self._labels = [name for name, _ in members], None
         if classifier:  # members see class numbers; those that come fitted know labels
@@ -137,7 +137,8 @@ class NamedMembers(Estimator):
             self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
         plain = sample_weight is None and class_weight is None
         self._observer(X, y, 0, lambda state: {})
-        self._keep_evidence(self._fit(members, X, y, None if plain else weights, weights))
+        given = None if plain else weights / self._weight_unit  # members bring them within reach themselves
+        self._keep_evidence(self._fit(members, X, y, given, weights))
         return self
 
     @abstractmethod

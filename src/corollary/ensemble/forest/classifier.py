@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d
 from corollary.base import assigning, check_weights, fitting, weights_by_class
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
@@ -109,7 +110,7 @@ class ForestClassifier(ClassShares, Forest):
             unknown = sorted(set(np.unique(column).tolist()) - set(classes.tolist()), key=str)
             if unknown:
                 raise ValueError(f"y has classes that the fit did not have: {unknown!r}.")
-        return X, self._classes_to_learn(columns, check_weights(sample_weight, X))
+        return X, self._classes_to_learn(columns, within_reach(check_weights(sample_weight, X))[0])
 
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         votes = np.empty_like(bag.votes)

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.core.limits import Boolean, Choice, Limit
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
@@ -90,7 +91,7 @@ class ForestRegressor(RegressorMixin, Forest):
         X = self._read_predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
-        return X, self._numbers_to_learn(y, check_weights(sample_weight, X))
+        return X, self._numbers_to_learn(y, within_reach(check_weights(sample_weight, X))[0])
 
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         from sklearn.metrics import r2_score

@@ -27,6 +27,8 @@ from corollary.ensemble.members import SEEDS, generator, in_order, weakened
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
 
+MOST_ROWS = 2**31 - 1  # that can be drawn for a member
+
 BAGGING_LIMITS: dict[str, Limit] = {
     "estimator": Choice(None) | Instance("an estimator", methods=("fit", "predict")),
     "n_estimators": Integer(1),
@@ -102,7 +104,7 @@ class Bagging(Estimator):
         X, y = validate_data(
             self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
         )
-        weights = check_weights(sample_weight, X)
+        weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         sampler = self._sampler(X, target, drawn)
@@ -138,6 +140,11 @@ class Bagging(Estimator):
         urn = Urn.of(X, target, weights * max(1.0, n / weights.sum()))
         size = rows if self.max_samples is None else self.max_samples
         size = size if isinstance(size, (int, np.integer)) else max(1, round(size * rows))
+        if size > MOST_ROWS:
+            raise ValueError(
+                f"sample_weight sums to {weights.sum() / self._weight_unit:.3g}, and a weight counts how many times a "
+                "row is there: a member cannot be drawn so many rows. Divide the weights, or set max_samples."
+            )
         if size > rows:
             raise ValueError(f"max_samples must be at most the number of rows, {rows}, but it is {size}.")
         wanted = self.max_features
