@@ -29,6 +29,7 @@ from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
+from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.core.weights import LARGEST, of_scaled_weights, refuse_out_of_reach, within_reach
@@ -207,7 +208,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
         """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
         accept = ("csr", "csc") if sparse else False
-        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        return validate_data(self, sound(X), y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any

@@ -16,6 +16,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from corollary.base import Estimator, check_weights
+from corollary.core.sparse_input import sound
 from corollary.core.target import missing, refuse_missing
 from corollary.core.types import Array
 
@@ -43,6 +44,7 @@ class TableReader(Estimator):
             self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
         refuse_missing(y, numeric=options["y_numeric"])
+        X = sound(X)
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
         if categories:
@@ -77,6 +79,7 @@ class TableReader(Estimator):
 
     def _read_predict(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = sound(X)
         frame = _as_frame(X)
         if not self.categories_:
             return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS)

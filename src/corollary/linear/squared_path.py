@@ -14,6 +14,7 @@ from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.penalty import Penalty, PositiveElasticNet
 from corollary.core.problem import Problem, relative_gap
+from corollary.core.sparse_input import sound
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
 from corollary.solvers.linear.cd import minimise_quadratic
@@ -150,7 +151,7 @@ def enet_path(
     >>> [int(k) for k in (coefs != 0).sum(axis=0)]
     [0, 4, 7, 9, 10]
     """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = check_array(sound(X), accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if y.ndim != 1:
         raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")

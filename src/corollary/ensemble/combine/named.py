@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from corollary.base import Estimator, check_weights, fitting, predicting
 from corollary.core.evidence import Evidence
 from corollary.core.limits import N_JOBS, Choice, Instance, Limit
+from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
@@ -115,7 +116,7 @@ class NamedMembers(Estimator):
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
+        X = validate_data(self, sound(X), accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
     @fitting

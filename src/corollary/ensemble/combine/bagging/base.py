@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
@@ -102,7 +103,13 @@ class Bagging(Estimator):
         refuse_missing(y, numeric=not is_classifier(self))
         # members know what numbers they can take
         X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
+            self,
+            sound(X),
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=None,
+            ensure_all_finite=False,
+            multi_output=self._several,
         )
         weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
@@ -204,7 +211,9 @@ class Bagging(Estimator):
 
     def _vote(self, X: Any) -> tuple[Array, Any]:
         """(mean of the members' votes (n, outputs), the type that results should have)."""
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            self, sound(X), accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False
+        )
         X = X.tocsr() if hasattr(X, "tocsr") else X
         total: Any = 0.0
         for _, votes in self._said(X):
