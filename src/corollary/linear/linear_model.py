@@ -92,7 +92,7 @@ class LinearModel(LinearPredictor):
     Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations, separable penalties only;
     it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``.
 
-    *Evidence.* The relative duality gap; for L0, which is not convex, that no single coordinate can improve. For the
+    *Evidence.* The relative duality gap; for L0, which is not convex, that no change of one coefficient helps. For the
     logistic, softmax and exponential losses, classes that a plane separates have no finite optimum without a penalty;
     the fit stops once the loss is negligible and says so.
 
