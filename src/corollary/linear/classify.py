@@ -32,6 +32,13 @@ def honest_status(problem: Problem, found: Solution) -> Evidence:
     return found.evidence
 
 
+def same_scores(found: Solution) -> Solution:
+    """Adding a constant to all scores changes nothing, so let the intercepts of several classes sum to zero."""
+    if found.coef.ndim == 1:
+        return found
+    return replace(found, intercept=found.intercept - np.mean(found.intercept))
+
+
 class LinearClassifier(ClassifierMixin, LinearPredictor):
     """A linear model with ``classes_``; ``coef_`` is (1, d) for two classes and (k, d) for more, as in scikit-learn."""
 
@@ -52,6 +59,4 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
     def _keep_classifier(self, coef: Array, intercept: Any, dtype: Any) -> None:
         """Store (d,) or (d, k) solver output in scikit-learn's shapes."""
         columns = coef[:, None] if coef.ndim == 1 else coef
-        if columns.shape[1] > 1:  # adding a constant to all scores changes nothing, so let the intercepts sum to zero
-            intercept = intercept - np.mean(intercept)
         self._keep_coefficients(columns, np.atleast_1d(intercept), dtype)

@@ -19,6 +19,7 @@ from corollary.core.types import Array
 from corollary.linear.folds import Fold, mean_over_folds, splits
 from corollary.linear.lasso import so_far
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.rounding import narrowest
 from corollary.linear.squared_path import SquaredPath, absolute_gap, alpha_grid, penalty_of, squared_paths
 from corollary.solvers.linear.compress import compress, worth_compressing
 from corollary.solvers.linear.driver import State
@@ -211,10 +212,13 @@ class ElasticNetCV(LinearRegressor):
         self.alphas_: Array
         self.mse_path_: Array
         self.alphas_, self.mse_path_ = (grids[0], scored.errors[0]) if single else (grids, scored.errors)
-        self.n_iter_, self.dual_gap_ = found.evidence.n_iter, absolute_gap(found.evidence)
-        self._keep_coefficients(found.coef, whole.intercept(found) if self.fit_intercept else 0.0, X.dtype)
+        start = whole.intercept(found) if self.fit_intercept else 0.0
+        narrow = None if X.dtype == np.float64 else whole.rounded(penalty, found, start, X.dtype)
+        dtype, (evidence,) = narrowest(X.dtype, [found.evidence], [narrow])
+        self.n_iter_, self.dual_gap_ = evidence.n_iter, absolute_gap(evidence)
+        self._keep_coefficients(found.coef, start, dtype)
         facts = {"path fits": float(scored.errors.size), "path fits optimal": float(scored.optimal)}
-        evidence = replace(found.evidence, facts={**found.evidence.facts, **facts})
+        evidence = replace(evidence, facts={**evidence.facts, **facts})
         self._keep_evidence(evidence if scored.last is None else replace(evidence, status=Status.BUDGET))
         return self
 

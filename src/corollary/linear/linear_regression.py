@@ -146,8 +146,7 @@ class LinearRegression(UpdatableRegressor):
                 answer, weight = so_far.of_all(answer) if self.fit_intercept else answer, so_far.weight
             coef, intercept = answer.coef, answer.intercept
             self._keep_statistics(answer, weight, y.ndim == 1)
-        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
-        return evidence
+        return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _keep_statistics(self, answer: Answer, weight: float, one: bool) -> None:
         """Standard errors and what ``leverage`` needs."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -16,7 +17,8 @@ from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
-from corollary.linear.classify import LinearClassifier, honest_status
+from corollary.linear.classify import LinearClassifier, honest_status, same_scores
+from corollary.linear.rounding import in_type_of
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
 
@@ -152,8 +154,10 @@ class LogisticRegression(LinearClassifier):
         found = solve(solver, problem, tol=self.tol, max_iter=self.max_iter, start=start, observe=observe)
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
-        self._keep_classifier(found.coef, found.intercept, X.dtype)
-        return honest_status(problem, found)
+        found = same_scores(found)
+        dtype, (evidence,) = in_type_of(X.dtype, [(problem, found)])
+        self._keep_classifier(found.coef, found.intercept, dtype)
+        return honest_status(problem, replace(found, evidence=evidence))
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):

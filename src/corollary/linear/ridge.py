@@ -135,8 +135,7 @@ class Ridge(UpdatableRegressor):
             coef, intercept, self.effective_dof_ = answer.coef, answer.intercept, one_or_each(answer.dof)
         self.solver_ = evidence.solver
         self.n_iter_ = max(1, evidence.n_iter)
-        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
-        return evidence
+        return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _strengths(self, targets: int) -> Array:
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()

@@ -122,9 +122,10 @@ class RidgeCV(LeastSquaresRegressor):
         best = self.mean_scores_.argmax(axis=0)
         self.alpha_ = alphas[best] if separate else float(alphas[best])
         self.best_score_ = self.mean_scores_.max(axis=0) if separate else float(self.mean_scores_[best])
-        answer, evidence = solve(task.at(self.alpha_ * self._weight_unit))
+        task = task.at(self.alpha_ * self._weight_unit)
+        answer, evidence = solve(task)
         self.effective_dof_ = one_or_each(answer.dof)
-        self._keep_shaped(answer.coef, answer.intercept, y, X.dtype)
+        evidence = self._keep_shaped(task, (answer.coef, answer.intercept, evidence), y, X.dtype)
         self._keep_evidence(replace(evidence, status=Status.BUDGET) if stopped else evidence)
         return self
 
