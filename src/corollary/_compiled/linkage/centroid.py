@@ -73,8 +73,8 @@ def merge_centres(columns, weights, names, leaves, best, near, second, place, do
     """Carry out merges done … until − 1; place p has name names[p], and union t is called n + t.
 
     ``near`` is the name of the nearest, ``best`` its squared distance (bits of a float), ``second`` a bound for all
-    others. ``place`` is where a name is, ``leaves[p]`` a row in the cluster at p. Returns how many merges are done in all:
-    fewer than ``until`` if some centre is at no finite distance from any other.
+    others. ``place`` is where a name is, ``leaves[p]`` a row in the cluster at p. Returns how many merges are done in
+    all: fewer than ``until`` if some centre is at no finite distance from any other.
     """
     d, n = columns.shape
     point, values = np.empty(d), np.empty(CHUNK)

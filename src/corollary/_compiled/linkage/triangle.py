@@ -183,8 +183,8 @@ def chain(triangle, weights, linkage, alive, links, steps, left, right, heights)
     """Merge all that is left, along chains of nearest neighbours; a merge of x < y keeps the place of x.
 
     ``alive`` comes as all places, ``links`` and ``steps`` are room for a chain. Along it distances fall strictly, and
-    equal ones count for the cluster before, so that no chain can go round. Returns how many merges were made: fewer than
-    all if some cluster is at no finite distance from any other.
+    equal ones count for the cluster before, so that no chain can go round. Returns how many merges were made: fewer
+    than all if some cluster is at no finite distance from any other.
     """
     m, length, done = weights.shape[0], 0, 0
     while done < m - 1:
