@@ -75,7 +75,7 @@ class MiniBatchKMeans(CentreModel):
     *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X, or beside one block.
 
     *Evidence*: stationary, to 5 %: the share of the cost that moving the centres to the means of their rows would still
-    save (of the last batch if labels are not computed). In the history, "objective" is the cost of all rows as each
+    save (in one more batch if labels are not computed). In the history, "objective" is the cost of all rows as each
     batch estimates it, and "movement" the smoothed squared movement of the centres relative to the mean variance. After
     ``partial_fit`` it is only checked that no row was lost: the weights of all clusters add up to those of all rows.
 
@@ -146,7 +146,8 @@ class MiniBatchKMeans(CentreModel):
         found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
         for name in ("labels_", "inertia_"):
             self.__dict__.pop(name, None)
-        self._keep(found.state, batches.dtype)
+        narrow = found.state.centres.astype(batches.dtype)  # done already, unless the certificate asked for float64
+        self._keep(found.state, narrow.dtype if (narrow == found.state.centres).all() else np.float64)
         self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
         if found.state.labels is not None:
             self.labels_, self.inertia_ = found.state.labels, found.measure.objective / self._weight_unit
