@@ -61,7 +61,8 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     -----
     *Cost*: that of :class:`NearestNeighbors`; votes are counted for 16 384 queries at a time.
 
-    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
+    *Evidence*: checked: by how much the distances found for a random sample of the rows exceed those of brute force,
+    and the share of all rows that can be wrong, with 95 % confidence, if none of those is.
 
     References
     ----------
@@ -172,7 +173,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     -----
     *Cost*: that of :class:`NearestNeighbors`; means are taken for 16 384 queries at a time.
 
-    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
+    *Evidence*: checked: by how much the distances found for a random sample of the rows exceed those of brute force,
+    and the share of all rows that can be wrong, with 95 % confidence, if none of those is.
 
     References
     ----------

@@ -68,7 +68,7 @@ class NeighborsModel(Estimator):
     def _keep_rows(self, X: Any, y: Any = None) -> None:
         """Keep the checked rows X, build the search and check it on a few of them."""
         from corollary.solvers.distances import distance_table
-        from corollary.solvers.neighbors.check import excess_certificate
+        from corollary.solvers.neighbors.check import check_search
 
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
@@ -78,17 +78,19 @@ class NeighborsModel(Estimator):
         self.effective_metric_ = self.metric
         self.effective_metric_params_ = dict(self.metric_params or {})
         self.__dict__.pop("_search", None)
-        certificate = excess_certificate(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
+        check = check_search(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
         evidence = Evidence(
             status=Status.EXACT,
-            certificate=certificate,
+            certificate=check.certificate,
             solver=self._search.name,
-            facts={"rows": float(self.n_samples_fit_)},
+            facts=check.facts,
+            notes=check.notes,
         )
         self._keep_evidence(evidence)
 
     def _queries(self, X: Any) -> Any:
-        X = self._validate_predict(X, sparse=not self._precomputed)
+        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+            X = self._validate_predict(X, sparse=not self._precomputed)
         if self._precomputed and (X < 0).any():
             raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
         return X.tocsr() if scipy.sparse.issparse(X) else X
