@@ -14,7 +14,7 @@ from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import row_keys
 
-MOST_ROWS = 2**31 - 1  # how often a row is drawn is counted in 32 bits
+MOST_ROWS = 2**26  # that weights may stand for when a tree's sample is drawn
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +124,7 @@ class BinnedRows:
 
 
 def n_rows(weights: Array) -> float:
-    """How many rows there are: whole weights count as so many, unless they sum to more than can be drawn."""
+    """How many rows there are: whole weights count as so many, unless drawing them all would take for ever."""
     total = float(weights.sum())
     whole = total <= MOST_ROWS and bool(np.all(weights == np.rint(weights)))
     return total if whole else float((weights > 0).sum())
@@ -149,8 +149,7 @@ def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> 
     largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
     scale = float(middle[0]) if relative else 1.0 / power_of_two(float(largest.max(initial=0.0)))
     moved, largest = moved / scale, largest / scale
-    total = max(draws, n_rows(weights))
-    steps = 52 - int(np.ceil(np.log2(total + 1)))
+    steps = 52 - int(np.ceil(np.log2(max(draws, n_rows(weights)) + 1)))
     unit = 2.0 ** (np.ceil(np.log2(np.where(largest > 0, largest, 1.0))) - steps)
     return np.rint(moved / unit) * unit, float(scale)
 
