@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
+from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.sparse_input import sound
@@ -101,7 +102,13 @@ def predicting(method: F) -> F:
         _check_blocks(self, method, args, kwargs)
         check_is_fitted(self)
         with threads(getattr(self, "n_jobs", None)):
-            return method(self, *args, **kwargs)
+            answer = method(self, *args, **kwargs)
+        for part in answer if type(answer) in (tuple, list) else (answer,):
+            # the smallest of numbers is NaN if one of them is: no array is made to look for it
+            if type(part) is np.ndarray and part.dtype.kind == "f" and part.size and np.isnan(part.min()):
+                name = f"{type(self).__name__}.{method.__name__}"
+                raise ValueError(f"{name}: numbers of X or of the model are too large to compute with in float64.")
+        return answer
 
     return cast(F, predict)
 
@@ -132,10 +139,18 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
     limits: ClassVar[dict[str, Limit]] = {}
+    # what a fit leaves behind; a class says what it adds to its bases
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_features_in_": Count("d", low=1),
+        "feature_names_in_": Maybe(Names("d")),
+        "evidence_": Maybe(Anything(Evidence)),
+    }
     evidence_: Evidence
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        bases = reversed(cls.__mro__)
+        cls.fitted = {name: what for base in bases for name, what in vars(base).get("fitted", {}).items()}
         score = getattr(cls, "score", None)  # scikit-learn's, unless a class has its own
         if getattr(score, "__module__", "") == "sklearn.base" and not hasattr(score, "__wrapped__"):
             cls.score = predicting(cast(Any, score))
@@ -147,6 +162,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if not limit.accepts(value):
                 # scikit-learn's checks look for this class of message; the type is a ValueError as everywhere
                 raise ValueError(f"{type(self).__name__}: {name} must be {limit}, but it is {value!r}.")
+
+    def _check_state(self) -> None:
+        """Raise ValueError unless fitted attributes, each as declared, fit together; called on what a file holds."""
 
     def _validate_fit(
         self,

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from corollary.base import assigning, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -97,6 +98,9 @@ class KMeans(CentreModel):
     ([[0.0, 0.5], [9.0, 0.5]], 1.0)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "inertia_": Number(low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,

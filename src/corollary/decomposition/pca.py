@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from corollary.base import assigning, fitting
 from corollary.core.blocks import as_blocks
+from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
@@ -110,6 +111,10 @@ class PCA(ComponentModel):
     True
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_weight": Maybe(Number(low=0)),
+        "_scatter": Maybe(Floats("d", "d")),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Choice(None, "mle") | Integer(1) | Real(0, 1, above=True),
         "copy": Boolean(),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from corollary.base import predicting
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
@@ -43,6 +44,11 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
     """A linear model with ``classes_``; ``coef_`` is (1, d) for two classes and (k, d) for more, as in scikit-learn."""
 
     classes_: Array
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+        "coef_": Floats("scores", "d"),
+        "intercept_": Floats("scores"),
+    }
 
     @predicting
     def decision_function(self, X: Any) -> Array:

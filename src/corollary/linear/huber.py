@@ -10,6 +10,7 @@ import numpy as np
 from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Booleans, Count, Fitted, Number
 from corollary.core.limits import Boolean, Integer, Limit, Real
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2
@@ -79,6 +80,11 @@ class HuberRegressor(LinearRegressor):
     (array([2.]), True, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "scale_": Number(low=0),
+        "outliers_": Booleans("?"),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "epsilon": Real(low=1),
         "max_iter": Integer(1),

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence, worst_of
+from corollary.core.fitted import Count, Fitted, Floats, ListOf, Number
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
@@ -90,6 +91,10 @@ class ElasticNet(LinearRegressor):
     True
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_iter_": Count() | ListOf(Count(), "t"),
+        "dual_gap_": Floats("*t", finite=False) | Number(finite=False),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": Real(low=0),
         "l1_ratio": Real(low=0, high=1),

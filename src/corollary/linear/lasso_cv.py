@@ -13,6 +13,7 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status
+from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.summary import Moments
 from corollary.core.types import Array
@@ -153,6 +154,14 @@ class ElasticNetCV(LinearRegressor):
     (1.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "alpha_": Number(low=0),
+        "l1_ratio_": Number(low=0, high=1),
+        "alphas_": Floats("*r", "a", low=0),
+        "mse_path_": Floats("*r", "a", "?", finite=False),
+        "n_iter_": Count(),
+        "dual_gap_": Number(finite=False),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "l1_ratio": Real(low=0, high=1, above=True) | ArrayLike(),
         "eps": Real(low=0, above=True),

@@ -11,6 +11,7 @@ from sklearn.base import MultiOutputMixin
 
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
@@ -60,6 +61,12 @@ class UpdatableRegressor(LeastSquaresRegressor):
 
     _shift: Array
     _triangle: Array
+    fitted: ClassVar[dict[str, Fitted]] = {"_shift": Maybe(Floats("d")), "_triangle": Maybe(Floats("?", "p"))}
+
+    def _check_state(self) -> None:
+        kept = {"_shift", "_triangle"} & set(vars(self))
+        if len(kept) == 1 or (kept and self._triangle.shape[1] < self.n_features_in_ + 2):
+            raise ValueError("what is kept of earlier rows does not fit the columns.")
 
     @abstractmethod
     def _learn(self, task: Task, y: Array, dtype: Any, so_far: RowsSoFar | None = None) -> Evidence:

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence, Status, worst_of
+from corollary.core.fitted import Count, Fitted, Floats, Labels, Maybe
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.part import Part
@@ -107,6 +108,12 @@ class LinearModel(LinearPredictor):
     (0.9, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Maybe(Labels()),
+        "coef_": Floats("*scores", "d"),
+        "intercept_": Floats("*scores"),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf(),
         "penalty": PENALTY,
@@ -256,6 +263,10 @@ class LinearModel(LinearPredictor):
         penalty = as_penalty(self.penalty, {"strength": self.alpha, "l1": l1, "l2": l2, "groups": groups})
         penalty.check_columns(n_columns)
         return penalty
+
+    def _check_state(self) -> None:
+        if _is_classifier(self) != hasattr(self, "classes_") or _is_classifier(self) != (self.coef_.ndim == 2):
+            raise ValueError(f"loss={self.loss!r} does not fit classes_ and the shape of coef_, {self.coef_.shape}.")
 
     def _attributes(self, state: State) -> dict[str, Any] | None:
         classifier = _is_classifier(self)

@@ -9,6 +9,7 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Nothing, Number
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor
@@ -101,6 +102,16 @@ class LinearRegression(UpdatableRegressor):
         "tol": Real(0, above=True),
         "n_jobs": N_JOBS,
         "positive": Boolean(),
+    }
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "rank_": Maybe(Count()),
+        "singular_": Maybe(Floats("?", low=0)),
+        "std_err_": Maybe(Floats("*t", "d", finite=False)),
+        "intercept_std_err_": Maybe(Floats("*t", finite=False)),
+        "residual_std_": Maybe(Floats("*t", finite=False)),
+        "_weight": Maybe(Number(low=0)),
+        "_centre": Maybe(Floats("d") | Nothing()),
+        "_whitener": Maybe(Floats("d", "?") | Nothing()),
     }
 
     @assigning

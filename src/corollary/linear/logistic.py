@@ -11,6 +11,7 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Integers
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
@@ -103,6 +104,9 @@ class LogisticRegression(LinearClassifier):
     (0.97, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_iter_": Integers("?", low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "C": Real(low=0, above=True),
         "l1_ratio": Real(low=0, high=1),

@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Status
+from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.limits import ArrayLike, Choice, Instance, Integer, Limit
 from corollary.core.types import Array
 from corollary.labels import encode_labels
@@ -88,6 +89,13 @@ class LogisticRegressionCV(LogisticRegression):
     (1.0, (5, 1, 3))
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "Cs_": Floats("c", low=0, finite=False),
+        "l1_ratios_": Floats("r", low=0, high=1),
+        "scores_": Floats("?", "r", "c", finite=False),
+        "C_": Number(low=0, finite=False),
+        "l1_ratio_": Number(low=0, high=1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         **{k: v for k, v in LogisticRegression.limits.items() if k not in ("C", "l1_ratio", "warm_start")},
         "Cs": Integer(1) | ArrayLike(),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
 from corollary.base import Estimator, predicting
 from corollary.core.design import as_design
+from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.types import Array
 
 
@@ -21,6 +22,10 @@ class LinearPredictor(Estimator):
 
     coef_: Array
     intercept_: Any
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "coef_": Floats("*t", "d"),
+        "intercept_": Floats("*t") | Floats(1) | Number(),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

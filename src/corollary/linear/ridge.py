@@ -8,6 +8,7 @@ import numpy as np
 
 from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number, Text
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor, one_or_each
@@ -85,6 +86,11 @@ class Ridge(UpdatableRegressor):
 
     flat = True
     effective_dof_: Any
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "effective_dof_": Maybe(Floats("*t", finite=False) | Number(finite=False)),
+        "solver_": Text(),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": STRENGTH | ArrayLike(),
         "fit_intercept": Boolean(),

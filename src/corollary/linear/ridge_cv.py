@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring
 from corollary.base import assigning, fitting, predicting
 from corollary.core.drawing import axes
 from corollary.core.evidence import Status
+from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.folds import Fold, splits
@@ -79,6 +80,13 @@ class RidgeCV(LeastSquaresRegressor):
     """
 
     flat = True
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "alpha_": Floats("*t", low=0) | Number(low=0),
+        "mean_scores_": Floats("?", finite=False) | Floats("?", "t", finite=False),
+        "best_score_": Floats("*t", finite=False) | Number(finite=False),
+        "effective_dof_": Floats("*t", finite=False) | Number(finite=False),
+        "cv_results_": Maybe(Floats("?", "?", finite=False) | Floats("?", "t", "?", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alphas": Real(0, 1e300, above=True) | ArrayLike(),
         "fit_intercept": Boolean(),

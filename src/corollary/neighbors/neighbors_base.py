@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from corollary.base import Estimator, predicting
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 
@@ -27,6 +28,12 @@ SEARCH_LIMITS: dict[str, Limit] = {
 class NeighborsModel(Estimator):
     """Training rows, and a search among them that is rebuilt when a model is loaded."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_samples_fit_": Count("n", low=1),
+        "_fit_X": Floats("n", "d") | Matrix("n", "d"),
+        "effective_metric_": Anything(),
+        "effective_metric_params_": Options(),
+    }
     n_neighbors: int
     algorithm: str
     leaf_size: int

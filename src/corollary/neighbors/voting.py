@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corollary.base import assigning
+from corollary.core.fitted import Fitted, Floats, Integers
 from corollary.core.limits import Choice, Instance, Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel
@@ -25,6 +26,10 @@ VOTE_LIMITS: dict[str, Limit] = SEARCH_LIMITS | {
 class VotingNeighbors(NeighborsModel):
     """Neighbours that vote. A row of weight w stands for w equal rows, which fill up k places one by one."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "rows_": Integers("n", low=0, increasing=True),
+        "multiplicity_": Floats("n", low=0, above=True),
+    }
     weights: Any
     offset: float
     power: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -54,6 +55,11 @@ GROWTH_LIMITS: dict[str, Limit] = {
 class DecisionTree(TableReader):
     """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_outputs_": Count("outputs", low=1),
+        "max_features_": Count(low=1),
+        "trees_": TreesOf(outputs="outputs", trees=1),
+    }
     criterion: str
     splitter: str
     max_depth: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, ORANGE, axes
+from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
@@ -56,6 +57,11 @@ LIMITS: dict[str, Limit] = {
 class GradientBoosting(TableReader):
     """Fit and raw predictions. Subclasses say what the loss is and what raw predictions mean."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "start_": Floats("scores"),
+        "trees_": TreesOf(),
+        "n_iter_": Count(),
+    }
     start_: Array
     trees_: Trees
     n_iter_: int
@@ -90,6 +96,12 @@ class GradientBoosting(TableReader):
         for name, value in attributes(trees).items():
             setattr(self, name, value)
         self._keep_evidence(evidence)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        rounds, outputs = self.n_iter_, len(self.start_)
+        if self.trees_.value.shape[1] != 1 or (rounds and rounds * outputs != self.trees_.n_trees):
+            raise ValueError(f"{rounds} rounds of {outputs} outputs are not {self.trees_.n_trees} trees of one value.")
 
     def _read_validation(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> tuple[Any, Array, Array]:
         """Rows that only judge, through the same door."""

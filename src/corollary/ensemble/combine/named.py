@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from corollary.base import Estimator, check_weights, fitting, predicting
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Labels, ListOf, Maybe, Model, Nothing, Text
 from corollary.core.limits import N_JOBS, Choice, Instance, Limit
 from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
-from corollary.ensemble.members import fit_member, in_order, weight_argument
+from corollary.ensemble.members import check_members, fit_member, in_order, weight_argument
 from corollary.ensemble.plots import plot_weights
 from corollary.labels import encode_labels
 
@@ -36,6 +37,12 @@ NAMED_LIMITS: dict[str, Limit] = {
 class NamedMembers(Estimator):
     """An estimator with ``estimators``, a list of (name, estimator) pairs whose parameters are its own too."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "estimators_": ListOf(Model("predict", columns="d"), "members", low=1),
+        "_names": ListOf(Text(), "members"),
+        "_labels": Labels() | Nothing(),
+        "classes_": Maybe(Labels()),
+    }
     estimators: Any
     n_jobs: Any
     cv: Any  # of those that hold out rows
@@ -59,6 +66,15 @@ class NamedMembers(Estimator):
         if new := {key: changes.pop(key) for key in list(changes) if key in names}:
             self.estimators = [(name, new.get(name, member)) for name, member in self.estimators]
         return super().set_params(**changes)
+
+    def _check_state(self) -> None:
+        if (self._labels is None) == bool(is_classifier(self)) or hasattr(self, "classes_") != bool(
+            is_classifier(self)
+        ):
+            raise ValueError("classes_ are what a classifier has, and nothing else.")
+        if self._labels is not None and len(self._labels) != len(self.classes_):
+            raise ValueError(f"members know {len(self._labels)} classes, but there are {len(self.classes_)}.")
+        check_members(self.estimators_, self._labels)
 
     def _pairs(self) -> Members:
         """The pairs, as far as they are pairs."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from corollary.base import assigning, check_weights, fitting, weights_by_class
+from corollary.core.fitted import Fitted, Floats, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
 from corollary.core.weights import within_reach
@@ -21,6 +22,11 @@ from corollary.tree.tree_classifier import ClassShares
 class ForestClassifier(ClassShares, Forest):
     """A forest whose leaves hold class masses, of one target or several."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "oob_decision_function_": Maybe(
+            Floats("?", "?", finite=False) | ListOf(Floats("?", "?", finite=False), "outputs")
+        ),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "criterion": Choice("gini", "entropy", "log_loss"),
         "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
@@ -47,6 +48,14 @@ BAGGING_LIMITS: dict[str, Limit] = {
 class Bagging(Estimator):
     """Members fitted to random samples of the rows and columns. Subclasses say how votes are counted."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "estimators_": ListOf(Model("predict"), "members", low=1),
+        "estimators_features_": ListOf(Integers("?", low=0, below="d"), "members"),
+        "_seeds": Integers("members", low=0, high=SEEDS),
+        "_rows": Record(Integers("rows", low=0, below="rows"), Floats("rows", low=0)),
+        "_sampling": Record(Count(low=1), Flag(), Count(low=1)),
+        "oob_score_": Maybe(Anything()),
+    }
     _several: ClassVar[bool]  # whether y may have several columns
     estimators_: list[Any]
     estimators_features_: list[Array]
@@ -73,6 +82,16 @@ class Bagging(Estimator):
         tags.input_tags.sparse = inner.input_tags.sparse
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
+
+    def _check_state(self) -> None:
+        for member, columns in zip(self.estimators_, self.estimators_features_, strict=True):
+            if getattr(member, "n_features_in_", len(columns)) != len(columns):
+                raise ValueError(f"a member takes {member.n_features_in_} columns, but was given {len(columns)}.")
+        weights, (size, _, drawn) = self._rows[1], self._sampling
+        if size > max(len(weights), round(float(weights.sum()))) or drawn > self.n_features_in_:
+            raise ValueError(f"{size} rows and {drawn} columns for each member are more than there are.")
+        if not (np.bincount(self._rows[0], minlength=len(weights)) == 1).all():
+            raise ValueError("the order of the rows must name each of them once.")
 
     @property
     @abstractmethod
