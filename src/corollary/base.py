@@ -34,6 +34,7 @@ from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.core.weights import LARGEST, of_scaled_weights, refuse_out_of_reach, within_reach
+from corollary.referee.verdict import Verification, of_claim
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -135,6 +136,26 @@ class EvidenceWarning(ConvergenceWarning):
     """The evidence of a fit does not hold; the message is that evidence."""
 
 
+class OfItsModel:
+    """The attribute ``evidence_``: kept in the instance like any other, and handed out knowing its model.
+
+    The model holds evidence that does not know it, so there is no circle, and whoever keeps what is handed out keeps
+    the model with it.
+    """
+
+    def __get__(self, model: Estimator | None, owner: type[Estimator]) -> Evidence:
+        kept = None if model is None else model.__dict__.get("evidence_")
+        if not isinstance(kept, Evidence):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute 'evidence_'")
+        return kept.bound_to(model)
+
+    def __set__(self, model: Estimator, evidence: Evidence) -> None:
+        model.__dict__["evidence_"] = evidence
+
+    def __delete__(self, model: Estimator) -> None:
+        del model.__dict__["evidence_"]
+
+
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
@@ -145,7 +166,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         "feature_names_in_": Maybe(Names("d")),
         "evidence_": Maybe(Anything(Evidence)),
     }
-    evidence_: Evidence
+    evidence_ = OfItsModel()
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -287,6 +308,22 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
             warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
+
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        """What the referee says about the evidence, given the rows of the fit: see ``Evidence.verify``."""
+        evidence = self.evidence_
+        if not evidence.holds:
+            return of_claim(Verification(None, "nothing was claimed"), f"{evidence.claim}: {evidence.certificate}")
+        rows = np.shape(X)[0] if np.ndim(X) else len(X)
+        y = None if y is None else np.asarray(y)
+        if y is not None and len(y) != rows:
+            raise ValueError(f"y must have one entry for each row of X ({rows}), but it has {len(y)}.")
+        found = self._referee(X, y, sample_weight)
+        return of_claim(found, f"{evidence.claim}: {evidence.certificate}")
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        """Put fitted attributes and rows to the referee as plain arrays; each family has its own."""
+        return Verification(None, f"there is no referee for {type(self).__name__} yet")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.drawing import axes
+from corollary.referee.verdict import Verification
 
 NOTHING = 1e-16  # a relative number below the rounding of what it is relative to is shown as zero
 
@@ -121,6 +122,30 @@ class Evidence:
     history: Mapping[str, Sequence[float]] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verification:
+        """Judge the claim anew from the rows it was fitted to: does it stand, is it refuted, or can it not be decided?
+
+        The referee (``corollary.referee``) shares no code with the fit. It reads the fitted attributes, computes in
+        extended precision, and looks for what the claim says cannot be.
+        """
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise ValueError(
+                "This evidence is no longer with the model that it speaks of, so there is nothing to judge: ask for "
+                "model.evidence_.verify(X, y) on the fitted model."
+            )
+        found: Verification = model._verify(X, y, sample_weight)
+        return found
+
+    def bound_to(self, model: Any) -> Evidence:
+        """A copy that knows its model, for ``verify``. Copies made of it, by ``replace`` or pickle, do not."""
+        bound = replace(self)
+        object.__setattr__(bound, "_model", model)
+        return bound
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_model"}
 
     @property
     def holds(self) -> bool:

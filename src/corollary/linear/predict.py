@@ -7,10 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from corollary.base import Estimator, predicting
+from corollary.base import Estimator, check_weights, predicting
 from corollary.core.design import as_design
 from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.types import Array
+from corollary.linear.claims import verify_linear
+from corollary.referee.verdict import Verification
 
 
 class LinearPredictor(Estimator):
@@ -42,6 +44,10 @@ class LinearPredictor(Estimator):
             )
         self.coef_ = np.ascontiguousarray(np.transpose(coef), dtype=dtype)
         self.intercept_ = np.asarray(intercept, dtype=dtype) if np.ndim(intercept) else np.dtype(dtype).type(intercept)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        return verify_linear(self, X, y, check_weights(sample_weight, X))
 
     def _raw_prediction(self, X: Any) -> Array:
         """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
