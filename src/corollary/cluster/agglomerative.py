@@ -11,6 +11,7 @@ from corollary.base import Estimator, assigning, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
 from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
@@ -160,7 +161,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         X, weights = self._validate_rows(X, sample_weight, sparse=False, ensure_min_samples=2)
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
-        graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+        graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
         rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         merged = merge(rows, weights, self.linkage, graph, most)
