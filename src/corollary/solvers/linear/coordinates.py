@@ -21,7 +21,6 @@ from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import Pair, product, two_product, two_sum
-from corollary.solvers.linear.free import centre_of
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
@@ -121,7 +120,7 @@ def _origin(design: Design, weights: Array) -> Array | None:
         far = (np.abs(mean) > FAR * rows.std(axis=0)) & (mean != 0)
     if not far.any():
         return None
-    return np.where(far, centre_of(design, weights), 0.0)
+    return np.where(far, design.middle(weights), 0.0)
 
 
 def _moved(design: Design, origin: Array) -> Design:
@@ -145,7 +144,7 @@ def in_basis(before: Coordinates) -> Coordinates | None:
     problem = before.given
     d = problem.design.shape[1]
     w, root = problem.weights, np.sqrt(problem.weights)
-    centre = centre_of(problem.design, w) if problem.fit_intercept else np.zeros(d)
+    centre = problem.design.middle(w) if problem.fit_intercept else np.zeros(d)
     size = max(ROWS, d)
     R = problem.design.sum_rows(lambda a, b, rows: Triangle.of((rows - centre) * root[a:b, None]), size).R
     scale = powers_above(np.sqrt(np.einsum("ij,ij->j", R, R)))

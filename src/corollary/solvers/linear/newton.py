@@ -193,6 +193,8 @@ class Newton(Solver):
         projected = slope + curve * (problem.design.matvec(direction) + shift)
         if memory["free"] is None:
             return -np.inf
+        if problem.loss.unattained:  # rows that are as good as certain: the correction may be larger than the slope
+            projected[projected * problem.y > 0] = 0.0
         lost = memory["free"].charge(problem, projected, problem.design.rmatvec(projected), self._length(problem, state))
         return problem.offset - problem.conjugate_sum(projected) - lost
 
