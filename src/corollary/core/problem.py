@@ -131,8 +131,8 @@ class Problem:
         """
         raw = np.zeros((len(self.y), *self.coef_shape[1:]))
         if self.fit_intercept and self.loss.task == "regression" and self.loss.link.in_units_of_y:
-            value = self.loss_value(raw + self.level)
-            if value > 1e-9 * self.loss_value(raw):  # else a constant fits exactly, and is no yardstick
+            value, live = self.loss_value(raw + self.level), self.y[self.weights > 0]
+            if value > 0 and live.min() < live.max():  # else a constant fits exactly, and is no yardstick
                 return value + self.offset
         return self.loss_value(raw) + self.offset
 

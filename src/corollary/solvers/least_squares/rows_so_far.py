@@ -62,7 +62,7 @@ class RowsSoFar:
         if fit_intercept:
             X, Y = R[1:, 1 : d + 1].copy(), R[1:, d + 1 :]
             norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-            # less the shift, a constant column is a constant below the rounding of its mean, and less that again nothing
+            # less the shift, a constant column is as small as the rounding of its mean, and less that again nothing
             X[:, norms <= (64 * EPS) ** 2 * np.abs(self.mean[:d]) * np.sqrt(self.weight)] = 0.0
         else:
             X, Y = R[:, 1 : d + 1] + np.outer(R[:, 0], self.shift), R[:, d + 1 :]

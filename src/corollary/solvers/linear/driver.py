@@ -223,9 +223,8 @@ class _Descent(Algorithm[State]):
         """Another solver; where nothing is penalised and columns are nearly collinear, the same one in a basis."""
         solver, where, start = self.solver.successor(self.problem), self.where, state
         if self.may_change and (solver is None or state.memory.get("ill", False)):
-            other = in_basis(self.where)
-            if other is not None:
-                solver, where, start = self.solver.afresh(), other, state.given().moved(other)
+            where = in_basis(self.where)
+            solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
         return _Descent(solver, where, start, self.tol, self.null, max(self.floor, state.dual))

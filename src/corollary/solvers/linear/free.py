@@ -90,4 +90,3 @@ def scale_of_raw(problem: Problem, weights: Array) -> float:
     """Σ c y² where predictions are in units of y, else Σ c: so large are predictions at least."""
     units = problem.loss.task == "regression" and problem.loss.link.in_units_of_y
     return float(weights @ problem.y**2 if units else weights.sum())
-
