@@ -95,10 +95,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     takes O(n²d) steps and O(nd) memory. Complete and average linkage keep a triangle of n²/2 distances, which is
     refused before it starts if it does not fit. With a graph of m edges: O(m log m) for bounded degrees.
 
-    *Evidence*: checked. A spread of merges and the last ones are worked out again from their rows, by the definition
-    above; the certificate is the largest relative error. For single linkage this includes the cut property: each of
-    these edges is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far
-    a merge is below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
+    *Evidence*: checked. Up to 64 merges, drawn at random, and the last ones are worked out again from their rows, by
+    the definition above; the certificate is the largest relative error, and its name tells how many were drawn and what
+    share of the others may therefore still be wrong, with 95 % confidence: none if all were tried, and for 64 of more
+    fewer than 4.6 %. (Where each row costs a row of distances, merges of two sides of more than 64 rows are left out.)
+    For single linkage this includes the cut property: each of these edges is a shortest one between its side and all
+    other rows. Facts tell the largest inversion, that is how far a merge is below one that it builds on: zero, except
+    for centroid linkage and for Ward's along a graph.
 
     References
     ----------
@@ -219,11 +222,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
     def _check_merges(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
-        certificate = Certificate(
-            Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE
-        )
+        certificate = Certificate(Kind.CHECKED, found.name, found.error, TOLERANCE)
         facts = {
             "merges worked out again": float(found.merges),
+            "share of merges that may be wrong, with 95 % confidence": found.doubt,
             "largest inversion": merged.tree.inversion,
             "last height": float(tree.heights[-1]) if len(tree.heights) else 0.0,
             "sum of heights": float(tree.heights.sum()),
