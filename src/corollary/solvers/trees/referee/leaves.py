@@ -111,7 +111,8 @@ class Boosted:
 
 def _few(sizes: Array, rng: np.random.Generator) -> list[int]:
     """Some leaves, drawn at random as long as there is room for their rows; at least the smallest."""
-    found, room = [], _ROWS
+    found: list[int] = []
+    room = _ROWS
     for j in rng.permutation(len(sizes)):
         if sizes[j] <= room and len(found) < _LEAVES:
             found.append(int(j))
