@@ -203,7 +203,7 @@ def run(count: int, seed: int = 0, processes: int = 1, *, loud: bool = False) ->
         print(f"{len(fuzzer.subjects)} models fitted", flush=True)  # noqa: T201
     shares = [list(range(first, count, processes)) for first in range(processes)]
     workers = [_Worker(fuzzer, share) for share in shares if share]
-    shown = began
+    shown, told = began, 0
     while workers:
         time.sleep(0.02)
         for worker in list(workers):
@@ -216,7 +216,8 @@ def run(count: int, seed: int = 0, processes: int = 1, *, loud: bool = False) ->
                 workers += [another] if another is not None else []
         if loud and time.monotonic() - shown > 20:
             shown = time.monotonic()
-            print(f"{shown - began:.0f} s: {report}", flush=True)  # noqa: T201
+            print(f"{shown - began:.0f} s: {report}", *report.failures[told:], sep="\n", flush=True)  # noqa: T201
+            told = len(report.failures)
     return report
 
 
@@ -234,8 +235,7 @@ def main() -> int:
         print(*(f"{ended}: {failure}" for ended, failure in results), sep="\n")  # noqa: T201
         return int(any(failure for _, failure in results))
     report = run(arguments.mutations, arguments.seed, arguments.processes, loud=True)
-    print(*report.failures, sep="\n")  # noqa: T201
-    print(report)  # noqa: T201
+    print(*report.failures, report, sep="\n")  # noqa: T201
     return int(bool(report.failures))
 
 

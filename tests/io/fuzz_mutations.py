@@ -193,6 +193,8 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 def _describe(tree: Any, arrays: list[Array], other: Content, rng: np.random.Generator) -> str:
     """Change the description in place."""
+    if not places(tree):
+        return "nothing left to change"
     here, key = _drawn(places(tree), rng)
     action = int(rng.integers(7))
     if action == 0:

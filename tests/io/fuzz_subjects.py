@@ -56,7 +56,7 @@ class Subject:
         """Everything that is asked of a model, by name."""
         rows = self.X[:_ROWS]
         for name in _OF_ROWS:
-            if hasattr(type(model), name):
+            if hasattr(model, name):  # not all are there with all parameters
                 yield name, lambda name=name: _listed(getattr(model, name)(rows))
         for name in _OF_MODEL:
             if hasattr(type(model), name):
@@ -103,7 +103,8 @@ def _evidence(evidence: Any) -> Any:
     if evidence is None:
         return None
     assert evidence._repr_html_() and evidence.verdict and evidence.tone
-    return str(evidence), evidence.certificate_history, list(evidence.facts.values())
+    assert evidence.certificate_history.ndim == 1
+    return str(evidence)
 
 
 def _save_again(model: Any, folder: Path) -> None:
