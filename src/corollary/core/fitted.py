@@ -211,10 +211,10 @@ class Booleans(Numbers):
 class Number(Numbers):
     """One real number."""
 
-    def __init__(self, low: float = -math.inf, high: float = math.inf, *, finite: bool = True) -> None:
-        super().__init__(low=low, high=high, finite=finite)
-
-    kinds = "iuf"
+    def __init__(
+        self, low: float = -math.inf, high: float = math.inf, *, above: bool = False, finite: bool = True
+    ) -> None:
+        super().__init__(low=low, high=high, above=above, finite=finite)
 
 
 class Flag(Numbers):

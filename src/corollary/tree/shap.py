@@ -119,7 +119,7 @@ def shap_interactions(model: Any, X: Any) -> Array:
 
 def _check_numbers(values: Array) -> None:
     if np.isnan(values).any():
-        raise ValueError("Shapley values are no numbers here: next to no training rows stand behind a node, or overflow.")
+        raise ValueError("Shapley values are not numbers here: a node has next to no training rows, or sums overflow.")
 
 
 def _additive_trees(model: Any) -> tuple[Trees, Array, float, Array]:
