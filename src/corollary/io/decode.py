@@ -123,7 +123,7 @@ class Decoder:
                 raise ModelFileError(f"it holds evidence whose {name} is {short(getattr(evidence, name))}")
         for note in evidence.notes:
             text(note)
-        for name, value in (evidence.facts | evidence.history).items():
+        for name, value in {**evidence.facts, **evidence.history}.items():
             text(name)
             if name in evidence.history or not isinstance(value, Real):
                 _column(value)
