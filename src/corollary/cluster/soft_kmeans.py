@@ -192,4 +192,8 @@ class SoftKMeans(CentreModel):
 
     def _belonging(self, X: Array) -> tuple[Array, Array]:
         """How far rows belong to each centre, and their free energies."""
-        return responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares, energies = responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        if np.isnan(energies).any():
+            raise ValueError("Squared distances of these rows to the centres overflow float64. Rescale the columns.")
+        return shares, energies
