@@ -15,6 +15,8 @@ from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.referee import mixtures as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.em import em
 from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
 from corollary.solvers.em.start import SAMPLE, present, survey
@@ -132,6 +134,11 @@ class SoftKMeans(CentreModel):
         self.labels_ = np.concatenate([self._belonging(table)[0].argmax(axis=1) for table in tables]).astype(np.int32)
         self._keep_evidence(found.evidence)
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary.base import Estimator, predicting
+from corollary.base import Estimator, check_weights, predicting
 from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.referee import neighbors as referee
+from corollary.referee.verdict import Verification
 
 SEARCH_LIMITS: dict[str, Limit] = {
     "n_neighbors": Integer(1),
@@ -86,6 +88,18 @@ class NeighborsModel(Estimator):
             facts={"rows": float(self.n_samples_fit_)},
         )
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if self._precomputed or not isinstance(self.metric, str):
+            return Verification(None, "the referee looks up rows by metrics that it knows")
+        X, weights = self._queries(X), check_weights(sample_weight, X)
+        X, k = X[np.flatnonzero(weights)], min(self.n_neighbors, self.n_samples_fit_)
+        if X.shape[0] != self.n_samples_fit_:
+            raise ValueError(f"X must be the {self.n_samples_fit_} rows of the fit, but it has {X.shape[0]}.")
+        Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
+        said, rows = self._nearest(Q, k)
+        metric = {1.0: "manhattan", 2.0: "euclidean"}.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
 
     def _queries(self, X: Any) -> Any:
         X = self._validate_predict(X, sparse=not self._precomputed)

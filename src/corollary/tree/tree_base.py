@@ -17,6 +17,7 @@ from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 
 
@@ -141,6 +142,11 @@ class DecisionTree(TableReader):
             },
         )
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.tree.claims import verify_tree
+
+        return verify_tree(self, self._read_predict(X), y, sample_weight)
 
     @property
     def feature_importances_(self) -> Array:

@@ -32,7 +32,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
             return Verification(False, "the objective of these coefficients is not finite")
         null = _null(problem)
         found = _search(problem, x)
-        slack = _rounding(problem, x)
+        slack = rounding(problem, x)
     return _verdict(problem, value, found, null, slack, tolerance)
 
 
@@ -68,7 +68,7 @@ def _null(problem: Problem) -> Any:
     return descend(alone, start).value
 
 
-def _rounding(problem: Problem, x: Array) -> Any:
+def rounding(problem: Problem, x: Array) -> Any:
     """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly."""
     given = problem.given
     f = problem.Z @ x
@@ -87,10 +87,10 @@ def _rounding(problem: Problem, x: Array) -> Any:
 def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
     scale = max(abs(value), FLOOR * abs(null), np.finfo(LONG).tiny)
     lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
-    rounding = float(slack / scale)
-    here = _shown(value * problem.unit)
-    if lower > tolerance * 1.01 + rounding:
-        best = _shown(found.value * problem.unit)
+    unsure = float(slack / scale)
+    here = shown(value * problem.unit)
+    if lower > tolerance * 1.01 + unsure:
+        best = shown(found.value * problem.unit)
         words = f"coefficients with objective {best} exist where {here} was called optimal within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
@@ -100,7 +100,7 @@ def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, 
     return Verification(None, words + f"the bound that it leaves is {room:.2g}", max(lower, 0.0))
 
 
-def _shown(number: Any) -> str:
+def shown(number: Any) -> str:
     """Six digits, also beyond the range of float64."""
     inside = number == 0 or 1e-300 < abs(number) < 1e300
     return f"{float(number):.6g}" if inside else str(np.format_float_scientific(number, precision=5))
