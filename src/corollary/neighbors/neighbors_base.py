@@ -98,7 +98,8 @@ class NeighborsModel(Estimator):
             raise ValueError(f"X must be the {self.n_samples_fit_} rows of the fit, but it has {X.shape[0]}.")
         Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
         said, rows = self._nearest(Q, k)
-        metric = {1.0: "manhattan", 2.0: "euclidean"}.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        powers = {1.0: "manhattan", 2.0: "euclidean"}
+        metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
         return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
 
     def _queries(self, X: Any) -> Any:

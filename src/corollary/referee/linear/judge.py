@@ -68,13 +68,16 @@ def _null(problem: Problem) -> Any:
     return descend(alone, start).value
 
 
-def rounding(problem: Problem, x: Array) -> Any:
-    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly."""
+def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
+    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly.
+
+    With ``steepest``, as if every row were on the steepest part of Huber's loss.
+    """
     given = problem.given
     f = problem.Z @ x
-    if given.n_classes:
-        slope = np.ones(len(f), LONG)
-    elif given.loss in SMOOTH:
+    if steepest and given.loss == "huber":
+        slope = np.full(len(f), LONG(given.parameter))
+    elif not given.n_classes and given.loss in SMOOTH:
         slope = np.abs(SMOOTH[given.loss](problem.y, f, LONG(given.parameter))[1][:, 0])
     else:
         slope = np.ones(len(f), LONG)

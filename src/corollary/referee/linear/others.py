@@ -36,7 +36,7 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
             lowest = min(lowest, descend(other, here.x).value * other.unit + total * unit * LONG(factor))
         null = (np.abs(y - np.median(y)) * 2 * LONG(given.parameter) * problem.weights).sum() * problem.unit
         size = max(abs(value), LONG(1e-6) * null, np.finfo(LONG).tiny)
-        lower, slack = float((value - lowest) / size), 4 * float(rounding(problem, x) * problem.unit / size)
+        lower, slack = float((value - lowest) / size), float(rounding(problem, x, steepest=True) * problem.unit / size)
         if lower > tolerance * 1.01 + slack:
             words = f"an objective of {shown(lowest)} exists where {shown(value)} was called optimal within"
             return Verification(False, f"{words} {tolerance:.2g}", lower)
