@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import ClusterMixin
 
 from corollary.base import Estimator, assigning, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.referee.medoids import merges
 from corollary.referee.verdict import Verification
@@ -113,6 +115,15 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     (array([0, 0, 1, 1]), array([1., 2., 9.]))
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_leaves_": Count("n", low=1),
+        "children_": Integers("merges", 2, low=0),
+        "distances_": Floats("merges", low=0),
+        "linkage_matrix_": Floats("merges", 4, low=0),
+        "labels_": Integers("n", low=0, below="k"),
+        "n_clusters_": Count("k", low=1),
+        "n_connected_components_": Count(low=1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Choice(None) | Integer(1),
         "metric": Instance("the name of a metric or a function", str, methods=("__call__",)),
@@ -167,6 +178,15 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             return Verification(None, "the referee works out whole trees without a graph, by metrics that it knows")
         weights, greedy = check_weights(sample_weight, X), self.linkage != "centroid"
         return merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
+
+    def _check_state(self) -> None:
+        n, m = self.n_leaves_, len(self.children_)
+        nodes = self.children_.ravel()
+        if m >= n or (nodes >= np.repeat(n + np.arange(m), 2)).any() or np.bincount(nodes, minlength=1).max() > 1:
+            raise ValueError("children_ must join nodes that are there, each of them once.")
+        sizes = np.concatenate([np.ones(n), self.linkage_matrix_[:, 3]])[self.children_].sum(axis=1)
+        if not np.array_equal(self.linkage_matrix_, np.column_stack([self.children_, self.distances_, sizes])):
+            raise ValueError("linkage_matrix_ must tell the children, the distances and the sizes of all merges.")
 
     def _check_cut(self, n: int) -> None:
         if (self.n_clusters is None) == (self.distance_threshold is None):

@@ -10,6 +10,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 
 from corollary.base import Estimator, assigning, check_weights, fitting, predicting
+from corollary.core.fitted import Count, Fitted, Floats, Integers, Nothing, Number, Options
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
@@ -102,6 +103,14 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([2.0, 51.0], 51.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "medoid_indices_": Integers("k", low=0, below="n"),
+        "cluster_centers_": Floats("k", "d") | Nothing(),
+        "labels_": Integers("n", low=0, below="k"),
+        "inertia_": Number(low=0),
+        "n_iter_": Count(),
+        "metric_params_": Options(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "metric": Choice(*METRICS) | Instance("a function of two rows", methods=("__call__",)),
@@ -145,6 +154,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
+
+    def _check_state(self) -> None:
+        if self._precomputed != (self.cluster_centers_ is None):
+            raise ValueError("cluster_centers_ are None with metric='precomputed', and only then.")
+        if self._precomputed and len(self.labels_) != self.n_features_in_:
+            raise ValueError(f"{len(self.labels_)} labels, but distances to {self.n_features_in_} rows.")
 
     @property
     def _n_features_out(self) -> int:
@@ -250,7 +265,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             "medoid_indices_": answer.points.astype(np.int64),
             "cluster_centers_": centers.toarray() if sp.issparse(centers) else centers,
             "labels_": answer.labels.astype(np.int32),
-            "inertia_": float(answer.cost),
+            "inertia_": float(answer.cost) / self._weight_unit,
         }
 
     def _doubts(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import ArraySource, Source, as_blocks
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.referee import mixtures as referee
@@ -82,6 +83,9 @@ class SoftKMeans(CentreModel):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "free_energy_": Number(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "stiffness": Real(0, above=True),

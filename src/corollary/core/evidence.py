@@ -79,7 +79,7 @@ class Certificate:
         return bool(self.value <= self.tolerance)
 
     def __str__(self) -> str:
-        shown = self.value if self.value >= NOTHING else 0.0
+        shown = 0.0 if abs(self.value) < NOTHING else self.value  # NaN is shown as what it is
         return f"{self.name} {shown:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
 
 
@@ -224,6 +224,17 @@ class Evidence:
         return ax
 
 
+def share_wrong_at_most(checked: int, total: int) -> float:
+    """The share of all items that can be wrong, with 95 % confidence, if a random sample of them has none wrong.
+
+    Were a share s wrong, m items drawn at random would all be right with probability at most (1 − s)^m, which is below
+    5 % for s > 1 − 0.05^(1/m). Where every item was checked the share is 0, and where none was it is 1.
+    """
+    if checked >= total:
+        return 0.0
+    return float(1.0 - 0.05 ** (1.0 / checked)) if checked > 0 else 1.0
+
+
 def worst_of(parts: Sequence[Evidence]) -> Evidence:
     """The evidence of several fits as one: the weakest claim, the summed time, the longest run."""
     if len(parts) == 1:
@@ -235,7 +246,7 @@ def worst_of(parts: Sequence[Evidence]) -> Evidence:
             part.status.cut_short,
             not part.holds,
             certificate.kind.rank,
-            certificate.value / max(certificate.tolerance, 1e-300),
+            np.nan_to_num(certificate.value / max(certificate.tolerance, 1e-300), nan=np.inf),
         )
 
     return replace(

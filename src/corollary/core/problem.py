@@ -20,6 +20,7 @@ from corollary.core.types import Array
 
 SMALL = 4096  # up to this many raw predictions NumPy is as quick as a kernel, and Numba need not be loaded
 ROWS = 1 << 15  # rows per block of pointwise work
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,22 @@ class Problem:
         return float(sum(map_blocks(part, len(slope), ROWS)))
 
     def null_objective(self) -> float:
-        """Σ w ℓ(y, 0): a yardstick below which relative gaps stop being meaningful."""
-        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:]))) + self.offset
+        """Σ w ℓ(y, c) for a constant c: a yardstick below which relative gaps stop being meaningful.
+
+        Where an intercept is fitted and predictions are in the units of y, c is the mean of y: where zero lies on the
+        scale of y must not decide how small a gap looks.
+        """
+        raw = np.zeros((len(self.y), *self.coef_shape[1:]))
+        if self.fit_intercept and self.loss.task == "regression" and self.loss.link.in_units_of_y:
+            value = self.loss_value(raw + self.level)
+            if value > 1e-9 * self.loss_value(raw):  # else a constant fits exactly, and is no yardstick
+                return value + self.offset
+        return self.loss_value(raw) + self.offset
+
+    @property
+    def level(self) -> float:
+        """The weighted mean of y."""
+        return float(self.weights @ self.y / self.weights.sum())
 
     def dual_value(self, slope: Array, gradient: Array) -> float:
         """The dual objective at θ = −c·slope, for gradient = Xᵀ slope and the largest feasible c ≤ 1.
@@ -165,7 +180,14 @@ def inverse_of_classes(own: Array) -> Array:
 
 
 def relative_gap(primal: float, dual: float, null: float) -> float:
-    """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0)."""
-    gap = max(primal - dual, 0.0)
+    """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0).
+
+    No objective lies below a dual value. Where D is above P by no more than the rounding of their sums, that rounding
+    is the gap; where it is above by more, the dual point was not feasible, and nothing is known: inf.
+    """
+    gap = primal - dual
+    rounding = EPS * (64 * max(abs(primal), abs(dual)) + abs(null))
+    if gap < 0:
+        gap = rounding if gap >= -rounding else np.inf
     scale = max(abs(primal), 1e-6 * abs(null))
     return gap / scale if scale > 0 else (0.0 if gap == 0 else np.inf)

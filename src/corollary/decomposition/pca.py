@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Kind
+from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
@@ -113,6 +114,10 @@ class PCA(ComponentModel):
     True
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_weight": Maybe(Number(low=0)),
+        "_scatter": Maybe(Floats("d", "d")),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Choice(None, "mle") | Integer(1) | Real(0, 1, above=True),
         "copy": Boolean(),
@@ -159,7 +164,7 @@ class PCA(ComponentModel):
         """
         rows = self._centred(X, sample_weight)
         if rows.total <= 1.0:
-            raise ValueError(NO_MORE_THAN_ONE.format(rows.total))
+            raise ValueError(NO_MORE_THAN_ONE.format(rows.total / self._weight_unit))
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
         steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)

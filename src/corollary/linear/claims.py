@@ -79,7 +79,8 @@ def _terms(model: Any, weights: Array, target: int) -> dict[str, Any] | None:
     terms = CLAIMS[type(model).__name__](model, target)
     if terms is None:
         return None
-    shared = weights / weights.sum() if terms.pop("mean", False) else weights
+    long = weights.astype(np.longdouble)  # sums of huge weights stay finite
+    shared = long / long.sum() if terms.pop("mean", False) else long
     return {"weights": shared, "fit_intercept": model.fit_intercept, **terms}
 
 

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
+from corollary.core.fitted import Count, Fitted, Flag, Integers, ListOf, Number
 from corollary.core.gaussian import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.mixture.density import MixtureDensity
@@ -92,6 +93,13 @@ class GaussianMixture(MixtureDensity):
     array([1, 1, 1, 0, 0, 0])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "component_labels_": Integers("k"),
+        "converged_": Flag(),
+        "n_iter_": Count(),
+        "lower_bound_": Number(finite=False),
+        "lower_bounds_": ListOf(Number(finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Integer(1),
         "covariance_type": Choice("full", "tied", "diag", "spherical"),

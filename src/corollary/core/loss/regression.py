@@ -57,7 +57,7 @@ class Huber(Loss):
     """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
 
     name, code, task, lipschitz, flat, fading = "huber", codes.HUBER, "regression", 1.0, True, True
-    limits: ClassVar[dict[str, Limit]] = {"delta": Real(low=0, above=True)}
+    limits: ClassVar[dict[str, Limit]] = {"delta": Real(low=0, above=True, finite=True)}
     delta: float
 
     def __init__(self, delta: float = 1.35) -> None:
@@ -123,7 +123,7 @@ class EpsilonInsensitive(Loss):
 
     name, code, task = "epsilon_insensitive", codes.EPSILON_INSENSITIVE, "regression"
     smooth, curved, piecewise_linear = False, False, True
-    limits: ClassVar[dict[str, Limit]] = {"epsilon": Real(low=0)}
+    limits: ClassVar[dict[str, Limit]] = {"epsilon": Real(low=0, finite=True)}
     epsilon: float
 
     def __init__(self, epsilon: float = 0.1) -> None:

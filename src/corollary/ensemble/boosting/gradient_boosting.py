@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, fitting
+from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.types import Array
@@ -114,6 +115,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     (True, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "start_": Floats(1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf("regression"),
         "alpha": Real(low=0, above=True),
@@ -296,6 +300,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     """
 
     classes_: Array
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf("classification"),
         "class_weight": CLASS_WEIGHT,

@@ -10,6 +10,7 @@ import numpy as np
 from corollary.base import assigning
 from corollary.core.design import as_design
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import CV, HeldOut
@@ -59,6 +60,9 @@ def simplex_weights(P: Array, y: Array, s: Array) -> tuple[Array, Certificate]:
 class _Blending(WeightedMembers):
     """Finds weights on held-out predictions, then fits the members to all rows."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "weights_": Floats("members", low=0),
+    }
     weighting: str
     weights_: Array
     _judged = "held-out"

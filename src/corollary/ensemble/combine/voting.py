@@ -11,6 +11,7 @@ from sklearn.base import TransformerMixin
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
@@ -31,6 +32,9 @@ MEASURED = 2000  # training rows on which a vote is compared with its voters
 class _Voting(TransformerMixin, WeightedMembers):
     """Fits all members to all rows."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_shares": Floats("members", low=0, total=1),
+    }
     weights: Any
     _judged = "training"
 

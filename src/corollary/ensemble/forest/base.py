@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
+from corollary.core.fitted import Anything, Count, Fitted, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -26,7 +27,7 @@ from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
 from corollary.solvers.trees.forest.rows import BinnedRows, Target, n_draws
 from corollary.solvers.trees.forest.shared_leaves import proximities
-from corollary.solvers.trees.forest.storage import Walker, expand, stored_binner
+from corollary.solvers.trees.forest.storage import NODES, Walker, expand, stored_binner
 from corollary.tables import TableReader
 
 _SEEDS = 2**62
@@ -42,6 +43,13 @@ class Forest(TableReader):
     data_key_: int  # tells whether rows given later are those of the fit
     _random_cuts: ClassVar[bool]
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_outputs_": Count("outputs", low=1),
+        "nodes_": NODES,
+        "data_key_": Count(low=-(2**63)),
+        "_n_draws": Count(),
+        "oob_score_": Maybe(Anything()),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_estimators": Integer(1),
         "max_depth": Choice(None) | Integer(1),

@@ -94,7 +94,8 @@ def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, 
     here = shown(value * problem.unit)
     if lower > tolerance * 1.01 + unsure:
         best = shown(found.value * problem.unit)
-        words = f"coefficients with objective {best} exist where {here} was called optimal within {tolerance:.2g}"
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of it, where {here} was called optimal"
+        words += f" within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
         words = f"the objective is {here}; an independent bound shows that nothing is lower by more than"

@@ -47,6 +47,8 @@ class StreamedRows(KMeansRows):
     The first pass finds where the rows lie, the second how they spread; ``sample`` is filled on the way.
     """
 
+    held = False
+
     def __init__(self, source: BlockSource, sample: Reservoir, angular: bool = False) -> None:
         weights, parts, dtypes = list[Array](), list[Extent](), set()
         thin, largest, d = False, 0.0, 0

@@ -9,7 +9,7 @@ import numpy as np
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.connected import Edges
-from corollary.solvers.linkage.leaves import Points
+from corollary.solvers.linkage.leaves import Points, balanced
 from corollary.solvers.linkage.tree import Hierarchy
 
 MERGES = 64  # how many are tried
@@ -29,11 +29,13 @@ def check(
     tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Edges | None = None
 ) -> Checked:
     """Compare a spread of merges, and the last ones, with the definition."""
+    weights, half = balanced(weights)
+    heights = np.ldexp(tree.heights, -half) if linkage == "ward" else tree.heights
     order, first = tree.ordered()
     counts = np.concatenate([np.ones(tree.n, dtype=np.int64), tree.counts])
     last, left_over, error, merges = len(tree.children), ROWS, 0.0, 0
     tried = np.unique(np.concatenate([np.linspace(0, last - 1, MERGES), np.arange(max(0, last - 8), last)]).astype(int))
-    scale = NEGLIGIBLE * float(tree.heights.max())
+    scale = NEGLIGIBLE * float(heights.max(initial=0.0))
     for t in tried[::-1]:
         nodes = sorted(tree.children[t], key=lambda node: int(counts[node]))
         A, B = (order[first[node] : first[node] + counts[node]] for node in nodes)
@@ -41,7 +43,7 @@ def check(
         if not central and len(A) > left_over // 4:
             continue
         left_over -= 0 if central else len(A)
-        height, merges = float(tree.heights[t]), merges + 1
+        height, merges = float(heights[t]), merges + 1
         if central and isinstance(rows, Points):
             gap = abs(_central(rows, A, B, weights, linkage) - height)
         elif edges is not None:

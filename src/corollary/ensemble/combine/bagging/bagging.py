@@ -9,10 +9,12 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
 from corollary.base import assigning, predicting
+from corollary.core.fitted import Count, Fitted, Floats, Labels, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
 from corollary.ensemble.combine.votes import ByMean, ByVote, one_hot, votes_of
+from corollary.ensemble.members import check_members
 from corollary.labels import encode_labels
 
 
@@ -86,6 +88,11 @@ class BaggingClassifier(ByVote, Bagging):
     (True, 0.63)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+        "n_classes_": Count("k"),
+        "oob_decision_function_": Maybe(Floats("rows", "k", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS | {"class_weight": CLASS_WEIGHT}
     _several = False
     classes_: Array
@@ -118,6 +125,10 @@ class BaggingClassifier(ByVote, Bagging):
         self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
         self.n_classes_ = len(self.classes_)
         return codes, weights
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_members(self.estimators_, np.arange(self.n_classes_))
 
     def _votes(self, member: Any, X: Any) -> Array:
         return votes_of(member, X, np.arange(self.n_classes_))
@@ -207,6 +218,10 @@ class BaggingRegressor(ByMean, Bagging):
     (1.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_columns": ListOf(Count(low=1), kind=tuple),
+        "oob_prediction_": Maybe(Floats("rows", finite=False) | Floats("rows", "?", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS
     _several = True
 
@@ -229,6 +244,10 @@ class BaggingRegressor(ByMean, Bagging):
 
     def _as_votes(self, target: Array) -> Array:
         return target.reshape(len(target), -1)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_members(self.estimators_, None)
 
     def _votes(self, member: Any, X: Any) -> Array:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
