@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from corollary.base import Estimator, check_weights, predicting
+from corollary.base import Estimator, predicting
 from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
@@ -100,10 +100,10 @@ class NeighborsModel(Estimator):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         if self._precomputed or not isinstance(self.metric, str):
             return Verification(None, "the referee looks up rows by metrics that it knows")
-        X, weights = self._queries(X), check_weights(sample_weight, X)
-        X, k = X[np.flatnonzero(weights)], min(self.n_neighbors, self.n_samples_fit_)
-        if X.shape[0] != self.n_samples_fit_:
-            raise ValueError(f"X must be the {self.n_samples_fit_} rows of the fit, but it has {X.shape[0]}.")
+        X, kept = self._queries(X), getattr(self, "rows_", np.arange(self.n_samples_fit_))  # those of positive weight
+        if X.shape[0] <= kept[-1]:
+            raise ValueError(f"X must be the rows of the fit, at least {kept[-1] + 1}, but it has {X.shape[0]}.")
+        X, k = X[kept], min(self.n_neighbors, self.n_samples_fit_)
         Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
         said, rows = self._nearest(Q, k)
         powers = {1.0: "manhattan", 2.0: "euclidean"}

@@ -66,10 +66,10 @@ def merges(
         if a not in alive or b not in alive or a == b:
             return Verification(False, f"merge {t} joins nodes that are not there to be joined")
         own, said = between[a, b], LONG(heights[t])
-        wrong = max(wrong, float(abs(own - said) / max(own, said, LONG(floor))) if own != said else 0.0)
+        wrong = max(wrong, float(max(abs(own - said) - floor, 0) / max(own, said, LONG(floor))))
         if greedy:
             least = between[np.ix_(alive, alive)].min()
-            passed = max(passed, float((own - least) / max(own, LONG(floor))))
+            passed = max(passed, float((own - least - floor) / max(own, LONG(floor))))
         new = n + t
         alive = [node for node in alive if node not in (a, b)]
         mass.append(mass[a] + mass[b])

@@ -24,8 +24,8 @@ def distances(X: Array, Q: Array, metric: str) -> Array | None:
     for i, q in enumerate(Q):
         away = np.abs(X - q)
         found[i] = away.max(axis=1) if metric == "chebyshev" else (away ** powers[metric]).sum(axis=1)
-    if metric == "cosine":
-        return found / 2
+    if metric == "cosine":  # a row of zeros has no direction: it is at distance one from every other
+        return np.where(Q.any(axis=1)[:, None] & X.any(axis=1)[None, :], found / 2, LONG(1))
     return np.sqrt(found) if metric in ("euclidean", "l2") else found
 
 
@@ -39,6 +39,8 @@ def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance:
         D = distances(X, Q, metric)
         if D is None:
             return Verification(None, f"the referee does not know the metric {metric!r}")
+        judged = Q.any(axis=1) | (metric != "cosine")
+        Q, D, answers, said = Q[judged], D[judged], answers[judged], said[judged]
         k = answers.shape[1]
         true = np.sort(D, axis=1)[:, :k]
         own = np.sort(np.take_along_axis(D, np.asarray(answers, dtype=np.intp), axis=1), axis=1)

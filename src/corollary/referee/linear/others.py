@@ -74,7 +74,10 @@ def _at_scale(given: Objective, scale: float) -> tuple[Problem, Any]:
 def single_coefficients(
     given: Objective, strength: float, coef: Array, intercept: Any, tolerance: float
 ) -> Verification:
-    """Σ w ℓ + strength · (number of non-zero coefficients): can any one coefficient be changed, added or removed?"""
+    """Σ w ℓ + strength · (number of non-zero coefficients): can any one coefficient be changed, added or removed?
+
+    The intercept, where there is one, follows.
+    """
     if given.loss not in SMOOTH:
         return Verification(None, f"the referee does not change single coefficients for the loss {given.loss!r}")
     with np.errstate(all="ignore"):
@@ -83,38 +86,46 @@ def single_coefficients(
         X, y = X[live].astype(LONG), np.asarray(given.y)[live].astype(LONG)
         w, beta = _live(given), np.asarray(coef, dtype=LONG).ravel()
         f = X @ beta + LONG(intercept)
-        start = (w * SMOOTH[given.loss](y, f, LONG(given.parameter))[0]).sum()
+        each, slope, _ = SMOOTH[given.loss](y, f, LONG(given.parameter))
+        start = (w * each).sum()
         value, best = start + LONG(strength) * np.count_nonzero(beta), LONG(0)
+        level = [np.ones(len(y), LONG)] if given.fit_intercept else []
         for j in range(len(beta)):
-            column = X[:, j]
-            without = (w * SMOOTH[given.loss](y, f - column * beta[j], LONG(given.parameter))[0]).sum()
-            lowest = _along(given, y, w, f, column)
+            column = X[:, j] - np.median(X[:, j]) if given.fit_intercept else X[:, j]
+            without = _lowest(given, y, w, f - column * beta[j], level)
             now = start + (LONG(strength) if beta[j] != 0 else 0)
-            best = max(best, now - min(without, lowest + LONG(strength)))
-        slack = float(8 * np.finfo(np.float64).eps * np.abs(value) / max(np.abs(value), np.finfo(LONG).tiny))
-        gain = float(best / max(abs(value), np.finfo(LONG).tiny))
-    return measured(gain, tolerance * 1.01 + slack, "the relative gain of the best change of one coefficient")
+            best = max(best, now - min(without, _lowest(given, y, w, f, [*level, column]) + LONG(strength)))
+        reach = np.abs(X) @ np.abs(beta) + abs(LONG(intercept))
+        slack = 2 * np.finfo(np.float64).eps * (w * np.abs(slope) * reach).sum()
+        size = max(abs(value), np.finfo(LONG).tiny)
+    words = "the relative gain of the best change of one coefficient"
+    return measured(float(best / size), tolerance * 1.01, words, float(slack / size))
 
 
-def _along(given: Objective, y: Array, w: Array, f: Array, column: Array) -> Any:
-    """The least Σ w ℓ(y, f + t · column) over t, by Newton's method with halving."""
-    t, loss, parameter = LONG(0), SMOOTH[given.loss], LONG(given.parameter)
+def _lowest(given: Objective, y: Array, w: Array, f: Array, directions: list[Array]) -> Any:
+    """The least Σ w ℓ(y, f + directions · t) over t, one or two numbers, by Newton's method with halving."""
+    loss, parameter = SMOOTH[given.loss], LONG(given.parameter)
     each, slope, curve = loss(y, f, parameter)
     value = (w * each).sum()
+    if not directions:
+        return value
+    A = np.stack(directions, axis=1)
+    A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(LONG).tiny)
     for _ in range(50):
-        g, h = (w * slope * column).sum(), (w * curve * column * column).sum()
-        if not (h > 0 and np.isfinite(g)):
+        g, H = A.T @ (w * slope), (A.T * (w * curve)) @ A
+        top = np.abs(H).max()
+        if not (top > 0 and np.isfinite(g).all() and np.isfinite(top)):
             break
-        step = -g / h
+        step = -np.linalg.lstsq((H / top).astype(float), (g / top).astype(float), rcond=1e-15)[0].astype(LONG)
         for _ in range(40):
-            each, slope, curve = loss(y, f + (t + step) * column, parameter)
+            each, slope, curve = loss(y, f + A @ step, parameter)
             new = (w * each).sum()
             if new <= value:
                 break
             step = step / 2
         else:
             break
-        t, drop, value = t + step, value - new, new
+        f, drop, value = f + A @ step, value - new, new
         if drop <= LONG(1e-17) * abs(value):
             break
     return value
