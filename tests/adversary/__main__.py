@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from hostile_fits import FAILURES, many_fits, one_fit, table
+from hostile_fits import FAILURES, drawn, many_fits, one_fit, table
 
 
 def main() -> int:
@@ -23,8 +23,9 @@ def main() -> int:
     ask.add_argument("--undecided", action="store_true", help="print what could not be decided, too")
     given = ask.parse_args()
     if given.number is not None:
+        print(drawn(given.seed, given.number, given.estimator)[2], flush=True)
         fit = one_fit(given.seed, given.number, given.estimator)
-        print(f"{fit.outcome}: {fit.label}\n{fit.words}")
+        print(f"{fit.outcome}: {fit.words}")
         return int(fit.outcome in FAILURES)
     began, fits = time.monotonic(), []
     for fit in many_fits(given.seed, range(given.fits), given.processes, given.estimator):

@@ -33,11 +33,10 @@ class Fit:
     second: bool | None = None  # whether another solver agrees, where one was asked
 
 
-def one_fit(seed: int, number: int, only: str | None = None) -> Fit:
-    """Draw a model and hostile data, fit, and put the claim to the referee."""
+def drawn(seed: int, number: int, only: str | None = None) -> tuple[Any, Any, str]:
+    """The model and the hostile data of that number, and how to print them."""
     import hostile_models as models
     from hostile_data import draw
-    from second_opinion import second_opinion
     from sklearn.utils import get_tags
     from sklearn.utils.validation import has_fit_parameter
 
@@ -47,10 +46,19 @@ def one_fit(seed: int, number: int, only: str | None = None) -> Fit:
     model = models.make(name, settings, number)
     target = models.target_of(name, settings)
     weighted, sparse = has_fit_parameter(model, "sample_weight"), get_tags(model).input_tags.sparse
-    data = draw(rng, target, sparse=sparse, weighted=weighted)
-    label = f"{name}({', '.join(f'{k}={v!r}' for k, v in settings.items())}) on {data}"
+    with np.errstate(all="ignore"):
+        data = draw(rng, target, sparse=sparse, weighted=weighted)
+    return model, data, f"{name}({', '.join(f'{k}={v!r}' for k, v in settings.items())}) on {data}"
+
+
+def one_fit(seed: int, number: int, only: str | None = None) -> Fit:
+    """Draw a model and hostile data, fit, and put the claim to the referee."""
+    from second_opinion import second_opinion
+
+    model, data, label = drawn(seed, number, only)
+    name, rng = type(model).__name__, np.random.default_rng([seed, number, 1])
     options = {} if data.weights is None else {"sample_weight": data.weights}
-    given = (data.X,) if target is None else (data.X, data.y)
+    given = (data.X,) if data.y is None else (data.X, data.y)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -149,10 +157,9 @@ def many_fits(seed: int, numbers: Iterable[int], processes: int, only: str | Non
                     retried.add(number)
                     waiting.append((number, PATIENCE))
                 else:
-                    import hostile_models as models
-
-                    name = only or models.NAMES[number % len(models.NAMES)]
-                    yield Fit(number, name, outcome, f"exit code {code}" if outcome == "crash" else "no answer")
+                    model, _, label = drawn(seed, number, only)
+                    words = f"exit code {code}" if outcome == "crash" else "no answer"
+                    yield Fit(number, type(model).__name__, outcome, words, label)
     finally:
         for worker in workers:
             worker.end()

@@ -40,7 +40,7 @@ def test_coefficients_that_were_tampered_with_are_refuted(data, model):
     model.coef_ = model.coef_ * 1.01
     found = model.evidence_.verify(*data)
     assert found.stands is False
-    assert "exist where" in str(found)
+    assert "exist, lower by" in str(found)
 
 
 def test_the_false_proofs_of_an_audit_are_refuted_by_their_numbers():

@@ -7,11 +7,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import ClusterMixin
 
-from corollary.base import Estimator, assigning, fitting
+from corollary.base import Estimator, assigning, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.sparse_input import sound
+from corollary.referee.medoids import merges
+from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
@@ -172,6 +174,14 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         self._keep_tree(tree, merged)
         self._keep_evidence(self._check_merges(tree, merged))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        known = isinstance(self.metric, str) and self.connectivity is None and len(self.children_) == X.shape[0] - 1
+        if not known:
+            return Verification(None, "the referee works out whole trees without a graph, by metrics that it knows")
+        weights, greedy = check_weights(sample_weight, X), self.linkage != "centroid"
+        return merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
 
     def _check_state(self) -> None:
         n, m = self.n_leaves_, len(self.children_)

@@ -14,6 +14,8 @@ from corollary.core.fitted import Count, Fitted, Floats, Integers, Nothing, Numb
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
+from corollary.referee.medoids import swaps
+from corollary.referee.verdict import Verification
 from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix, stored_distances
 from corollary.solvers.distances import between, check_square, complete_options
 from corollary.solvers.loop import Observer, Rules, Run, best_of, run
@@ -187,6 +189,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.__dict__.update(self._attributes(X, found.state.answer()), n_iter_=found.n_iter)
         self._keep_evidence(found.evidence(facts=found.measure.more, notes=notes + self._doubts()))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        if not isinstance(self.metric, str) or self._chosen_method(X.shape[0])[0] != "fasterpam":
+            return Verification(None, "the referee tries swaps of all rows, by metrics that it knows")
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return swaps(X, weights, self.medoid_indices_, self.metric, tolerance)
 
     def _check_start(self, weights: Array) -> None:
         rows, k = int((weights > 0).sum()), self.n_clusters

@@ -19,6 +19,8 @@ from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
+from corollary.referee import mixtures as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.em import em
 from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
 from corollary.solvers.em.start import SAMPLE, present, survey
@@ -143,6 +145,11 @@ class SoftKMeans(CentreModel):
             certificate = replace(certificate, value=moves)
         self._keep_evidence(replace(found.evidence, certificate=certificate))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import as_blocks
-from corollary.core.evidence import Evidence
+from corollary.core.evidence import Evidence, Kind
 from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
@@ -19,6 +19,8 @@ from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.decomposition.components import ComponentModel
 from corollary.decomposition.dimension import by_evidence, by_share
+from corollary.referee.spectrum import principal_components
+from corollary.referee.verdict import Verification
 from corollary.solvers.pca.blocks import CentredBlocks
 from corollary.solvers.pca.centred import centred
 from corollary.solvers.pca.rows import CentredRows
@@ -184,6 +186,13 @@ class PCA(ComponentModel):
         evidence = _rounded(found.evidence, found.vectors, self.components_)
         self._keep_evidence(replace(evidence, facts={**facts, **evidence.facts}))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X, certificate = self._validate_predict(X), self.evidence_.certificate
+        weights, leading = check_weights(sample_weight, X), certificate.kind is Kind.EXACT
+        return principal_components(
+            X, weights, self.components_, self.explained_variance_, certificate.tolerance, leading
+        )
 
     def _centred(self, X: Any, sample_weight: Any) -> CentredRows:
         """Checked rows about their mean."""

@@ -12,6 +12,7 @@ from corollary.core.evidence import Kind
 from corollary.core.loss import as_loss
 from corollary.core.types import Array
 from corollary.referee.linear.judge import judge
+from corollary.referee.linear.others import huber_with_scale, single_coefficients
 from corollary.referee.linear.problem import Objective
 from corollary.referee.verdict import Verification, weakest
 
@@ -31,7 +32,7 @@ def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
         terms = _terms(model, weights, target)
         if terms is None:
             return UNKNOWN
-        found.append(judge(Objective(X, each[:, target], **terms), coef[target], start[target], tolerance))
+        found.append(_one(X, each[:, target], terms, coef[target], start[target], tolerance))
     return weakest(found)
 
 
@@ -48,6 +49,8 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
     if terms is None:
         return UNKNOWN
     k = len(model.classes_)
+    if terms["loss"] == "softmax" and "count" in terms:
+        return UNKNOWN
     if terms["loss"] == "softmax" and k > 2:
         return judge(Objective(X, codes, n_classes=k, **terms), coef.T, start, tolerance)
     if terms["loss"] == "softmax":  # two classes as one difference of scores, each of which has half of it
@@ -55,17 +58,29 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
         return judge(Objective(X, codes, n_classes=2, **terms), *half, tolerance)
     sides = [1] if k == 2 else range(k)
     found = [
-        judge(Objective(X, np.where(codes == side, 1.0, -1.0), **terms), coef[at], start[at], tolerance)
+        _one(X, np.where(codes == side, 1.0, -1.0), terms, coef[at], start[at], tolerance)
         for at, side in enumerate(sides)
     ]
     return weakest(found)
+
+
+def _one(X: Any, y: Array, terms: dict[str, Any], coef: Array, start: Any, tolerance: float) -> Verification:
+    """One vector of coefficients."""
+    terms = dict(terms)
+    scale, count = terms.pop("scale", None), terms.pop("count", None)
+    if scale is not None:
+        return huber_with_scale(Objective(X, y, **terms), coef, start, scale, tolerance)
+    if count is not None:
+        return single_coefficients(Objective(X, y, **terms), count, coef, start, tolerance)
+    return judge(Objective(X, y, **terms), coef, start, tolerance)
 
 
 def _terms(model: Any, weights: Array, target: int) -> dict[str, Any] | None:
     terms = CLAIMS[type(model).__name__](model, target)
     if terms is None:
         return None
-    shared = weights / weights.sum() if terms.pop("mean", False) else weights
+    long = weights.astype(np.longdouble)  # sums of huge weights stay finite
+    shared = long / long.sum() if terms.pop("mean", False) else long
     return {"weights": shared, "fit_intercept": model.fit_intercept, **terms}
 
 
@@ -96,9 +111,15 @@ def _any(model: Any, target: int) -> dict[str, Any] | None:
     terms: dict[str, Any] = {"loss": loss.name, "parameter": loss.parameter, "mean": True}
     if penalty.grouped:
         return {**terms, "groups": penalty.groups, "group_strengths": penalty.weights}
+    if penalty.name == "l0":
+        return {**terms, "count": penalty.l1}
     if not penalty.elastic or model.evidence_.certificate.kind is not Kind.OPTIMAL:
         return None
     return {**terms, "l1": penalty.l1, "l2": penalty.l2}
+
+
+def _huber(model: Any, target: int) -> dict[str, Any]:
+    return {"loss": "huber", "parameter": model.epsilon, "l2": 2 * model.alpha, "scale": float(model.scale_)}
 
 
 CLAIMS: dict[str, Callable[[Any, int], dict[str, Any] | None]] = {
@@ -112,5 +133,5 @@ CLAIMS: dict[str, Callable[[Any, int], dict[str, Any] | None]] = {
     "LogisticRegression": _logistic,
     "LogisticRegressionCV": _logistic,
     "LinearModel": _any,
-    "HuberRegressor": lambda model, target: None,
+    "HuberRegressor": _huber,
 }

@@ -13,6 +13,8 @@ from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.referee import neighbors as referee
+from corollary.referee.verdict import Verification
 
 SEARCH_LIMITS: dict[str, Limit] = {
     "n_neighbors": Integer(1),
@@ -94,6 +96,19 @@ class NeighborsModel(Estimator):
             notes=check.notes,
         )
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if self._precomputed or not isinstance(self.metric, str):
+            return Verification(None, "the referee looks up rows by metrics that it knows")
+        X, kept = self._queries(X), getattr(self, "rows_", np.arange(self.n_samples_fit_))  # those of positive weight
+        if X.shape[0] <= kept[-1]:
+            raise ValueError(f"X must be the rows of the fit, at least {kept[-1] + 1}, but it has {X.shape[0]}.")
+        X, k = X[kept], min(self.n_neighbors, self.n_samples_fit_)
+        Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
+        said, rows = self._nearest(Q, k)
+        powers = {1.0: "manhattan", 2.0: "euclidean"}
+        metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
 
     def _queries(self, X: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN

@@ -18,6 +18,7 @@ from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 
 if TYPE_CHECKING:
@@ -154,6 +155,11 @@ class DecisionTree(TableReader):
             notes=(found.sentence,),
         )
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.tree.claims import verify_tree
+
+        return verify_tree(self, self._read_predict(X), y, sample_weight)
 
     def _judge(
         self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any

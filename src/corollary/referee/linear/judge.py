@@ -32,7 +32,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
             return Verification(False, "the objective of these coefficients is not finite")
         null = _null(problem)
         found = _search(problem, x)
-        slack = _rounding(problem, x)
+        slack = rounding(problem, x)
     return _verdict(problem, value, found, null, slack, tolerance)
 
 
@@ -68,13 +68,16 @@ def _null(problem: Problem) -> Any:
     return descend(alone, start).value
 
 
-def _rounding(problem: Problem, x: Array) -> Any:
-    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly."""
+def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
+    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly.
+
+    With ``steepest``, as if every row were on the steepest part of Huber's loss.
+    """
     given = problem.given
     f = problem.Z @ x
-    if given.n_classes:
-        slope = np.ones(len(f), LONG)
-    elif given.loss in SMOOTH:
+    if steepest and given.loss == "huber":
+        slope = np.full(len(f), LONG(given.parameter))
+    elif not given.n_classes and given.loss in SMOOTH:
         slope = np.abs(SMOOTH[given.loss](problem.y, f, LONG(given.parameter))[1][:, 0])
     else:
         slope = np.ones(len(f), LONG)
@@ -87,11 +90,12 @@ def _rounding(problem: Problem, x: Array) -> Any:
 def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
     scale = max(abs(value), FLOOR * abs(null), np.finfo(LONG).tiny)
     lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
-    rounding = float(slack / scale)
-    here = _shown(value * problem.unit)
-    if lower > tolerance * 1.01 + rounding:
-        best = _shown(found.value * problem.unit)
-        words = f"coefficients with objective {best} exist where {here} was called optimal within {tolerance:.2g}"
+    unsure = float(slack / scale)
+    here = shown(value * problem.unit)
+    if lower > tolerance * 1.01 + unsure:
+        best = shown(found.value * problem.unit)
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of it, where {here} was called optimal"
+        words += f" within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
         words = f"the objective is {here}; an independent bound shows that nothing is lower by more than"
@@ -100,7 +104,7 @@ def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, 
     return Verification(None, words + f"the bound that it leaves is {room:.2g}", max(lower, 0.0))
 
 
-def _shown(number: Any) -> str:
+def shown(number: Any) -> str:
     """Six digits, also beyond the range of float64."""
     inside = number == 0 or 1e-300 < abs(number) < 1e300
     return f"{float(number):.6g}" if inside else str(np.format_float_scientific(number, precision=5))
