@@ -33,6 +33,7 @@ def _collinear(X: Array, rng: Rng) -> Array:
 
 
 def _one_huge_row(X: Array, rng: Rng) -> Array:
+    X = X.astype(np.float64)
     X[rng.integers(len(X))] *= 10.0 ** rng.integers(6, 13)
     return X
 
