@@ -65,8 +65,8 @@ class RidgeCV(LeastSquaresRegressor):
     Notes
     -----
     *Cost*: three threaded passes over X, n d² operations in two of them and n d m in one; memory for a few d × d
-    matrices. With fewer rows than columns, an eigendecomposition of n × n. With ``cv``, a decomposition and three
-    passes a fold.
+    matrices and a few vectors of length n. With fewer rows than columns, an eigendecomposition of n × n. With ``cv``, a
+    decomposition and three passes a fold.
 
     *Evidence*: that of the ridge fit at ``alpha_``. A callback may end the folds early; alpha is then the best of those
     that were scored.
