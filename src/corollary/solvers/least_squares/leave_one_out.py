@@ -1,8 +1,9 @@
 """Ridge for a whole path of penalties, and its leave-one-out errors, from one decomposition of the data.
 
 Leaving out row i changes its prediction error from rᵢ to rᵢ / (1 − hᵢ), where hᵢ is the row's own entry of the hat
-matrix: exact, intercept included. A row of weight w counts as w rows, of which one is left out: hᵢ is then the entry of
-a single copy, (x̃ᵢᵀ(X̃ᵀX̃ + αI)⁻¹x̃ᵢ)/w. Of a row that weighs less than one all is left out. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every α of the path shares U, S and V.
+matrix: exact, intercept included. A row of weight w counts as w rows, of which one is left out: hᵢ is then that of one
+copy, the entry divided by w. Of a row that weighs less than one all is left out. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every
+α of the path shares U, S and V.
 """
 
 from __future__ import annotations

@@ -174,7 +174,8 @@ class ProxNewton(Solver):
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
         """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
-        part = problem.design.take(wanted)
+        whole = len(wanted) == problem.design.shape[1] and problem.design.resident
+        part = problem.design if whole else problem.design.take(wanted)  # all columns need no copy of X
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
