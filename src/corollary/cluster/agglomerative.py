@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import ClusterMixin
 
-from corollary.base import Estimator, assigning, fitting
+from corollary.base import Estimator, assigning, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
+from corollary.referee.medoids import merges
+from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
@@ -114,6 +119,15 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     (array([0, 0, 1, 1]), array([1., 2., 9.]))
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_leaves_": Count("n", low=1),
+        "children_": Integers("merges", 2, low=0),
+        "distances_": Floats("merges", low=0),
+        "linkage_matrix_": Floats("merges", 4, low=0),
+        "labels_": Integers("n", low=0, below="k"),
+        "n_clusters_": Count("k", low=1),
+        "n_connected_components_": Count(low=1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Choice(None) | Integer(1),
         "metric": Instance("the name of a metric or a function", str, methods=("__call__",)),
@@ -152,7 +166,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         X, weights = self._validate_rows(X, sample_weight, sparse=False, ensure_min_samples=2)
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
-        graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+        graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
         rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         merged = merge(rows, weights, self.linkage, graph, most)
@@ -160,6 +174,23 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         self._keep_tree(tree, merged)
         self._keep_evidence(self._check_merges(tree, merged))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        known = isinstance(self.metric, str) and self.connectivity is None and len(self.children_) == X.shape[0] - 1
+        if not known:
+            return Verification(None, "the referee works out whole trees without a graph, by metrics that it knows")
+        weights, greedy = check_weights(sample_weight, X), self.linkage != "centroid"
+        return merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
+
+    def _check_state(self) -> None:
+        n, m = self.n_leaves_, len(self.children_)
+        nodes = self.children_.ravel()
+        if m >= n or (nodes >= np.repeat(n + np.arange(m), 2)).any() or np.bincount(nodes, minlength=1).max() > 1:
+            raise ValueError("children_ must join nodes that are there, each of them once.")
+        sizes = np.concatenate([np.ones(n), self.linkage_matrix_[:, 3]])[self.children_].sum(axis=1)
+        if not np.array_equal(self.linkage_matrix_, np.column_stack([self.children_, self.distances_, sizes])):
+            raise ValueError("linkage_matrix_ must tell the children, the distances and the sizes of all merges.")
 
     def _check_cut(self, n: int) -> None:
         if (self.n_clusters is None) == (self.distance_threshold is None):

@@ -7,12 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
+from corollary.referee import clusters as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.kmeans.lloyd import Lloyd, evidence_of, rules
 from corollary.solvers.kmeans.moves import Moves, starts_and_moves
 from corollary.solvers.kmeans.rows import KMeansRows
@@ -97,6 +100,9 @@ class KMeans(CentreModel):
     ([[0.0, 0.5], [9.0, 0.5]], 1.0)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "inertia_": Number(low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
@@ -152,9 +158,14 @@ class KMeans(CentreModel):
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
         self.cluster_centers_, self.labels_ = rows.narrowed(found.state.centres), found.state.labels
-        self.inertia_, self.n_iter_ = found.measure.objective, found.n_iter
+        self.inertia_, self.n_iter_ = found.measure.objective / self._weight_unit, found.n_iter
         self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty)), facts))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        tolerance, weights = self.evidence_.certificate.tolerance, check_weights(sample_weight, X)
+        return referee.k_means(X, weights, self.cluster_centers_, tolerance, self._angular)
 
     def _read(
         self, blocks: Blocks, rng: np.random.RandomState

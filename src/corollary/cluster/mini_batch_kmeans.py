@@ -12,6 +12,7 @@ from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.solvers.kmeans.batches import Batches, DrawnBatches, StreamedBatches
@@ -95,6 +96,11 @@ class MiniBatchKMeans(CentreModel):
     ([6.0, 6.0], [[0.0, 0.5], [9.0, 0.5]])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "counts_": Floats("k", low=0),
+        "n_steps_": Count(),
+        "inertia_": Maybe(Number(low=0)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
@@ -150,7 +156,7 @@ class MiniBatchKMeans(CentreModel):
         self._keep(found.state, narrow.dtype if (narrow == found.state.centres).all() else np.float64)
         self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
         if found.state.labels is not None:
-            self.labels_, self.inertia_ = found.state.labels, found.measure.objective
+            self.labels_, self.inertia_ = found.state.labels, found.measure.objective / self._weight_unit
         self._keep_evidence(found.evidence(notes=notes))
         return self
 

@@ -15,9 +15,12 @@ from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.evidence import Kind
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
+from corollary.referee import mixtures as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.em import em
 from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
 from corollary.solvers.em.start import SAMPLE, present, survey
@@ -84,6 +87,9 @@ class SoftKMeans(CentreModel):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "free_energy_": Number(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "stiffness": Real(0, above=True),
@@ -140,6 +146,11 @@ class SoftKMeans(CentreModel):
         self._keep_evidence(replace(found.evidence, certificate=certificate))
         return self
 
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance)
+
     @predicting
     def predict_proba(self, X: Any) -> Array:
         """How far each row belongs to each cluster (n × k; rows sum to 1)."""
@@ -188,4 +199,8 @@ class SoftKMeans(CentreModel):
 
     def _belonging(self, X: Array) -> tuple[Array, Array]:
         """How far rows belong to each centre, and their free energies."""
-        return responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares, energies = responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        if np.isnan(energies).any():
+            raise ValueError("Squared distances of these rows to the centres overflow float64. Rescale the columns.")
+        return shares, energies

@@ -20,6 +20,7 @@ from corollary.core.types import Array
 
 SMALL = 4096  # up to this many raw predictions NumPy is as quick as a kernel, and Numba need not be loaded
 ROWS = 1 << 15  # rows per block of pointwise work
+EPS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,13 @@ class Problem:
         return self.derivatives(raw)[0]
 
     def conjugate_sum(self, slope: Array) -> float:
-        """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one."""
+        """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one.
+
+        At the edge of its domain a conjugate forgives rounding. Where the least loss is zero and is not reached, that
+        edge is zero itself, and what is forgiven may be more than all there is: there nothing is.
+        """
+        if self.loss.unattained and self._points_away(slope):
+            return np.inf
 
         def part(start: int, stop: int) -> float:
             y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
@@ -108,9 +115,31 @@ class Problem:
 
         return float(sum(map_blocks(part, len(slope), ROWS)))
 
+    def _points_away(self, slope: Array) -> bool:
+        """Whether a slope has the wrong sign: no prediction of a row's class has it."""
+        if not self.loss.multiclass:
+            return bool((slope * self.y > 0).any())
+        wrong = slope < 0
+        wrong[np.arange(len(slope)), self.y] = slope[np.arange(len(slope)), self.y] > 0
+        return bool(wrong.any())
+
     def null_objective(self) -> float:
-        """Σ w ℓ(y, 0): a yardstick below which relative gaps stop being meaningful."""
-        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:]))) + self.offset
+        """Σ w ℓ(y, c) for a constant c: a yardstick below which relative gaps stop being meaningful.
+
+        Where an intercept is fitted and predictions are in the units of y, c is the mean of y: where zero lies on the
+        scale of y must not decide how small a gap looks.
+        """
+        raw = np.zeros((len(self.y), *self.coef_shape[1:]))
+        if self.fit_intercept and self.loss.task == "regression" and self.loss.link.in_units_of_y:
+            value, live = self.loss_value(raw + self.level), self.y[self.weights > 0]
+            if value > 0 and live.min() < live.max():  # else a constant fits exactly, and is no yardstick
+                return value + self.offset
+        return self.loss_value(raw) + self.offset
+
+    @property
+    def level(self) -> float:
+        """The weighted mean of y."""
+        return float(self.weights @ self.y / self.weights.sum())
 
     def dual_value(self, slope: Array, gradient: Array) -> float:
         """The dual objective at θ = −c·slope, for gradient = Xᵀ slope and the largest feasible c ≤ 1.
@@ -165,7 +194,14 @@ def inverse_of_classes(own: Array) -> Array:
 
 
 def relative_gap(primal: float, dual: float, null: float) -> float:
-    """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0)."""
-    gap = max(primal - dual, 0.0)
+    """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0).
+
+    No objective lies below a dual value. Where D is above P by no more than the rounding of their sums, that rounding
+    is the gap; where it is above by more, the dual point was not feasible, and nothing is known: inf.
+    """
+    gap = primal - dual
+    rounding = EPS * (64 * max(abs(primal), abs(dual)) + abs(null))
+    if gap < 0:
+        gap = rounding if gap >= -rounding else np.inf
     scale = max(abs(primal), 1e-6 * abs(null))
     return gap / scale if scale > 0 else (0.0 if gap == 0 else np.inf)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,13 +11,15 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Integers
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
-from corollary.linear.classify import LinearClassifier, honest_status
+from corollary.linear.classify import LinearClassifier, honest_status, same_scores
+from corollary.linear.rounding import in_type_of
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
 
@@ -101,6 +104,9 @@ class LogisticRegression(LinearClassifier):
     (0.97, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_iter_": Integers("?", low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "C": Real(low=0, above=True),
         "l1_ratio": Real(low=0, high=1),
@@ -144,6 +150,7 @@ class LogisticRegression(LinearClassifier):
     ) -> Evidence:
         """Fit and keep the model of that strength and mix."""
         classes, codes, weights = labels
+        C = C / self._weight_unit
         problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
         if start is None or start.coef.shape != problem.coef_shape:
             start = self._previous(problem)
@@ -151,8 +158,10 @@ class LogisticRegression(LinearClassifier):
         found = solve(solver, problem, tol=self.tol, max_iter=self.max_iter, start=start, observe=observe)
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
-        self._keep_classifier(found.coef, found.intercept, X.dtype)
-        return honest_status(problem, found)
+        found = same_scores(found)
+        dtype, (evidence,) = in_type_of(X.dtype, [(problem, found)])
+        self._keep_classifier(found.coef, found.intercept, dtype)
+        return honest_status(problem, replace(found, evidence=evidence))
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
+from corollary.core.fitted import Count, Fitted, Flag, Integers, ListOf, Number
 from corollary.core.gaussian import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.mixture.density import MixtureDensity
 from corollary.mixture.labels import check_labels
 from corollary.mixture.run import MixtureRun
+from corollary.referee.mixtures import gaussian_mixture
+from corollary.referee.verdict import Verification
 from corollary.solvers.em.start import present
 
 
@@ -95,6 +98,13 @@ class GaussianMixture(MixtureDensity):
     array([1, 1, 1, 0, 0, 0])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "component_labels_": Integers("k"),
+        "converged_": Flag(),
+        "n_iter_": Count(),
+        "lower_bound_": Number(finite=False),
+        "lower_bounds_": ListOf(Number(finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Integer(1),
         "covariance_type": Choice("full", "tied", "diag", "spherical"),
@@ -148,6 +158,14 @@ class GaussianMixture(MixtureDensity):
         self.__dict__.update(run.attributes(found))
         self._keep_evidence(found.evidence)
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        if (self.component_labels_ >= 0).any():
+            return Verification(None, "the referee judges mixtures of rows without labels")
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        parameters = self.weights_, self.means_, self.covariances_, self.covariance_type
+        return gaussian_mixture(X, weights, *parameters, self.reg_covar, tolerance)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the most likely component of each row (for labelled rows too)."""

@@ -137,3 +137,19 @@ def numpy_block(X: Array, Y: Array, weights: Array, coef: Pair, start: Pair) -> 
         slopes.append(by_row.times(np.hstack([X, ones])).sum())
     slope = Pair(np.stack([s.high for s in slopes], axis=1), np.stack([s.low for s in slopes], axis=1))
     return Gradient(slope, np.array(squares))
+
+
+def product(design: Design, coef: Array, start: Pair) -> Pair:
+    """X coef + start, for coef of shape (d,) or (d, k). Cost: some thirty operations for each product."""
+    columns = coef.reshape(len(coef), -1)
+
+    def part(first: int, last: int, X: Array) -> tuple[Array, Array]:
+        found = []
+        for c in range(columns.shape[1]):
+            terms = Pair(*two_product(X.T, columns[:, c, None])).sum()
+            found.append(terms + Pair(start.high[c : c + 1], start.low[c : c + 1]))
+        return np.stack([f.high for f in found], axis=1), np.stack([f.low for f in found], axis=1)
+
+    parts = list(design.map_rows(part, max(64, BLOCK // len(coef))))
+    high, low = (np.concatenate([part[side] for part in parts]) for side in (0, 1))
+    return Pair(high, low) if coef.ndim > 1 else Pair(high[:, 0], low[:, 0])

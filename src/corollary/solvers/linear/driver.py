@@ -8,14 +8,16 @@ that names the missing piece.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from corollary.core.evidence import Evidence, Kind, Status
+from corollary.core.evidence import Evidence, Kind, Status, honest
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
+from corollary.solvers.linear.coordinates import Coordinates, fits_basis, in_basis, near_zero
+from corollary.solvers.linear.separation import recession
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
 
 
@@ -29,6 +31,25 @@ class State:
     dual: float = -np.inf
     stalled: bool = False
     memory: dict[str, Any] = field(default_factory=dict)  # the solver's own
+    where: Coordinates | None = None  # in which the coefficients are; None: the user's
+
+    def given(self) -> State:
+        """The same in the user's coordinates. Of the solver's memory only what has no coordinates stays."""
+        if self.where is None:
+            return self
+        kept = {key: value for key, value in self.memory.items() if key in ("scale", "theta")}
+        return replace(self, **_pair(self.where.back(self.coef, self.intercept)), memory=kept, where=None)
+
+    def moved(self, where: Coordinates) -> State:
+        """The same, of the user's coordinates, in others; the solver's memory is lost with the coordinates."""
+        if where.here is where.given:
+            return self
+        kept = {key: value for key, value in self.memory.items() if key == "scale"}
+        return State(**_pair(where.into(self.coef, self.intercept)), memory=kept)
+
+
+def _pair(found: tuple[Array, Any]) -> dict[str, Any]:
+    return {"coef": found[0], "intercept": found[1]}
 
 
 @dataclass(frozen=True)
@@ -49,6 +70,7 @@ class Solver(ABC):
     move: ClassVar[str] = "pass over all coordinates"  # what is tried again where there is no duality gap
     patience: ClassVar[int] = 15  # iterations without progress after which there will be none
     any_shape: ClassVar[bool] = False  # whether it also descends on losses that are not convex
+    bounds_free: ClassVar[bool] = True  # whether it finds dual points where nothing is penalised
 
     def check(self, problem: Problem) -> None:
         """Raise ValueError, with a sentence, if this solver cannot handle the problem's loss or penalty."""
@@ -62,6 +84,14 @@ class Solver(ABC):
     def null_objective(self, problem: Problem) -> float:
         """The yardstick for relative gaps when the objective itself is nearly zero."""
         return problem.null_objective()
+
+    def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
+        """The objective of coefficients whose raw predictions are known."""
+        return problem.primal_value(problem.loss_value(raw), coef)
+
+    def afresh(self) -> Solver:
+        """Another of the same kind, which has seen nothing."""
+        return type(self)()
 
     def trivial_dual(self, problem: Problem) -> float:
         """The dual value of θ = 0, which is always feasible: it shows that an exact fit is optimal."""
@@ -111,8 +141,9 @@ def solve(
     problem.loss.check_convex(problem.y)
     if start is None:
         start = State(np.zeros(problem.coef_shape), problem.null_intercept())
-    null, floor = solver.null_objective(problem), solver.trivial_dual(problem)
-    found = run(_Descent(solver, problem, start, tol, null, floor), Rules(max_iter, tol, observe))
+    where = near_zero(problem)
+    null, floor = solver.null_objective(where.here), solver.trivial_dual(where.here)
+    found = run(_Descent(solver, where, start.moved(where), tol, null, floor), Rules(max_iter, tol, observe))
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
@@ -121,18 +152,33 @@ def solve(
         notes = (
             "A wrong derivative stalls a fit too: check the loss against differences ('How to add a loss', step 4).",
         )
-    return Solution(best.coef, best.intercept, found.evidence(facts=facts, notes=notes), best)
+    evidence = found.evidence(facts=facts, notes=notes)
+    evidence = replace(evidence, status=honest(evidence.status, evidence.certificate))
+    return Solution(best.coef, best.intercept, _unbounded(problem, best, evidence), best)
+
+
+def _unbounded(problem: Problem, best: State, evidence: Evidence) -> Evidence:
+    """The evidence; where the loss falls for ever in some direction, it says so and names the direction."""
+    if evidence.status.cut_short or not (problem.loss.unattained and problem.penalty.absent):
+        return evidence
+    away = recession(problem, problem.raw(best.coef, best.intercept))
+    if away is None:
+        return evidence
+    return replace(evidence, status=Status.SEPARABLE, notes=(*evidence.notes, away.note))
 
 
 class _Descent(Algorithm[State]):
-    """A solver on a problem, for the loop. ``floor`` is a dual value that is known already."""
+    """A solver on a problem in some coordinates, for the loop. ``floor`` is a dual value that is known already."""
 
-    def __init__(self, solver: Solver, problem: Problem, start: State, tol: float, null: float, floor: float) -> None:
-        self.solver, self.problem, self.start = solver, problem, start
+    def __init__(self, solver: Solver, where: Coordinates, start: State, tol: float, null: float, floor: float) -> None:
+        self.solver, self.where, self.problem, self.start = solver, where, where.here, start
+        problem = where.here
         self.tol, self.null, self.floor = tol, null, floor
         self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
         self.patience = solver.patience
         self.kind = Kind.OPTIMAL if problem.has_dual else Kind.STATIONARY
+        free = problem.has_dual and problem.penalty.absent and problem.penalty.elastic and solver.bounds_free
+        self.may_change = free and where.basis is None and fits_basis(problem)
 
     def init(self) -> State:
         state = self._checked(self.solver.init(self.problem, self.start))
@@ -146,19 +192,39 @@ class _Descent(Algorithm[State]):
         if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
             raise overflow()
         state.dual = max(state.dual, self.floor)
+        state.where = None if self.where.here is self.where.given else self.where
         return state
 
     def measure(self, state: State) -> Measure:
         gap = relative_gap(state.objective, state.dual, self.null)
-        return Measure(state.objective, gap, stalled=state.stalled)
+        ill = self.may_change and state.memory.get("ill", False)
+        return Measure(state.objective, gap, stalled=state.stalled or ill)
 
     def better(self, new: Measure, old: Measure) -> bool:
         assert new.residual is not None
         assert old.residual is not None
         return new.residual <= old.residual or new.objective < old.objective
 
+    def snapshot(self, state: State) -> State:
+        return state.given()
+
+    def finish(self, state: State, measure: Measure) -> tuple[State, Measure]:
+        """What is delivered, with its own objective: rounding on the way back may have made it worse."""
+        if state.where is None:
+            return state, measure
+        given = state.given()
+        raw = state.where.raw(given.coef, given.intercept)
+        given.objective = self.solver.objective(self.problem, given.coef, raw, state.memory)
+        return given, replace(
+            measure, objective=given.objective, residual=relative_gap(given.objective, given.dual, self.null)
+        )
+
     def successor(self, state: State) -> _Descent | None:
-        solver = self.solver.successor(self.problem)
+        """Another solver; where nothing is penalised and columns are nearly collinear, the same one in a basis."""
+        solver, where, start = self.solver.successor(self.problem), self.where, state
+        if self.may_change and (solver is None or state.memory.get("ill", False)):
+            where = in_basis(self.where)
+            solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
-        return _Descent(solver, self.problem, state, self.tol, self.null, max(self.floor, state.dual))
+        return _Descent(solver, where, start, self.tol, self.null, max(self.floor, state.dual))

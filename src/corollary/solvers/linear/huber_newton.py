@@ -24,6 +24,7 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.least_squares.closed_form import least_squares
 from corollary.solvers.linear.driver import Solver, State
+from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
@@ -34,13 +35,17 @@ class HuberNewton(Solver):
     """``problem.loss.parameter`` is ε and ``problem.penalty.l2`` is 2α; the scale is kept in the state's memory."""
 
     name = "semi-smooth Newton"
+    free: FreeColumns | None = None
 
     def null_objective(self, problem: Problem) -> float:
         """F at β = 0 with the best scale for squared residuals: 2 Σ s · (root mean square of y)."""
         w, y = problem.weights, problem.y
         centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
         spread = 2 * float(np.sqrt((w @ centred**2) * w.sum()))
-        return max(spread, float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0)))  # for a constant y
+        return spread or float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0))  # for a constant y
+
+    def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
+        return joint_value(problem, coef, problem.y - raw, memory["scale"])
 
     def trivial_dual(self, problem: Problem) -> float:
         return 0.0
@@ -51,6 +56,7 @@ class HuberNewton(Solver):
 
     def init(self, problem: Problem, start: State) -> State:
         """Least squares, unless a start with a scale is given."""
+        self.free = None if problem.penalty.l2 > 0 else FreeColumns.of_problem(problem)
         if "scale" in start.memory:
             return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"] or None, None)
         # the penalty's share shrinks with the scale, so an exact fit is near the unpenalised solution
@@ -74,6 +80,7 @@ class HuberNewton(Solver):
         state.objective = joint_value(problem, coef, residual, scale)
         turn = old.memory["turn"] + 1 if old is not None else 0
         state.memory = {"scale": scale, "z": z, "inlier": np.abs(z) <= problem.loss.parameter, "turn": turn}
+        state.memory["ill"] = problem.penalty.l2 == 0 and (self.free is None or self.free.coarse)
         near = old is not None and old.objective - state.objective <= 1e-6 * abs(state.objective)
         state.dual = self._dual(problem, state, near)
         if old is not None:
@@ -93,30 +100,33 @@ class HuberNewton(Solver):
         if problem.fit_intercept and free.sum() > 0:
             u = u - inlier * ((w @ u) / free.sum())
         if (l2 > 0 and not near) or not free.sum() > 0:
-            return self._dual_value(problem, u, state.coef) if l2 > 0 else -np.inf
+            return self._dual_value(problem, u, state) if l2 > 0 else -np.inf
         moments = problem.design.moments(problem.y[:, None], free)
         gram = moments.xx if problem.fit_intercept else moments.about_zero()[0]
         step = np.linalg.lstsq(gram, problem.design.rmatvec(w * u) - l2 * state.coef, rcond=None)[0]
         centre = moments.mean_x @ step if problem.fit_intercept else 0.0
         better = u - inlier * (problem.design.matvec(step) - centre)
         if l2 > 0:
-            return max(self._dual_value(problem, u, state.coef), self._dual_value(problem, better, state.coef))
-        size = problem.design.rmatvec(w * np.abs(better))
-        if np.any(np.abs(problem.design.rmatvec(w * better)) > 1e-8 * (np.abs(size) + 1e-300)):
-            return -np.inf
-        return self._dual_value(problem, better, state.coef)
+            return max(self._dual_value(problem, u, state), self._dual_value(problem, better, state))
+        return self._dual_value(problem, better, state)
 
-    def _dual_value(self, problem: Problem, u: Array, coef: Array) -> float:
+    def _dual_value(self, problem: Problem, u: Array, state: State) -> float:
         """The dual objective at u, shrunk into the feasible set; u is balanced, and Xᵀ(s u) = 0 if α = 0.
 
-        What rounding leaves of that equation is charged at the present coefficients.
+        What rounding may hide in what is left of that equation is taken off.
         """
         w, eps, l2 = problem.weights, problem.loss.parameter, problem.penalty.l2
         pull = problem.design.rmatvec(w * u)
         spread = float(w @ u**2) / (4 * w.sum())
         shrink = min(1.0, 1 / np.sqrt(spread) if spread > 0 else 1.0, 2 * eps / max(float(np.abs(u).max()), 1e-300))
-        lost = shrink**2 * float(pull @ pull) / (2 * l2) if l2 > 0 else shrink * float(np.abs(pull) @ np.abs(coef))
-        return shrink * float((w * u) @ problem.y) - lost
+        if l2 > 0:
+            lost = shrink * float(pull @ pull) / (2 * l2)
+        elif self.free is None:
+            return -np.inf
+        else:
+            raw = problem.y - state.memory["scale"] * state.memory["z"]
+            lost = self.free.charge(problem, w * u, pull, length_of(problem, raw, w))
+        return shrink * (float((w * u) @ problem.y) - lost)
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         """A Newton step of min over σ of F, which is convex in (β, b); where that fails, one of its majorant.

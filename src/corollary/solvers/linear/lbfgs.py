@@ -37,6 +37,7 @@ class LBFGS(Solver):
     """See the module."""
 
     name = "L-BFGS"
+    bounds_free = False
     needs = (
         Need("loss", "smooth", True, "it has kinks; use the interior-point solver"),
         Need("penalty", "separable", True, "only L2 and no penalty are smooth"),

@@ -22,6 +22,7 @@ from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State, solve
+from corollary.solvers.linear.free import FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.loop import overflow
 
@@ -64,7 +65,10 @@ class Newton(Solver):
             coef, intercept = found.coef, found.intercept
         state = State(coef, intercept)
         state.memory = {"slope": np.empty(n), "curve": np.empty(n)}
-        return self._evaluate(problem, state, hessian=True)
+        state = self._evaluate(problem, state, hessian=True)
+        free = state.memory["free"]  # later on the curvature may vanish, which is no fault of the columns
+        state.memory["ill"] = problem.penalty.l2 == 0 and (free is None or free.coarse)
+        return state
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         memory = state.memory
@@ -72,7 +76,8 @@ class Newton(Solver):
         promise = float(memory["gradient"] @ direction) + memory["tilt"] * shift
         length = 1.0
         for _ in range(40):
-            new = State(state.coef + length * direction, state.intercept + length * shift, memory=dict(memory))
+            new = State(state.coef + length * direction, state.intercept + length * shift)
+            new.memory = {**memory, "ill": False}
             new = self._evaluate(problem, new, hessian=False)
             if np.isfinite(new.objective) and new.objective <= (
                 state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
@@ -135,9 +140,11 @@ class Newton(Solver):
         assert swept.gram_border is not None
         H = swept.gram
         total, border = swept.gram_sum, swept.gram_border
+        raw = np.diag(H).copy()
         if problem.fit_intercept and total > 0:
             centre_gram(H, border, total)
-        H[np.diag_indices_from(H)] += problem.penalty.l2
+        removed, free = raw - np.diag(H), problem.penalty.l2 == 0
+        H[np.diag_indices_from(H)] += np.where(np.diag(H) == 0, 1.0, 0.0) if free else problem.penalty.l2
         memory["border"], memory["total"] = border, total
         if not np.isfinite(H).all():
             raise overflow()
@@ -153,6 +160,8 @@ class Newton(Solver):
             except np.linalg.LinAlgError:
                 shift = max(1e-14, 10 * shift)
         memory["scale"] = scale
+        mean = border / total if problem.fit_intercept and total > 0 else 0.0 * border
+        memory["free"] = FreeColumns.of(memory["factor"], scale, removed, mean, total) if free and shift == 0 else None
 
     def _solve(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
         """The Newton direction for (coefficients, intercept)."""
@@ -183,9 +192,18 @@ class Newton(Solver):
             return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - memory["border"] * ratio)
         # no penalty: Xᵀθ must vanish; the Newton direction says what to subtract
         projected = slope + curve * (problem.design.matvec(direction) + shift)
-        residual, excess = np.abs(problem.design.rmatvec(projected)), abs(float(projected.sum()))
-        reach = np.abs(problem.design.rmatvec(np.abs(slope))).max(initial=0.0) + 1e-300
-        unbalanced = problem.fit_intercept and excess > 1e-9 * np.abs(projected).sum()
-        if unbalanced or residual.max(initial=0.0) > 1e-9 * reach:
+        if memory["free"] is None:
             return -np.inf
-        return problem.offset - problem.conjugate_sum(projected)
+        if problem.loss.unattained:  # rows that are as good as certain: the correction may be larger than the slope
+            projected[projected * problem.y > 0] = 0.0
+        gradient = problem.design.rmatvec(projected)
+        lost = memory["free"].charge(problem, projected, gradient, self._length(problem, state))
+        return problem.offset - problem.conjugate_sum(projected) - lost
+
+    def _length(self, problem: Problem, state: State) -> float:
+        """The length of predictions and y (or 1) in the metric of the curvature, from the factor of the Hessian."""
+        memory, curve = state.memory, state.memory["curve"]
+        upper, free = np.triu(memory["factor"][0]), memory["free"]
+        about = upper @ (state.coef / memory["scale"])
+        level = float(state.intercept + free.mean @ state.coef)
+        return float(np.sqrt(about @ about + free.total * level**2 + scale_of_raw(problem, curve)))

@@ -21,6 +21,7 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_columns, minimise_quadratic
 from corollary.solvers.linear.driver import Need, Solver, State
+from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
@@ -28,6 +29,7 @@ from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 FIRST_SET = 64
 INNER_STEPS = 30
 SCREEN_GAP = 1e-2
+CARRIED = ("alive", "narrow", "free", "ill")  # in memory, from one iteration to the next
 NEARLY = 0.9  # of the strength at which a column enters
 
 
@@ -39,6 +41,7 @@ class ProxNewton(Solver):
         Need("loss", "smooth", True, "it has kinks; use the interior-point solver with a separable penalty"),
         Need("loss", "curved", True, "it has no second derivative; use proximal gradient"),
         Need("penalty", "by_coordinate", True, "coordinate descent does not know it; use proximal gradient"),
+        Need("penalty", "convex", True, "it is not convex; use coordinate descent for counts"),
     )
 
     def __init__(self, cache: GramCache | None = None) -> None:
@@ -65,12 +68,19 @@ class ProxNewton(Solver):
         state = State(start.coef, start.intercept)
         if "raw" in start.memory:  # the last point of a path: all but the penalty's part is known
             state.memory = {key: start.memory[key] for key in ("raw", "value", "slope", "gradient")}
-            state.memory["alive"] = np.arange(d)
+            state.memory |= {"alive": np.arange(d), **self._free(problem)}
             if "narrow" in start.memory:  # the gradient is known for the columns in play only
                 return self._measure(problem, state)
             return self._judge(problem, state, None)
-        state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d)}
+        state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d), **self._free(problem)}
         return self._measure(problem, state)
+
+    def _free(self, problem: Problem) -> dict[str, Any]:
+        """Without a penalty: what measures how far a dual point is from feasible."""
+        if not (problem.penalty.convex and problem.penalty.absent):
+            return {}
+        free = FreeColumns.of_problem(problem)
+        return {"free": free, "ill": free is None or free.coarse}
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         wanted = self._working_set(problem, state)
@@ -97,8 +107,6 @@ class ProxNewton(Solver):
             worst = alive[np.argsort(-scores, kind="stable")[:size]]
             chosen = np.isin(groups, groups[np.concatenate([worst, support])])
             return np.flatnonzero(chosen)
-        if not problem.penalty.convex:
-            return np.arange(problem.design.shape[1])
         # columns close to entering come along: the next step, or the next point of a path, is likely to want them
         strength = problem.penalty.l1
         pull = np.abs(state.memory["gradient"])
@@ -134,7 +142,7 @@ class ProxNewton(Solver):
 
     def _moved(self, state: State, coef: Array, intercept: Any, raw: Array) -> State:
         moved = State(coef, intercept)
-        moved.memory = {"raw": raw} | {key: state.memory[key] for key in ("alive", "narrow") if key in state.memory}
+        moved.memory = {"raw": raw} | {key: state.memory[key] for key in CARRIED if key in state.memory}
         return moved
 
     def _by_rows(self, problem: Problem) -> bool:
@@ -202,7 +210,7 @@ class ProxNewton(Solver):
         memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
         memory["gradient"] = self._gradient(problem, memory, balanced)
-        if problem.penalty.convex and problem.penalty.absent:
+        if problem.penalty.absent:
             memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
 
@@ -239,18 +247,23 @@ class ProxNewton(Solver):
         if len(keep) <= len(alive) // 4:
             memory["alive"], memory["narrow"] = keep, problem.design.take(keep)
 
+    def _free_dual(self, problem: Problem, memory: dict[str, Any]) -> float:
+        """The dual value of slopes that satisfy Xᵀθ = 0 up to rounding, less what that rounding may hide."""
+        free, slope = memory["free"], memory["slope"]
+        if free is None:
+            return -np.inf
+        length = length_of(problem, memory["raw"], problem.weights)
+        lost = free.charge(problem, slope, problem.design.rmatvec(slope), length)
+        return float(problem.offset - problem.conjugate_sum(slope) - lost)
+
     def _judge(self, problem: Problem, state: State, previous: State | None) -> State:
         """Objective, dual value, violations, and the columns that can still be non-zero."""
         memory, penalty = state.memory, problem.penalty
         state.objective = problem.primal_value(memory["value"], state.coef)
         memory["violation"] = penalty.subdiff_distance(state.coef, memory["gradient"])
         settled = previous is not None and state.objective >= previous.objective - 1e-15 * abs(previous.objective)
-        if not penalty.convex:
-            # L0 has no dual: what is measured is how much another pass over all coordinates gained
-            state.dual = -np.inf if previous is None else 2 * state.objective - max(previous.objective, state.objective)
-            return state
-        if penalty.absent:  # these slopes satisfy Xᵀθ = 0
-            dual = problem.offset - problem.conjugate_sum(memory["slope"])
+        if penalty.absent:
+            dual = self._free_dual(problem, memory)
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
         self._screen(problem, state, dual)

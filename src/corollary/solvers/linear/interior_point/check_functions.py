@@ -17,11 +17,11 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.scaling import powers_above
 from corollary.core.types import Array
+from corollary.solvers.linear.free import REACH, FreeColumns, length_of
 from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.kkt import System, check_size
 
 ROUNDING = 4 * np.finfo(float).eps
-EQUAL = 1e-10  # a sum of θ that is smaller than this part of Σ|θ| is zero but for rounding
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class Checks:
     high: Array
     soft: Array  # with a free scale, for a scale of one
     budget: float = np.inf  # Σ s of a free scale
+    free: FreeColumns | None = None  # of columns that nothing penalises
 
     @classmethod
     def of(cls, problem: Problem, *, free_scale: bool = False) -> Checks:
@@ -103,7 +104,9 @@ class Checks:
         if problem.loss.flat:
             soft[: len(w)] = (0.5 if free_scale else 1.0) / w
         budget = float(w.sum()) if free_scale else np.inf
-        return cls(problem, scale, problem.penalty.l2 * scale**2, (first, second), *stacked, soft, budget)
+        penalised = l1 > 0 or problem.penalty.l2 > 0
+        free = None if penalised else FreeColumns.of_problem(problem)
+        return cls(problem, scale, problem.penalty.l2 * scale**2, (first, second), *stacked, soft, budget, free)
 
     @property
     def penalised(self) -> bool:
@@ -215,16 +218,21 @@ class Checks:
         if energy > self.budget:
             shrink = min(shrink, (self.budget / energy) ** 0.5)
         theta, gradient = shrink * theta, shrink * found.gradient
-        # what rounding leaves of the equality constraints is charged at the present coefficients, and no more than that
-        left = np.append(0.0 if self.penalised else self.scale * gradient, found.gradient_sum * problem.fit_intercept)
-        lost = np.inf if np.abs(left).max() > EQUAL * np.abs(theta).sum() else float(abs(intercept * left[-1]))
-        lost += penalty.conjugate(gradient) if self.penalised else float(np.abs(gradient) @ np.abs(coef))
+        lost = self._lost(theta, gradient, length_of(problem, problem.y - residual, problem.weights))
         reward = float(self.kinks[0] @ np.maximum(theta, 0.0) + self.kinks[1] @ np.minimum(theta, 0.0))
         if not self.free_scale:
             dual = problem.offset + reward - lost - shrink**2 * energy
             return Values(problem.primal_value(found.value, coef), dual, theta)
         scale = best_scale(problem, residual)
         return Values(joint_value(problem, coef, residual, scale), reward - lost, theta, scale)
+
+    def _lost(self, theta: Array, gradient: Array, length: float) -> float:
+        """Ω*(Xᵀθ); of free coefficients, and of the intercept, what rounding leaves of their constraints may hide."""
+        problem = self.problem
+        if self.penalised:
+            excess = abs(float(theta.sum())) * float(problem.fit_intercept)
+            return problem.penalty.conjugate(gradient) + REACH * excess * length / float(np.sqrt(problem.weights.sum()))
+        return np.inf if self.free is None else self.free.charge(problem, theta, gradient, length)
 
 
 @dataclass(frozen=True)

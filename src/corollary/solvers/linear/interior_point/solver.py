@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
+from corollary.solvers.linear.huber_scale import joint_value
 from corollary.solvers.linear.interior_point.check_functions import Checks, Point
 from corollary.solvers.linear.interior_point.kkt import fits, newton_system
 
@@ -74,6 +76,14 @@ class InteriorPoint(Solver):
     def __init__(self, *, free_scale: bool = False) -> None:
         self.free_scale = free_scale
 
+    def afresh(self) -> Solver:
+        return InteriorPoint(free_scale=self.free_scale)
+
+    def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
+        if not self.free_scale:
+            return super().objective(problem, coef, raw, memory)
+        return joint_value(problem, coef, problem.y - raw, memory["scale"])
+
     def suits(self, problem: Problem) -> bool:
         """Whether it can solve the problem."""
         return problem.loss.straight and problem.penalty.elastic and fits(problem)
@@ -89,6 +99,7 @@ class InteriorPoint(Solver):
             "point": point,
             "theta": found.theta,
             "scale": found.scale,
+            "ill": not checks.penalised and (checks.free is None or checks.free.coarse),
             "waited": 0,
             "gap": found.primal - found.dual,
             "floor": 1e-6 * self.null_objective(problem),  # the yardstick of relative_gap
@@ -102,6 +113,8 @@ class InteriorPoint(Solver):
     def _step(self, state: State, tol: float) -> State:
         memory = state.memory
         checks: Checks = memory["checks"]
+        if not memory["point"].mu > 0:  # every product is zero: there is nowhere to go
+            return replace(state, stalled=True)
         newton = _Newton(checks, memory["point"])
         point = newton.advance(0.1 * tol * max(abs(state.objective), memory["floor"]))
         coef = checks.scale * point.x
