@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy as np
 from sklearn.base import ClusterMixin
 
 from corollary.base import Estimator, assigning, check_weights, fitting
