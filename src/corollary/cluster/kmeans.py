@@ -74,7 +74,7 @@ class KMeans(CentreModel):
     Notes
     -----
     *Cost*: at most n·k·d multiplications in float32 an iteration, most of which bounds save later on. Memory beside X:
-    a float32 copy of it (dense X), up to 40 floats a row, and a few megabytes. Sparse X is never made dense. Blocks are
+    a float32 copy of it (dense X), up to 60 floats a row, and a few megabytes. Sparse X is never made dense. Blocks are
     read once an iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn
     from a sample of 65 536 rows if there are more.
 

@@ -66,7 +66,8 @@ class SoftKMeans(CentreModel):
 
     Notes
     -----
-    *Cost*: n·k·d multiplications and n·k exponentials an iteration; memory O(k·d) beside X.
+    *Cost*: n·k·d multiplications and n·k exponentials an iteration. Memory beside X: the sample for the start, brought to
+    float64, a few numbers a row and O(k·d).
 
     *Evidence*: stationary: the squared movement of all centres in the next iteration, relative to the mean variance.
     The objective of the history is minus the mean log-likelihood of the Gaussians; that it never fell is in the facts.
@@ -137,7 +138,8 @@ class SoftKMeans(CentreModel):
         found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
         certificate = found.evidence.certificate
         self.cluster_centers_, moves = model.narrowed(found.params, certificate.value, self.tol, rows.dtype)
-        self.free_energy_, self.n_iter_ = model.free_energy(found.summary), found.evidence.n_iter
+        self.free_energy_ = model.free_energy(found.summary) / self._weight_unit
+        self.n_iter_ = found.evidence.n_iter
         given = (block[0] for block in blocks or () if len(block[0]))
         tables = [X] if blocks is None else (self._validate_predict(table, sparse=False) for table in given)
         self.labels_ = np.concatenate([self._most(table) for table in tables])

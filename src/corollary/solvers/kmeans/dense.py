@@ -52,7 +52,7 @@ class DenseRows(KMeansRows):
     """Rows of an array, in any order and of either precision; ``place`` is worked out unless it is given."""
 
     def __init__(self, X: Array, weights: Array, angular: bool = False, place: Place | None = None) -> None:
-        super().__init__(X.shape, X.dtype, weights, angular)
+        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
         self.X, self.lengths = X, row_lengths(X) if angular else None
         if place is None:
             place = (np.zeros(self.d), 1.0) if angular else place_of(extents(X, self.weights), self.mass or 1.0)

@@ -41,8 +41,9 @@ class ClusterSums:
     @property
     def saving(self) -> float:
         """The share of the cost that moving each centre to the mean of its rows would save."""
-        means = self.offsets / np.where(self.weight > 0, self.weight, 1.0)[:, None]
-        return float(self.weight @ (means**2).sum(axis=1) / self.cost) if self.cost > 0 else 0.0
+        means, largest = self.offsets / np.where(self.weight > 0, self.weight, 1.0)[:, None], self.weight.max()
+        saved = float((self.weight / (largest or 1.0)) @ (means**2).sum(axis=1))
+        return saved / (self.cost / largest) if self.cost > 0 else 0.0
 
 
 def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array, Array, ClusterSums]:
@@ -50,9 +51,10 @@ def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array,
     labels = np.full(rows.n, -1, dtype=np.int32)
     rows.assign(centres, labels, None)
     distances, sums = rows.review(centres, labels)
-    cost = float(weights @ distances) / rows.scale / rows.scale
+    cost = float(rows.weights @ distances) / rows.scale / rows.scale / rows.unit
     distances = distances / 2 if angular else distances / rows.scale / rows.scale
-    return labels, distances, ClusterSums(sums[:, rows.d], sums[:, : rows.d] / rows.scale, cost)
+    weight, offsets = sums[:, rows.d] / rows.unit, sums[:, : rows.d] / rows.scale / rows.unit
+    return labels, distances, ClusterSums(weight, offsets, cost)
 
 
 def summarize(X: Any, weights: Array, centres: Array) -> ClusterSums:

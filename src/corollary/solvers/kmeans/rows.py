@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.kmeans import dense as kernels
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.loop import overflow
@@ -47,11 +48,13 @@ class KMeansRows(ABC):
 
     held = True  # whether single rows can be had without reading all
 
-    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
+    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool, part: bool = False) -> None:
         self.n, self.d = shape
         self.dtype, self.angular = np.dtype(dtype), angular
-        self.weights = writable(weights)
-        self.mass = float(weights.sum())
+        # the largest weight is brought to about one, so that no product with a square vanishes; not in a part of rows
+        self.unit = 1.0 if part else power_of_two(float(weights.max(initial=0.0)))
+        self.weights = writable(weights) if self.unit == 1.0 else weights * self.unit
+        self.mass = float(self.weights.sum())
 
     def _settle(self, place: Place, total: float, moment: Array) -> None:
         """Keep the place of the rows and what is known of them there; ``moment`` is Σ w (x − shift) scale."""
@@ -146,7 +149,7 @@ class KMeansRows(ABC):
 
     def unscaled(self, squared: float) -> float:
         """A sum of scaled squared distances as the user's cost (half the square, 1 − cosine, for directions)."""
-        value = squared if self.angular else squared / self.scale / self.scale
+        value = (squared if self.angular else squared / self.scale / self.scale) / self.unit
         if not np.isfinite(value):
             raise overflow()
         return value

@@ -23,7 +23,7 @@ class SparseRows(KMeansRows):
         if not X.has_canonical_format:  # entries of the same place are to be added before they are squared
             X = X.copy()
             X.sum_duplicates()
-        super().__init__(X.shape, X.dtype, weights, angular)
+        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
         self.data = np.array(X.data, dtype=np.float64)
         self.indices, self.indptr = np.array(X.indices, dtype=np.int32), np.array(X.indptr, dtype=np.int64)
         scale = power_of_two(magnitude(self.data))
@@ -33,9 +33,9 @@ class SparseRows(KMeansRows):
             scale = 1.0
         place = (np.zeros(self.d), scale) if place is None else place
         self.squares = self._squares(place[1])
-        entry_weights = np.repeat(weights, np.diff(self.indptr))
+        entry_weights = np.repeat(self.weights, np.diff(self.indptr))
         moment = np.bincount(self.indices, entry_weights * self.data * place[1], self.d)
-        self._settle(place, float(weights @ self.squares), moment)
+        self._settle(place, float(self.weights @ self.squares), moment)
 
     def _squares(self, scale: float) -> Array:
         row_of = np.repeat(np.arange(self.n), np.diff(self.indptr))
