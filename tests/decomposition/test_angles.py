@@ -159,6 +159,26 @@ def test_bounds_are_bounds_for_random_matrices() -> None:
             assert np.linalg.norm(away) <= found.largest + 1e-13, trial
 
 
+@pytest.mark.parametrize("solver", ["randomized", "arpack"])
+@pytest.mark.parametrize("last", [1.0, 1e-4])
+def test_an_iteration_that_sees_a_part_of_the_spectrum(solver: str, last: float) -> None:
+    """The next eigenvalues, which it has not found to the same precision, say how far apart the last component is."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        left, right = np.linalg.qr(rng.standard_normal((200, 90)))[0], np.linalg.qr(rng.standard_normal((90, 90)))[0]
+        sizes = np.r_[9.0, 5.0, last * np.linspace(4.0, 2.0, 88) ** 2]
+        sizes[3] = sizes[2] * (1 - 10.0 ** -rng.uniform(2, 9))
+        X = left * sizes @ right.T
+        X -= X.mean(axis=0)
+        true = np.linalg.svd(X)[2]
+        for k in (1, 2, 3):
+            model = PCA(k, svd_solver=solver, n_oversamples=2, random_state=seed).fit(X)
+            assert model.evidence_.holds
+            for i, (start, stop) in enumerate(spans(model, 90)):
+                away = model.components_[i] - true[start:stop].T @ (true[start:stop] @ model.components_[i])
+                assert np.linalg.norm(away) <= model.evidence_.certificate.value + 1e-9, model.evidence_
+
+
 def test_groups() -> None:
     still = np.full(4, 1e-9)
     values = np.array([5.0, 2.0, 2.0, 1.0])

@@ -141,13 +141,13 @@ def test_tables_of_distances_that_are_none_are_refused(bad: float) -> None:
     model = NearestNeighbors(n_neighbors=2, metric="precomputed").fit(table)
     spoilt = table.copy()
     spoilt[2, 5] = spoilt[5, 2] = bad
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"(?i)negative|NaN|infinity"):
         NearestNeighbors(metric="precomputed").fit(spoilt)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"(?i)negative|NaN|infinity"):
         KNeighborsClassifier(metric="precomputed").fit(spoilt, np.arange(len(Z)) % 2)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"(?i)negative|NaN|infinity"):
         model.kneighbors(spoilt)
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"(?i)negative|NaN|infinity"):
         model.radius_neighbors(spoilt, 1.0)
 
 

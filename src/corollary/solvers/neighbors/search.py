@@ -55,6 +55,8 @@ class MetricSearch(Search):
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         answers = [self._k_nearest(own, part, k) for own, part in self._points(Q)]
+        if len(answers) == 1:
+            return answers[0]
         distances, rows = (np.concatenate(column) for column in zip(*answers, strict=True))
         return distances, rows
 

@@ -80,7 +80,8 @@ def angle_bounds(levels: Levels, k: int, tol: float) -> Angles:
     """Bounds for the first k components, grouped so that the sines are below ``tol`` where that can be."""
     values, residuals, drift = levels.values, levels.residuals, levels.drift
     clear = -np.diff(values) - drift[:-1] - drift[1:]
-    apart = _MARGIN * (residuals[:-1] + residuals[1:]) <= tol * clear
+    own = np.append(residuals[:k], np.full(max(len(values) - k, 0), residuals[k - 1]))  # of others only values matter
+    apart = _MARGIN * (own[:-1] + own[1:]) <= tol * clear
     ends = np.append(np.flatnonzero(apart) + 1, len(values))
     largest, groups, start = 0.0, [], 0
     for stop in map(int, ends):
