@@ -135,7 +135,6 @@ class Ledger:
         short = votes * self.n_classes < self.votes.sum(axis=1) * (1 - 1e-12)
         return max(self.excess, float(self._base[short].sum()) - self.objective)
 
-
     def margins(self) -> Array:
         """Of each row, the votes of its class less those of the best other class, over all votes: in [−1, 1]."""
         rows, total = np.arange(len(self.labels)), math.fsum(self.alphas)
