@@ -168,9 +168,9 @@ class DecisionTree(TableReader):
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
         from corollary.solvers.trees.referee.exact import certificate, search_tree
 
-        gap, root, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
         pruned = self.ccp_alpha > 0
-        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, binner, root=root, pruned=pruned)
+        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, binner, pruned=pruned)
         greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
         return certificate(found, gap, greedy=greedy), found, below
 

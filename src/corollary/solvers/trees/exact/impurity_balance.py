@@ -14,8 +14,8 @@ from corollary.core.types import Array
 
 def impurity_balance(
     trees: Trees, leaves: Array, y: Array, weights: Array, criterion: str, n_classes: list[int] | None
-) -> tuple[float, float, float]:
-    """(relative gap, W·I of the root, Σ W·I over the leaves) from the leaf that each row reaches; y is (n, outputs).
+) -> tuple[float, float]:
+    """(relative gap, Σ W·I over the leaves) from the leaf that each row reaches; y is (n, outputs).
 
     Cost: O(n) for one pass, O(n log n) for absolute error.
     """
@@ -26,7 +26,7 @@ def impurity_balance(
     root = weighted_impurity(np.zeros(len(group), dtype=np.intp), y, weights, criterion, n_classes)
     below = weighted_impurity(group, y, weights, criterion, n_classes)
     gap = abs(root - float(trees.gain.sum()) - below)
-    return gap / root if root > 0 else gap, root, below
+    return gap / root if root > 0 else gap, below
 
 
 def weighted_impurity(

@@ -28,9 +28,9 @@ TOLERANCE = 1e-9
 
 def search_tree(
     X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None, tree: Trees, leaves: Array,
-    binner: Binner | None, *, root: float, pruned: bool,
+    binner: Binner | None, *, pruned: bool,
 ) -> Findings:  # fmt: skip
-    """Search nodes of a tree again; ``leaves`` is where each row of X ends, ``root`` the impurity W·I of all rows.
+    """Search nodes of a tree again; ``leaves`` is where each row of X ends.
 
     Cost: at most ``CELLS`` numbers sorted, and a few passes over y.
     """
@@ -38,7 +38,6 @@ def search_tree(
     unit = 1.0 if n_classes is not None else power_of_two(magnitude(y))
     heavy = power_of_two(magnitude(weights))
     targets = Targets(rules.criterion, y[kept] * unit, weights[kept] * heavy, tuple(n_classes or ()))
-    scale = heavy * unit ** (2 if rules.criterion == "squared_error" else 1)
     d = X.shape[1]
     categorical = np.zeros(d, dtype=bool) if rules.categorical is None else np.asarray(rules.categorical, dtype=bool)
 
@@ -58,13 +57,13 @@ def search_tree(
         min_split=rules.min_samples_split,
         min_leaf=rules.min_samples_leaf,
         min_weight=rules.min_weight * heavy,
-        min_gain=rules.min_gain * scale,
+        min_gain=targets.gain_unit(unit, rules.min_gain * heavy),
         leaves_may_stop=pruned or rules.max_leaf_nodes is not None,
         random_cuts=rules.random_thresholds,
         clipped=rules.monotone is not None and bool(np.any(rules.monotone)),
     )
     weighed = scaled(tree, unit, heavy)
-    return Search(growth, weighed, leaves[kept], np.random.default_rng(tree.node_count)).run(root * scale)
+    return Search(growth, weighed, leaves[kept], np.random.default_rng(tree.node_count)).run(targets.impurity())
 
 
 def certificate(found: Findings, balance: float, *, greedy: bool, tolerance: float = TOLERANCE) -> Certificate:

@@ -50,10 +50,9 @@ def _search_tree(rows: BinnedRows, rules: ForestRules, part: GrownTree, seed: in
     heavy = power_of_two(magnitude(mass))
     targets = _targets(rows, rules.criterion, inside, mass[inside] * heavy, unit)
     tree = scaled(tree, unit, heavy)
-    root = targets.node(np.arange(len(inside))).impurity()
-    growth = _growth(rows, rules, targets, tree, leaves, inside, seed)
+    growth = _growth(rows, rules, targets, tree, leaves, inside, seed, unit)
     search = Search(growth, tree, leaves, np.random.default_rng(seed & 0xFFFF))
-    return search.run(root, CELLS // share, NODES // share)
+    return search.run(targets.impurity(), CELLS // share, NODES // share)
 
 
 def _targets(rows: BinnedRows, criterion: str, inside: Array, weights: Array, unit: float) -> Targets:
@@ -65,7 +64,8 @@ def _targets(rows: BinnedRows, criterion: str, inside: Array, weights: Array, un
 
 
 def _growth(
-    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int
+    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int,
+    unit: float,
 ) -> Growth:  # fmt: skip
     n_bins, total, d = rows.binner.n_bins, float(targets.weights.sum()), len(rows.codes)
 
@@ -97,19 +97,11 @@ def _growth(
         min_split=rules.min_split,
         min_leaf=rules.min_leaf,
         min_weight=rules.min_mass_share * total,
-        min_gain=rules.min_gain * total * _gain_scale(rows, rules, targets),
+        min_gain=targets.gain_unit(unit, rules.min_gain * total),
         leaves_may_stop=early,
         random_cuts=rows.edges is not None,
         categories_with_missing=True,
     )
-
-
-def _gain_scale(rows: BinnedRows, rules: ForestRules, targets: Targets) -> float:
-    """By what the scaling of targets multiplies gains."""
-    if rows.n_classes:
-        return 1.0
-    unit = power_of_two(magnitude(rows.y))
-    return unit if rules.criterion == "poisson" else unit**2
 
 
 def _draws(

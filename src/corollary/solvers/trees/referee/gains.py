@@ -36,6 +36,22 @@ class Targets:
         """How many numbers are added up for each row."""
         return sum(self.n_classes) or self.n_outputs
 
+    def impurity(self) -> float:
+        """W times the impurity of all rows."""
+        if not self.n_classes:
+            return self.node(np.arange(len(self.y))).impurity()
+        masses = [
+            np.bincount(self.y[:, o].astype(np.intp), weights=self.weights, minlength=k)
+            for o, k in enumerate(self.n_classes)
+        ]
+        return _class_impurity(self, np.concatenate(masses))
+
+    def gain_unit(self, unit: float, gain: float) -> float:
+        """A gain of targets that were then multiplied by ``unit``."""
+        if self.n_classes:
+            return gain
+        return gain * unit * unit if self.criterion == "squared_error" else gain * unit
+
     def node(self, rows: Array) -> Node:
         """The rows of a node, ready to be cut."""
         y, w = self.y[rows], self.weights[rows]
@@ -66,15 +82,13 @@ class Node:
 
     def impurity(self) -> float:
         """W times the impurity."""
-        masses, criterion = self.sums.sum(axis=0), self.of.criterion
-        if criterion == "gini":
-            return float((self.sums * (1 - masses / self.weights.sum())).sum() / self.of.n_outputs)
         if self.of.n_classes:
-            return float(_entropy(self.of, masses))
-        if criterion == "absolute_error":
+            return _class_impurity(self.of, self.sums.sum(axis=0))
+        if self.of.criterion == "absolute_error":
             return self._cost(np.ones(len(self.y), dtype=bool))
-        if criterion == "squared_error":
+        if self.of.criterion == "squared_error":
             return float((self.sums * self.y).sum() / self.of.n_outputs)
+        masses = self.sums.sum(axis=0)
         logs = np.log(np.where(self.y > 0, self.y * self.weights.sum() / np.where(masses > 0, masses, 1.0), 1.0))
         return float((self.sums * logs).sum() / self.of.n_outputs)
 
@@ -159,6 +173,14 @@ def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: A
             total: Array = np.where(left + right > 0, parts[0] + parts[1], 0.0).sum(axis=-1) / targets.n_outputs
         return total
     return _entropy(targets, left + right) - _entropy(targets, left) - _entropy(targets, right)
+
+
+def _class_impurity(targets: Targets, masses: Array) -> float:
+    """W times the impurity, from the masses of all classes of all outputs."""
+    if targets.criterion != "gini":
+        return float(_entropy(targets, masses))
+    total = masses.sum() / targets.n_outputs
+    return float((masses * (1 - masses / total)).sum() / targets.n_outputs)
 
 
 def _entropy(targets: Targets, masses: Array) -> Array:

@@ -64,7 +64,10 @@ def value_error(tree: Trees, leaves: Array, targets: Targets, root: float) -> fl
 
     Of a median it is the share of the weight by which one side outweighs half. Cost: one pass over the rows.
     """
-    at, group = np.unique(leaves, return_inverse=True)
+    at = np.flatnonzero(np.bincount(leaves))
+    number = np.zeros(tree.node_count, dtype=np.intp)
+    number[at] = np.arange(len(at))
+    group = number[leaves]
     w, value = targets.weights, tree.value[at]
     mass = np.bincount(group, weights=w)
     if targets.n_classes:
