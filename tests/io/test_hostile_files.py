@@ -330,7 +330,7 @@ def test_bad_json(text, reason, tmp_path):
         (scaler(a={"items": [[{"tuple": [i, -i]}, 0] for i in range(4_097)]}), "more than 4096 keys"),
         (scaler(a={"set": [i * (2**61 - 1) for i in range(4_099)]}), "more than 4096 keys"),
         (part("loss:Huber", delta=1.0), "holds a Huber where an estimator"),
-        (scaler(a=part("loss:Huber", delta=-1.0)), "a Huber that cannot be: Huber: delta must be a finite number > 0"),
+        (scaler(a=part("loss:Huber", delta=-1.0)), "a Huber that cannot be: Huber: delta must be a number > 0"),
         (scaler(a=part("loss:Huber", delta={"float": "nan"})), "Huber that cannot be"),
         (scaler(a=part("loss:Huber", delta="1")), "Huber that cannot be"),
         (scaler(a=part("loss:Huber", delta=1.0, epsilon=1.0)), "a Huber with the parameters"),

@@ -55,12 +55,12 @@ class Real(Limit):
         return inside and not (self.finite and math.isinf(number))
 
     def __str__(self) -> str:
-        text = "a finite number" if self.finite else "a number"
+        text = "a number"
         if self.low > -math.inf:
             text += f" {'>' if self.above else '≥'} {self.low:g}"
         if self.high < math.inf:
             text += f" and ≤ {self.high:g}" if self.low > -math.inf else f" ≤ {self.high:g}"
-        return text
+        return f"{text}, not infinite" if self.finite else text
 
 
 class Integer(Limit):
