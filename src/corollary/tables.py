@@ -193,6 +193,10 @@ def _codes(column: Array, categories: Array) -> Array:
     values = column[~missing]
     if categories.dtype.kind in "US":
         values = values.astype(str)
-    at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    try:
+        at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    except TypeError:
+        known = f"{categories[0]!r} in training and {values[0]!r} now"
+        raise ValueError(f"A column of categories holds things that cannot be compared: {known}.") from None
     out[~missing] = np.where(categories[at] == values, at, np.nan)
     return out

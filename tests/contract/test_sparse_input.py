@@ -111,9 +111,9 @@ def test_malformed_matrices_are_refused(case: Any) -> None:
     model = case.make().fit(X, *y)
     ask = next(getattr(model, name) for name in ("predict", "transform", "kneighbors", "fit") if hasattr(model, name))
     for held in broken(X).values():
-        with pytest.raises(ValueError, match="X is a malformed CS[RC] matrix of shape"):
+        with pytest.raises(ValueError, match=r"X is a malformed CS[RC] matrix of shape"):
             case.make().fit(held, *y)
-        with pytest.raises(ValueError, match="X is a malformed CS[RC] matrix of shape"):
+        with pytest.raises(ValueError, match=r"X is a malformed CS[RC] matrix of shape"):
             ask(held)
 
 

@@ -1,7 +1,7 @@
 """The fuzzer of model files: saved models of every estimator, changed, loaded, and asked everything.
 
-    python -m tests.io.fuzz --mutations 100000 --seed 1 --processes 15
-    python -m tests.io.fuzz --seed 1 --only 4711
+    python tests/io/fuzz.py --mutations 100000 --seed 1 --processes 15
+    python tests/io/fuzz.py --seed 1 --only 4711
 
 A file is refused, or its model answers with numbers or with a ValueError. A crash, a hang, NaN, a huge allocation or
 any other error is a failure, told with the number that makes it happen again.
@@ -9,17 +9,12 @@ any other error is a failure, told with the number that makes it happen again.
 
 from __future__ import annotations
 
-import os
-
-for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
-    os.environ.setdefault(_variable, "1")  # there is a process for each core
-
 import argparse
 import contextlib
 import faulthandler
 import multiprocessing
+import os
 import resource
-import sys
 import tempfile
 import time
 import traceback
@@ -29,13 +24,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parent))
-
 import fuzz_mutations as mutations
 import numpy as np
 from fuzz_subjects import SLOW, Subject, has_nan, subjects
+from threadpoolctl import threadpool_limits
 
 from corollary import io
+from corollary.core.parallel import threads
 
 HANG_SECONDS = 10.0
 _MEMORY = 6 * 2**30  # more than this beyond what fitting took is a huge allocation
@@ -200,10 +195,10 @@ def run(count: int, seed: int = 0, processes: int = 1, *, loud: bool = False) ->
     """Mutations 0 … count − 1 of a seed."""
     fuzzer, report, began = Fuzzer(seed), Report(), time.monotonic()
     if loud:
-        print(f"{len(fuzzer.subjects)} models fitted", flush=True)  # noqa: T201
+        print(f"{len(fuzzer.subjects)} models fitted", flush=True)
     shares = [list(range(first, count, processes)) for first in range(processes)]
     workers = [_Worker(fuzzer, share) for share in shares if share]
-    shown = began
+    shown, told = began, 0
     while workers:
         time.sleep(0.02)
         for worker in list(workers):
@@ -216,7 +211,8 @@ def run(count: int, seed: int = 0, processes: int = 1, *, loud: bool = False) ->
                 workers += [another] if another is not None else []
         if loud and time.monotonic() - shown > 20:
             shown = time.monotonic()
-            print(f"{shown - began:.0f} s: {report}", flush=True)  # noqa: T201
+            print(f"{shown - began:.0f} s: {report}", *report.failures[told:], sep="\n", flush=True)
+            told = len(report.failures)
     return report
 
 
@@ -227,15 +223,19 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--only", type=int, nargs="*", help="numbers of mutations to run in this process")
     arguments = parser.parse_args()
+    with threads(1), threadpool_limits(1):  # there is a process for each core
+        return _fuzz(arguments)
+
+
+def _fuzz(arguments: argparse.Namespace) -> int:
     if arguments.only:
         faulthandler.enable()
         fuzzer = Fuzzer(arguments.seed)
         results = [fuzzer.once(number) for number in arguments.only]
-        print(*(f"{ended}: {failure}" for ended, failure in results), sep="\n")  # noqa: T201
+        print(*(f"{ended}: {failure}" for ended, failure in results), sep="\n")
         return int(any(failure for _, failure in results))
     report = run(arguments.mutations, arguments.seed, arguments.processes, loud=True)
-    print(*report.failures, sep="\n")  # noqa: T201
-    print(report)  # noqa: T201
+    print(*report.failures, report, sep="\n")
     return int(bool(report.failures))
 
 

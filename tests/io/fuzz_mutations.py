@@ -156,7 +156,8 @@ def widened(array: Array, arrays: Any, others: Any, rng: np.random.Generator) ->
 
 
 def other_type(array: Array, arrays: Any, others: Any, rng: np.random.Generator) -> Array:
-    kinds = "float64 float32 float16 int64 int32 int8 uint8 uint32 uint64 bool complex128 U4 >f8 >i4".split()
+    kinds = ["float64", "float32", "float16", "int64", "int32", "int8", "uint8", "uint32", "uint64", "bool", "U4"]
+    kinds += ["complex128", ">f8", ">i4"]
     with np.errstate(all="ignore"):
         return array.astype(kinds[int(rng.integers(len(kinds)))])
 
@@ -193,6 +194,8 @@ def places(node: Any) -> list[tuple[Any, Any]]:
 
 def _describe(tree: Any, arrays: list[Array], other: Content, rng: np.random.Generator) -> str:
     """Change the description in place."""
+    if not places(tree):
+        return "nothing left to change"
     here, key = _drawn(places(tree), rng)
     action = int(rng.integers(7))
     if action == 0:
@@ -209,7 +212,9 @@ def _describe(tree: Any, arrays: list[Array], other: Content, rng: np.random.Gen
         return f"{key!r} becomes {name!r}"
     if action == 3:  # an attribute of another model, with its arrays
         there, name = _drawn(places(other[0]), rng)
-        here[key if rng.random() < 0.5 or not isinstance(here, dict) else str(name)] = _moved(there[name], arrays, other)
+        here[key if rng.random() < 0.5 or not isinstance(here, dict) else str(name)] = _moved(
+            there[name], arrays, other
+        )
         return f"{key!r} from another model's {name!r}"
     if action == 4 and isinstance(here[key], list) and here[key]:
         items = here[key]

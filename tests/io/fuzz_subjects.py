@@ -18,26 +18,23 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "contract")]
-
-import instances
-import unlabelled
-
 import corollary
 from corollary import io
 from corollary.core.trees import Trees
 
+sys.path.append(str(Path(__file__).parents[1] / "contract"))
+import instances
+import unlabelled
+
 # asked of rows
-_OF_ROWS = (
-    "predict predict_proba predict_log_proba decision_function transform score_samples outlier_score apply "
-    "decision_path staged_predict staged_predict_proba staged_decision_function proximity predict_quantiles leverage "
-    "quantize reconstruction_error kneighbors kneighbors_graph radius_neighbors radius_neighbors_graph bic aic"
-).split()
+_OF_ROWS = ["predict", "predict_proba", "predict_log_proba", "decision_function", "transform", "score_samples"]
+_OF_ROWS += ["outlier_score", "apply", "decision_path", "staged_predict", "staged_predict_proba", "proximity"]
+_OF_ROWS += ["staged_decision_function", "predict_quantiles", "leverage", "quantize", "reconstruction_error"]
+_OF_ROWS += ["kneighbors", "kneighbors_graph", "radius_neighbors", "radius_neighbors_graph", "bic", "aic"]
 # asked of the model alone; attributes that are computed are among them
-_OF_MODEL = (
-    "get_depth get_n_leaves feature_importances_ importances estimators_ estimators_samples_ named_estimators_ "
-    "named_estimators get_feature_names_out get_covariance get_precision sample estimator_ trees_"
-).split()
+_OF_MODEL = ["get_depth", "get_n_leaves", "feature_importances_", "importances", "estimators_", "estimators_samples_"]
+_OF_MODEL += ["named_estimators_", "named_estimators", "get_feature_names_out", "get_covariance", "get_precision"]
+_OF_MODEL += ["sample", "estimator_", "trees_"]
 _ROWS = 12  # asked about
 SLOW = ("refit", "continued", "out of bag")  # asked of a few only
 
@@ -56,7 +53,7 @@ class Subject:
         """Everything that is asked of a model, by name."""
         rows = self.X[:_ROWS]
         for name in _OF_ROWS:
-            if hasattr(type(model), name):
+            if hasattr(model, name):  # not all are there with all parameters
                 yield name, lambda name=name: _listed(getattr(model, name)(rows))
         for name in _OF_MODEL:
             if hasattr(type(model), name):
@@ -102,8 +99,8 @@ def _listed(answer: Any) -> Any:
 def _evidence(evidence: Any) -> Any:
     if evidence is None:
         return None
-    assert evidence._repr_html_() and evidence.verdict and evidence.tone
-    return str(evidence), evidence.certificate_history, list(evidence.facts.values())
+    assert evidence.certificate_history.ndim == 1
+    return str(evidence), evidence._repr_html_(), evidence.verdict, evidence.tone
 
 
 def _save_again(model: Any, folder: Path) -> None:
@@ -172,7 +169,8 @@ def _special() -> Iterator[Subject]:
     frame = pd.DataFrame({"a": rng.normal(size=40), "b": pd.Categorical(rng.choice(list("uvw"), 40)), "c": np.nan})
     frame.loc[::3, "c"] = rng.normal(size=14)
     y = (frame["a"] + (frame["b"] == "u") > 0).to_numpy()
-    for name in ("DecisionTreeClassifier", "RandomForestClassifier", "GradientBoostingClassifier", "AdaBoostClassifier"):
+    for kind in ("DecisionTree", "RandomForest", "GradientBoosting", "AdaBoost"):
+        name = f"{kind}Classifier"
         few = {} if name.startswith("Dec") else {"n_estimators": 3}
         model = getattr(corollary, name)(**few, random_state=0).fit(frame, y)
         yield Subject(f"{name} of a frame", model, frame, y)

@@ -135,6 +135,22 @@ def test_correlation_needs_rows_that_vary() -> None:
         NearestNeighbors(n_neighbors=1, metric="correlation").fit([[0.0, 1.0, 2.0], [0.1, 0.1, 0.1]])
 
 
+@pytest.mark.parametrize("bad", [-1.0, np.nan, np.inf])
+def test_tables_of_distances_that_are_none_are_refused(bad: float) -> None:
+    table = np.abs(Z[:, :1] - Z[:, 0])
+    model = NearestNeighbors(n_neighbors=2, metric="precomputed").fit(table)
+    spoilt = table.copy()
+    spoilt[2, 5] = spoilt[5, 2] = bad
+    with pytest.raises(ValueError):
+        NearestNeighbors(metric="precomputed").fit(spoilt)
+    with pytest.raises(ValueError):
+        KNeighborsClassifier(metric="precomputed").fit(spoilt, np.arange(len(Z)) % 2)
+    with pytest.raises(ValueError):
+        model.kneighbors(spoilt)
+    with pytest.raises(ValueError):
+        model.radius_neighbors(spoilt, 1.0)
+
+
 def test_a_sample_claims_what_its_size_gives() -> None:
     assert share_wrong_at_most(7, 7) == 0.0
     assert share_wrong_at_most(0, 7) == 1.0

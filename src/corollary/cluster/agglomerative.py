@@ -11,6 +11,7 @@ from corollary.base import Estimator, assigning, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
 from corollary.referee.medoids import merges
 from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
@@ -96,10 +97,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     takes O(n²d) steps and O(nd) memory. Complete and average linkage keep a triangle of n²/2 distances, which is
     refused before it starts if it does not fit. With a graph of m edges: O(m log m) for bounded degrees.
 
-    *Evidence*: checked. A spread of merges and the last ones are worked out again from their rows, by the definition
-    above; the certificate is the largest relative error. For single linkage this includes the cut property: each of
-    these edges is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far
-    a merge is below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
+    *Evidence*: checked. Up to 64 merges, drawn at random, and the last ones are worked out again from their rows, by
+    the definition above; the certificate is the largest relative error, and its name tells how many were drawn and what
+    share of the others may therefore still be wrong, with 95 % confidence: none if all were tried, and for 64 of more
+    fewer than 4.6 %. (Where each row costs a row of distances, merges of two sides of more than 64 rows are left out.)
+    For single linkage this includes the cut property: each of these edges is a shortest one between its side and all
+    other rows. Facts tell the largest inversion, that is how far a merge is below one that it builds on: zero, except
+    for centroid linkage and for Ward's along a graph.
 
     References
     ----------
@@ -162,7 +166,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         X, weights = self._validate_rows(X, sample_weight, sparse=False, ensure_min_samples=2)
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
-        graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+        graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
         rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         merged = merge(rows, weights, self.linkage, graph, most)
@@ -228,11 +232,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
     def _check_merges(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
-        certificate = Certificate(
-            Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE
-        )
+        certificate = Certificate(Kind.CHECKED, found.name, found.error, TOLERANCE)
         facts = {
             "merges worked out again": float(found.merges),
+            "share of merges that may be wrong, with 95 % confidence": found.doubt,
             "largest inversion": merged.tree.inversion,
             "last height": float(tree.heights[-1]) if len(tree.heights) else 0.0,
             "sum of heights": float(tree.heights.sum()),

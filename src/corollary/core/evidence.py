@@ -25,6 +25,7 @@ class Status(Enum):
     EXACT = "was solved in closed form; nothing to tune"
     CONVERGED = "converged; the certificate holds"
     MAX_ITER = "stopped at max_iter before the certificate held; raise max_iter, loosen tol, or add regularisation"
+    TOL = "stopped where tol allows it, before the certificate held; lower tol"
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
     BUDGET = "was stopped by a callback; the best answer so far, by its own objective, was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"

@@ -91,7 +91,13 @@ class Problem:
         return self.derivatives(raw)[0]
 
     def conjugate_sum(self, slope: Array) -> float:
-        """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one."""
+        """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one.
+
+        At the edge of its domain a conjugate forgives rounding. Where the least loss is zero and is not reached, that
+        edge is zero itself, and what is forgiven may be more than all there is: there nothing is.
+        """
+        if self.loss.unattained and self._points_away(slope):
+            return np.inf
 
         def part(start: int, stop: int) -> float:
             y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
@@ -109,6 +115,14 @@ class Problem:
 
         return float(sum(map_blocks(part, len(slope), ROWS)))
 
+    def _points_away(self, slope: Array) -> bool:
+        """Whether a slope has the wrong sign: no prediction of a row's class has it."""
+        if not self.loss.multiclass:
+            return bool((slope * self.y > 0).any())
+        wrong = slope < 0
+        wrong[np.arange(len(slope)), self.y] = slope[np.arange(len(slope)), self.y] > 0
+        return bool(wrong.any())
+
     def null_objective(self) -> float:
         """Σ w ℓ(y, c) for a constant c: a yardstick below which relative gaps stop being meaningful.
 
@@ -117,8 +131,8 @@ class Problem:
         """
         raw = np.zeros((len(self.y), *self.coef_shape[1:]))
         if self.fit_intercept and self.loss.task == "regression" and self.loss.link.in_units_of_y:
-            value = self.loss_value(raw + self.level)
-            if value > 1e-9 * self.loss_value(raw):  # else a constant fits exactly, and is no yardstick
+            value, live = self.loss_value(raw + self.level), self.y[self.weights > 0]
+            if value > 0 and live.min() < live.max():  # else a constant fits exactly, and is no yardstick
                 return value + self.offset
         return self.loss_value(raw) + self.offset
 

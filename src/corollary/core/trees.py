@@ -235,6 +235,12 @@ class Trees:
                 raise ValueError(f"trees: {name} must be finite.")
         if self.value.shape[1] == 0 or np.any(self.weight < 0) or np.any(self.count < 0):
             raise ValueError("trees: a node must have a value, a weight ≥ 0 and a count ≥ 0.")
+        left = self.left[inner]
+        rows = self.count[left].astype(np.int64) + self.count[left + 1]
+        rounding = 1e-6 * self.weight.max()
+        apart = np.abs(self.weight[inner] - self.weight[left] - self.weight[left + 1])
+        if np.any(rows != self.count[inner]) or np.any(apart > rounding):
+            raise ValueError("trees: the rows of a split must be those of its two children.")
 
     def _check_links(self) -> None:
         """Raise ValueError unless roots and children make trees."""

@@ -7,7 +7,7 @@ file, ``values.py`` or ``classes.py``; an estimator is made without its ``__init
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -26,7 +26,7 @@ from corollary.io.values import FROM_TEXT, FROM_VALUES, number, text, whole
 
 _EASY_KEY_LIMIT = 2**60
 _HARD_KEY_COUNT = 4_096
-_EVIDENCE = {"status": Status, "certificate": Certificate, "solver": str, "n_iter": Real, "seconds": Real}
+_EVIDENCE = {"status": Status, "certificate": Certificate, "solver": str, "n_iter": Integral, "seconds": Real}
 _EVIDENCE |= {"history": dict, "facts": dict, "notes": tuple}
 
 
@@ -123,13 +123,13 @@ class Decoder:
                 raise ModelFileError(f"it holds evidence whose {name} is {short(getattr(evidence, name))}")
         for note in evidence.notes:
             text(note)
-        for name, value in (evidence.facts | evidence.history).items():
+        for name, value in {**evidence.facts, **evidence.history}.items():
             text(name)
             if name in evidence.history or not isinstance(value, Real):
                 _column(value)
-        if not _real(evidence.n_iter) >= 0 or not _real(evidence.seconds) >= 0:
+        if not evidence.n_iter >= 0 or not _real(evidence.seconds) >= 0:
             raise ModelFileError(f"it holds evidence of {evidence.n_iter} iterations in {evidence.seconds} s")
-        return evidence
+        return replace(evidence, n_iter=int(evidence.n_iter))
 
     def _trees(self, content: Json) -> Trees:
         values = self._record(Trees, content)

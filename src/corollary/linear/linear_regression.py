@@ -109,7 +109,7 @@ class LinearRegression(UpdatableRegressor):
         "std_err_": Maybe(Floats("*t", "d", finite=False)),
         "intercept_std_err_": Maybe(Floats("*t", finite=False)),
         "residual_std_": Maybe(Floats("*t", finite=False)),
-        "_weight": Maybe(Number(low=0)),
+        "_weight": Maybe(Number(low=0, above=True)),
         "_centre": Maybe(Floats("d") | Nothing()),
         "_whitener": Maybe(Floats("d", "?") | Nothing()),
     }
@@ -178,6 +178,11 @@ class LinearRegression(UpdatableRegressor):
         self._weight = weight
         self._centre = answer.mean
         self._whitener = answer.inverse if answer.inverse is not None and answer.inverse.size <= KEPT else None
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if len({"_weight", "_centre", "_whitener"} & set(vars(self))) not in (0, 3):
+            raise ValueError("a part of what leverage needs is missing.")
 
     @predicting
     def leverage(self, X: Any) -> Array:

@@ -30,7 +30,8 @@ class RidgeCV(LeastSquaresRegressor):
     """Ridge at the alpha with the best cross-validation score; leave-one-out in closed form by default.
 
     The error of row i in a fit without it is rᵢ / (1 − hᵢ), with rᵢ its residual and hᵢ its leverage in the fit to all
-    rows. One decomposition of X gives all rows and all alphas, so the whole path costs about as much as two fits.
+    rows. A row of weight w counts as w rows, of which one is left out at a time; if it weighs less than one, all of it
+    is. One decomposition of X gives all rows and all alphas, so the whole path costs about as much as two fits.
 
     Parameters
     ----------

@@ -35,7 +35,9 @@ class GaussianMixture(MixtureDensity):
     covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
         A covariance for each component, one for all, variances of columns, or one variance for each component.
     tol : float ≥ 0, default 1e-3
-        EM stops when an iteration adds no more than this to the mean log-likelihood; with 0 it makes ``max_iter``.
+        EM stops when an iteration adds no more than this to the mean log-likelihood; with 0 it makes ``max_iter``. The
+        certificate asks for a next step no longer than the root of it: where that fails, or a note tells of a long way
+        to go, a lower tol goes on.
     reg_covar : float ≥ 0, default 1e-6
         ε above, in squared units of X.
     max_iter : int ≥ 0, default 100
@@ -71,8 +73,11 @@ class GaussianMixture(MixtureDensity):
     *Cost.* One pass over X for each iteration: O(n k d²) for "full" and "tied" (half of it only where components
     overlap), O(n k d) otherwise. Extra memory: a few MB a thread and the sample for the start.
 
-    *Evidence.* Stationary: what the last iteration added to the mean log-likelihood. The largest fall of the objective
-    in any iteration is a fact, zero up to rounding; if it is not, it is the certificate that fails. Notes tell of empty
+    *Evidence.* Stationary: how far one more EM step would move the parameters, in standard deviations of the components
+    (d² is the sum of (π' − π)²/π, of π ‖Σ^(−1/2)(μ' − μ)‖² and of ½ π ‖Σ^(−1/2)(Σ' − Σ)Σ^(−1/2)‖² over all of them), at
+    most √tol: the norm of the gradient of the mean log-likelihood. Steps can be short and many; the facts have the way
+    to go if they went on shrinking as the last one did. The largest fall of the objective in any iteration is a fact,
+    zero up to rounding; if it is not, it is the certificate that fails. Notes tell of a long way to go, of empty
     components, and of covariances that were singular: no variance is less than 1e-10 of the pooled one within
     components (with that bound EM is still exact).
 

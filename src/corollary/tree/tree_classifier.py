@@ -45,11 +45,11 @@ class ClassShares(ClassifierMixin):
         return counts
 
     def _check_state(self) -> None:
-        super()._check_state()  # type: ignore[misc]
+        super()._check_state()
         counts = [len(classes) for classes in self._classes]
         known = [self.n_classes_] if isinstance(self.classes_, np.ndarray) else self.n_classes_
         single = isinstance(self.classes_, np.ndarray)
-        if counts != known or single != (self.n_outputs_ == 1) or sum(counts) != self.trees_.value.shape[1]:  # type: ignore[attr-defined]
+        if counts != known or single != (self.n_outputs_ == 1) or sum(counts) != self.trees_.value.shape[1]:
             raise ValueError(f"classes_, n_classes_={self.n_classes_!r} and the values of the trees differ.")
 
     @property

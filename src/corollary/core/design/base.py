@@ -138,6 +138,13 @@ class Design(ABC):
         w = np.full(self.shape[0], 1.0 / self.shape[0]) if weights is None else weights / weights.sum()
         return self.rmatvec(w)
 
+    def middle(self, weights: Array | None = None) -> Array:
+        """Near the weighted mean of each column; of a column whose values are all equal, that value exactly.
+
+        Less its centre, a constant column is exactly zero, and nothing but a constant column is.
+        """
+        return with_constants(self.column_means(weights), self.block(0, 1)[0])
+
     def column_squares(self, centre: Array, weights: Array | None = None) -> Array:
         """Σ w (x − centre)² of each column."""
         w = np.ones(self.shape[0]) if weights is None else weights
@@ -156,6 +163,12 @@ class Design(ABC):
     def row_norms(self) -> Array:
         """The length of each row, also where its square leaves the range of float64."""
         return np.concatenate(list(self.map_rows(lambda a, b, rows: _norms(rows))))
+
+
+def with_constants(mean: Array, first: Array) -> Array:
+    """The means of columns, but of one that may be constant, by its first entry, that entry."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.where(np.abs(first - mean) <= 1e-9 * np.abs(mean), first, mean)
 
 
 def _norms(rows: Array) -> Array:

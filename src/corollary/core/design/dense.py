@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T
+from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T, with_constants
 from corollary.core.design.view import View
 from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
 from corollary.core.summary import Moments
@@ -95,7 +95,8 @@ class DenseDesign(_ByRows):
         n, d = self.shape
         if shift is None:
             with np.errstate(over="ignore", invalid="ignore"):
-                shift = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
+                mean = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
+                shift = with_constants(mean, self.X[0].astype(np.float64))
         centre, size = shift, block_rows(n, 16 * d)
         scratch = Scratch(size, d + 1)
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from corollary.core.design.base import Design, Pass, Pointwise
+from corollary.core.design.base import Design, Pass, Pointwise, with_constants
 from corollary.core.design.view import View
 from corollary.core.parallel import block_rows, sum_blocks
 from corollary.core.summary import Moments
@@ -80,7 +80,7 @@ class SparseDesign(_ByProducts):
         mean_x, mean_y = self.rmatvec(w) / divisor, w @ Y / divisor
         # a column that has an entry in every row can be moved to its mean and stay as sparse as it is: a huge mean of
         # any other column comes with a variance as huge
-        moved = np.where(self._full(w), mean_x, 0.0)
+        moved = np.where(self._full(w), with_constants(mean_x, self.block(0, 1)[0]), 0.0)
         near = SparseDesign(self._with_entries(lambda x, column: x - moved[column])) if moved.any() else self
         offset, centred = near.rmatvec(w) / divisor, Y - mean_y
         xx = near.gram(weights) - total * np.outer(offset, offset)

@@ -86,7 +86,7 @@ class GradientBoosting(TableReader):
         binner = Binner.fit(X, self.max_bins, categorical, weights)
         codes = binner.transform(X)
         judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
-        boosting = Boosting(codes, binner, objective, plan, random, start, judged)
+        boosting = Boosting(codes, binner, objective, plan, random, start, judged, X)
 
         def attributes(trees: list[Trees]) -> dict[str, Any]:
             joined = Trees.join(trees) if trees else _no_trees()

@@ -102,8 +102,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
     few vectors of length n. The answer does not depend on the number of threads: histograms are sums of whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
-    check of the bookkeeping and claims nothing about other models.
+    *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
+    its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the
+    certificate. It is a check of the bookkeeping and claims nothing about other models. Facts: how much of the rows'
+    slopes at the start is left; the best round by validation loss, and its loss.
 
     Examples
     --------
@@ -286,8 +288,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     few vectors of length n for each score. The answer does not depend on the number of threads: histograms are sums of
     whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
-    check of the bookkeeping and claims nothing about other models.
+    *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
+    its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the
+    certificate. It is a check of the bookkeeping and claims nothing about other models. Facts: how much of the rows'
+    slopes at the start is left; the best round by validation loss, and its loss.
 
     Examples
     --------

@@ -46,7 +46,7 @@ def _by_moments(task: Task) -> Answer | None:
     if task.design.is_sparse and task.fit_intercept and (raw > 1e6 * np.diagonal(moments.xx)).any():
         return None  # sparse moments are centred by subtraction
     xx, xy, yy = (moments.xx, moments.xy, moments.yy) if task.fit_intercept else moments.about_zero()
-    varied = np.diagonal(xx) > (4 * task.precision) ** 2 * raw
+    varied = np.diagonal(xx) > 0  # of a constant column nothing is left about its mean, not even rounding
     if not varied.all():
         xx, xy = xx * np.outer(varied, varied), xy * varied[:, None]
     values, index = task.groups
@@ -136,11 +136,9 @@ def factor_rows(task: Task) -> tuple[Array, Array, Array]:
 
     R = task.centred.sum_rows(part, max(block_rows(n, 8 * d), 2 * d)).R
     shifted = np.sqrt(np.einsum("ij,ij->j", R, R))[first:]
-    raw = shifted + np.abs(task.mean) * np.sqrt(task.weight)
     mean = task.mean + R[0, 1:] / R[0, 0] if task.fit_intercept else task.mean  # without the rounding of the sums
     triangle = R[first:, first:].copy()
-    triangle[:, np.sqrt(np.einsum("ij,ij->j", triangle, triangle)) <= 4 * task.precision * raw] = 0.0
-    return mean, triangle, 2 * task.precision * raw
+    return mean, triangle, 2 * task.precision * shifted
 
 
 def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array, Array, Array, Array, int]:
@@ -186,6 +184,7 @@ def _answer(
     singular: Array | None,
 ) -> Answer:
     root, d = factor.roots[0], len(coef)
+    gap = gap + _delivered(task, factor, coef, intercept)
     values, index = task.groups
     dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
     spread, intercept_spread = _spread(task, factor)
@@ -212,6 +211,18 @@ def _answer(
         singular=singular,
         notes=notes,
     )
+
+
+def _delivered(task: Task, factor: Factor, coef: Array, intercept: Array) -> Array:
+    """How much the rounding of coefficients and intercept to float64 may add to half the objective.
+
+    Of nearly collinear columns coefficients are huge and predictions small differences; a column far from zero does
+    the same to the intercept.
+    """
+    columns = np.sqrt(np.max([np.einsum("ij,ij->j", root.forward, root.forward) for root in factor.roots], axis=0))
+    slope = 0.5 * EPS * (columns @ np.abs(coef))
+    level = 0.5 * EPS * (np.abs(intercept) + np.abs(factor.mean) @ np.abs(coef)) * float(task.fit_intercept)
+    return np.asarray(0.5 * (slope**2 + task.weight * level**2))
 
 
 def _spread(task: Task, factor: Factor) -> tuple[Array, float]:

@@ -15,7 +15,7 @@ from corollary.core.design import Design
 from corollary.core.parallel import block_rows
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
-from corollary.solvers.least_squares.task import Answer, Task
+from corollary.solvers.least_squares.task import EPS, Answer, Task
 
 
 @dataclass(frozen=True)
@@ -62,8 +62,8 @@ class RowsSoFar:
         if fit_intercept:
             X, Y = R[1:, 1 : d + 1].copy(), R[1:, d + 1 :]
             norms = np.sqrt(np.einsum("ij,ij->j", X, X))
-            # a column that varies by less than the rounding of its mean is constant
-            X[:, norms <= 4 * precision * (norms + np.abs(self.mean[:d]) * np.sqrt(self.weight))] = 0.0
+            # less the shift, a constant column is as small as the rounding of its mean, and less that again nothing
+            X[:, norms <= (64 * EPS) ** 2 * np.abs(self.mean[:d]) * np.sqrt(self.weight)] = 0.0
         else:
             X, Y = R[:, 1 : d + 1] + np.outer(R[:, 0], self.shift), R[:, d + 1 :]
         return replace(Task.of(X, Y, np.ones(len(Y)), False), precision=precision)

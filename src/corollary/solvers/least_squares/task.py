@@ -73,8 +73,8 @@ class Task:
 
     @cached_property
     def mean(self) -> Array:
-        """What X is centred about: its weighted mean x̄, or zero without an intercept. One pass over X."""
-        return self.design.column_means(self.weights) if self.fit_intercept else np.zeros(self.design.shape[1])
+        """What X is centred about: near its weighted mean x̄, or zero without an intercept. One pass over X."""
+        return self.design.middle(self.weights) if self.fit_intercept else np.zeros(self.design.shape[1])
 
     @cached_property
     def level(self) -> Array:
@@ -205,7 +205,10 @@ def plain_gradient(task: Task, mean: Array, coef: Array, level: Array | float, *
 def relative_gap(task: Task, gap: Array, objective: Array) -> float:
     """The largest gap among the outputs, relative to half the objective.
 
-    As ``core.problem.relative_gap``, without forming the difference of two nearly equal numbers.
+    As ``core.problem.relative_gap``, without forming the difference of two nearly equal numbers. The yardstick is that
+    of Y about its mean where there is an intercept; a Y that is constant but for rounding is measured by that.
     """
-    scale = np.maximum(0.5 * objective, 0.5e-6 * (task.root**2 @ task.Y**2))
+    weights = task.root**2
+    about_mean, rounding = weights @ (task.Y - task.level) ** 2, 1e8 * EPS**2 * (weights @ task.Y**2)
+    scale = np.maximum(0.5 * objective, np.maximum(0.5e-6 * about_mean, 0.5 * rounding))
     return float(np.max(gap / np.where(scale > 0, scale, 1.0)))

@@ -16,6 +16,7 @@ from corollary.core.summary import Moments
 from corollary.core.types import Array
 
 MAX_COLUMNS = 2000  # the Gram matrix has to be small beside X, and its factorisation beside the pass over X
+FARTHEST = 1e-9  # of its mean, below which a column's deviation loses too many digits to the intercept's rounding
 WORST_CONDITION = 1e6  # squaring the data squares its condition number; beyond this too many digits would be lost
 
 
@@ -40,7 +41,10 @@ def worth_compressing(shape: tuple[int, int]) -> bool:
 
 
 def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compressed | None:
-    """The compressed problem for one column of Y; None if the columns are too nearly collinear for it to be exact."""
+    """The compressed problem for one column of Y; None if it would not be exact.
+
+    Columns that are too nearly collinear, or too far from zero for how little they vary, need their rows.
+    """
     if fit_intercept:
         xx, xy, yy = moments.xx, moments.xy[:, target], float(moments.yy[target])
         mean_x, mean_y = moments.mean_x, float(moments.mean_y[target])
@@ -49,8 +53,9 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compresse
         xy, yy = all_xy[:, target], float(all_yy[target])
         mean_x, mean_y = np.zeros(len(xx)), 0.0
     diagonal = np.diag(xx)
-    # a column that varies by less than rounding of its mean is constant
-    live = diagonal > 1e-26 * moments.weight * moments.mean_x**2
+    if fit_intercept and (moments.weight * (FARTHEST * mean_x) ** 2 > diagonal)[diagonal > 0].any():
+        return None
+    live = diagonal > 0  # of a constant column nothing is left about its mean, not even rounding
     scale = np.where(live, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
     unit = np.where(live & live[:, None], xx / np.outer(scale, scale), 0.0)
     factor, pivots, rank, _ = lapack.dpstrf(unit, tol=1e-15)

@@ -21,7 +21,6 @@ from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import Pair, product, two_product, two_sum
-from corollary.solvers.linear.free import centre_of
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
@@ -67,9 +66,7 @@ class Coordinates:
             return intercept - self.level
         columns = coef.reshape(len(coef), -1)
         high, low = two_product(columns, self.origin[:, None])
-        sums = [
-            fsum([*high[:, c], *low[:, c], b, -self.level]) for c, b in enumerate(np.atleast_1d(intercept))
-        ]
+        sums = [fsum([*high[:, c], *low[:, c], b, -self.level]) for c, b in enumerate(np.atleast_1d(intercept))]
         return np.array(sums) if coef.ndim > 1 else sums[0]
 
 
@@ -93,7 +90,8 @@ def near_zero(problem: Problem) -> Coordinates:
     if level == 0.0 and origin is None:
         return same
     design = problem.design if origin is None else _moved(problem.design, origin)
-    return Coordinates(problem, replace(problem, design=design, y=problem.y - level if level else problem.y), level, origin)
+    y = problem.y - level if level else problem.y  # classes are numbers of another kind
+    return Coordinates(problem, replace(problem, design=design, y=y), level, origin)
 
 
 def _level(problem: Problem) -> float:
@@ -121,7 +119,7 @@ def _origin(design: Design, weights: Array) -> Array | None:
         far = (np.abs(mean) > FAR * rows.std(axis=0)) & (mean != 0)
     if not far.any():
         return None
-    return np.where(far, centre_of(design, weights), 0.0)
+    return np.where(far, design.middle(weights), 0.0)
 
 
 def _moved(design: Design, origin: Array) -> Design:
@@ -136,8 +134,8 @@ def fits_basis(problem: Problem) -> bool:
     return n * min(n, d) <= NUMBERS and min(n, d) > 0
 
 
-def in_basis(before: Coordinates) -> Coordinates | None:
-    """Coordinates in which the columns are orthonormal in the metric of the weights; None if all are zero.
+def in_basis(before: Coordinates) -> Coordinates:
+    """Coordinates in which the columns are orthonormal in the metric of the weights.
 
     With √w (X − mean) = QR by blocks and R = U S Vᵀ, the columns of (X − mean) V S⁻¹ are orthonormal. Those of short
     directions are sums that cancel: they are worked out in double-double, so that the basis spans what X spans.
@@ -145,15 +143,16 @@ def in_basis(before: Coordinates) -> Coordinates | None:
     problem = before.given
     d = problem.design.shape[1]
     w, root = problem.weights, np.sqrt(problem.weights)
-    centre = centre_of(problem.design, w) if problem.fit_intercept else np.zeros(d)
+    centre = problem.design.middle(w) if problem.fit_intercept else np.zeros(d)
     size = max(ROWS, d)
     R = problem.design.sum_rows(lambda a, b, rows: Triangle.of((rows - centre) * root[a:b, None]), size).R
     scale = powers_above(np.sqrt(np.einsum("ij,ij->j", R, R)))
     _, lengths, right = np.linalg.svd(R / scale, full_matrices=False)
     keep = lengths > 16 * np.sqrt(d) * EPS  # shorter ones are rounding, and no reasonable coefficients make them long
-    if not keep.any():
-        return None
-    lengths, right = lengths[keep], right[keep]
+    if keep.any():
+        lengths, right = lengths[keep], right[keep]
+    else:  # all columns are constant: one of zeros stands for them
+        lengths, right = np.ones(1), np.zeros((1, d))
     basis, forward = (right / lengths[:, None]).T / scale[:, None], lengths[:, None] * right * scale
     B, origin = _spanned(problem, basis, centre, lengths < STEEP * lengths[0])
     here = replace(before.here, design=DenseDesign(B))

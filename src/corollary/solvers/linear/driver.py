@@ -17,6 +17,7 @@ from corollary.core.evidence import Evidence, Kind, Status, honest
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.solvers.linear.coordinates import Coordinates, fits_basis, in_basis, near_zero
+from corollary.solvers.linear.separation import recession
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
 
 
@@ -152,9 +153,18 @@ def solve(
             "A wrong derivative stalls a fit too: check the loss against differences ('How to add a loss', step 4).",
         )
     evidence = found.evidence(facts=facts, notes=notes)
-    return Solution(
-        best.coef, best.intercept, replace(evidence, status=honest(evidence.status, evidence.certificate)), best
-    )
+    evidence = replace(evidence, status=honest(evidence.status, evidence.certificate))
+    return Solution(best.coef, best.intercept, _unbounded(problem, best, evidence), best)
+
+
+def _unbounded(problem: Problem, best: State, evidence: Evidence) -> Evidence:
+    """The evidence; where the loss falls for ever in some direction, it says so and names the direction."""
+    if evidence.status.cut_short or not (problem.loss.unattained and problem.penalty.absent):
+        return evidence
+    away = recession(problem, problem.raw(best.coef, best.intercept))
+    if away is None:
+        return evidence
+    return replace(evidence, status=Status.SEPARABLE, notes=(*evidence.notes, away.note))
 
 
 class _Descent(Algorithm[State]):
@@ -213,9 +223,8 @@ class _Descent(Algorithm[State]):
         """Another solver; where nothing is penalised and columns are nearly collinear, the same one in a basis."""
         solver, where, start = self.solver.successor(self.problem), self.where, state
         if self.may_change and (solver is None or state.memory.get("ill", False)):
-            other = in_basis(self.where)
-            if other is not None:
-                solver, where, start = self.solver.afresh(), other, state.given().moved(other)
+            where = in_basis(self.where)
+            solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
         return _Descent(solver, where, start, self.tol, self.null, max(self.floor, state.dual))

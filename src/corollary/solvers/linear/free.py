@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, lapack, solve_triangular
 
-from corollary.core.design import Design
 from corollary.core.problem import EPS, Problem
 from corollary.core.types import Array
 
@@ -49,7 +48,7 @@ class FreeColumns:
         """In the metric of the weights; None if the columns are too nearly collinear for a Cholesky factor."""
         w, design = problem.weights, problem.design
         if problem.fit_intercept:
-            moments = design.moments(np.empty((len(w), 0)), w, centre_of(design, w))
+            moments = design.moments(np.empty((len(w), 0)), w, design.middle(w))
             G, mean = moments.xx, moments.mean_x
         else:
             G, mean = design.gram(w), np.zeros(design.shape[1])
@@ -91,9 +90,3 @@ def scale_of_raw(problem: Problem, weights: Array) -> float:
     """Σ c y² where predictions are in units of y, else Σ c: so large are predictions at least."""
     units = problem.loss.task == "regression" and problem.loss.link.in_units_of_y
     return float(weights @ problem.y**2 if units else weights.sum())
-
-
-def centre_of(design: Design, weights: Array | None) -> Array:
-    """The mean of each column, but of a constant one its value exactly: less that centre, it is zero."""
-    mean, first = design.column_means(weights), design.block(0, 1)[0]
-    return np.where(np.abs(first - mean) <= 1e-9 * np.abs(mean), first, mean)

@@ -76,7 +76,8 @@ class Newton(Solver):
         promise = float(memory["gradient"] @ direction) + memory["tilt"] * shift
         length = 1.0
         for _ in range(40):
-            new = State(state.coef + length * direction, state.intercept + length * shift, memory={**memory, "ill": False})
+            new = State(state.coef + length * direction, state.intercept + length * shift)
+            new.memory = {**memory, "ill": False}
             new = self._evaluate(problem, new, hessian=False)
             if np.isfinite(new.objective) and new.objective <= (
                 state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
@@ -193,7 +194,10 @@ class Newton(Solver):
         projected = slope + curve * (problem.design.matvec(direction) + shift)
         if memory["free"] is None:
             return -np.inf
-        lost = memory["free"].charge(problem, projected, problem.design.rmatvec(projected), self._length(problem, state))
+        if problem.loss.unattained:  # rows that are as good as certain: the correction may be larger than the slope
+            projected[projected * problem.y > 0] = 0.0
+        gradient = problem.design.rmatvec(projected)
+        lost = memory["free"].charge(problem, projected, gradient, self._length(problem, state))
         return problem.offset - problem.conjugate_sum(projected) - lost
 
     def _length(self, problem: Problem, state: State) -> float:

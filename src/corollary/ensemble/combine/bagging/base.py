@@ -17,12 +17,13 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
-from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.evidence import Evidence
 from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
+from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, weakened
@@ -30,6 +31,7 @@ from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
 
 MOST_ROWS = 2**31 - 1  # that can be drawn for a member
+ASKED = 1000  # rows that judge members out of the bag where nobody asked for more
 
 BAGGING_LIMITS: dict[str, Limit] = {
     "estimator": Choice(None) | Instance("an estimator", methods=("fit", "predict")),
@@ -155,7 +157,7 @@ class Bagging(Estimator):
         evidence = replace(found.evidence(), facts=bag.facts(found.state))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
-        if self.oob_score:
+        if self.oob_score or not (sampler.whole or found.stopped):
             evidence = self._judged(evidence, X, y, target, weights, sampler)
         self._keep_evidence(weakened(evidence, self.estimators_))
         return self
@@ -242,10 +244,14 @@ class Bagging(Estimator):
     def _judged(
         self, evidence: Evidence, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
     ) -> Evidence:
-        """A mean vote has at most the mean squared error of its voters (Jensen): checked on rows out of the bag."""
+        """The error of votes out of the bag, with its interval: of all rows with ``oob_score``, else of some."""
+        asked = weights > 0
+        if not self.oob_score and asked.sum() > ASKED:
+            drawn = np.random.default_rng(len(weights)).permutation(np.flatnonzero(asked))[:ASKED]
+            asked = np.isin(np.arange(len(weights)), drawn)
 
         def unseen(seed: int) -> Array:
-            return np.flatnonzero((sampler.sample(seed)[0] == 0) & (weights > 0))
+            return np.flatnonzero((sampler.sample(seed)[0] == 0) & asked)
 
         truth = self._as_votes(target)
         votes, count, single = np.zeros_like(truth), np.zeros(len(truth)), np.zeros(len(truth))
@@ -256,20 +262,24 @@ class Bagging(Estimator):
         voted = count > 0
         votes[voted] /= count[voted, None]
         votes[~voted] = np.nan
-        w = weights[voted] / weights[voted].sum() if voted.any() else np.zeros(0)
-        alone = float(w @ (single[voted] / count[voted]))
-        mean = float(w @ np.square(votes[voted] - truth[voted]).sum(axis=1))
-        missing = float(weights[~voted].sum() / weights.sum())
-        facts = self._out_of_bag(votes, target, y, weights, voted) | {
-            "out-of-bag squared error of the vote": mean,
-            "out-of-bag squared error of a member": alone,
-            "rows without out-of-bag vote": missing,
-        }
-        name, excess = "excess error of the vote over its members out of the bag", max(0.0, mean - alone)
-        note = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
-        return replace(
-            evidence,
-            certificate=Certificate(Kind.CHECKED, name, excess / (alone or 1.0), 1e-9),
-            facts={**evidence.facts, **facts},
-            notes=(note,) if missing > 0 else (),
-        )
+        missing = float(weights[asked & ~voted].sum() / weights[asked].sum())
+        facts = {"rows without out-of-bag vote": missing} if self.oob_score else {}
+        notes: tuple[str, ...] = ()
+        if voted.any():
+            w = weights[voted] / weights[voted].sum()
+            facts["out-of-bag squared error of the vote"] = float(w @ np.square(votes - truth)[voted].sum(axis=1))
+            facts["out-of-bag squared error of a member"] = float(w @ (single[voted] / count[voted]))
+            error = self._error_out_of_bag(votes[voted], truth[voted], weights[voted])
+            facts |= error.facts
+            notes += (error.sentence,)
+        if self.oob_score:
+            facts |= self._out_of_bag(votes, target, y, weights, voted)
+            if missing > 0:
+                notes += (
+                    f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators.",
+                )
+        return replace(evidence, facts={**evidence.facts, **facts}, notes=evidence.notes + notes)
+
+    @abstractmethod
+    def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
+        """The error of mean votes on rows that the voters had not seen."""

@@ -226,7 +226,6 @@ class Checks:
         scale = best_scale(problem, residual)
         return Values(joint_value(problem, coef, residual, scale), reward - lost, theta, scale)
 
-
     def _lost(self, theta: Array, gradient: Array, length: float) -> float:
         """Ω*(Xᵀθ); of free coefficients, and of the intercept, what rounding leaves of their constraints may hide."""
         problem = self.problem
