@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import re
 import weakref
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +17,9 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from corollary import Certificate, KMeans, Lasso, LinearModel, LinearRegression, LogisticRegression, load
+from corollary.base import Estimator
 from corollary.core.evidence import Evidence, Kind
+from corollary.registry import ESTIMATORS
 
 
 @pytest.fixture
@@ -130,3 +134,14 @@ def test_evidence_of_another_kind_is_not_judged_as_optimal(data):
     assert model.evidence_.certificate.kind is Kind.STATIONARY
     assert isinstance(model.evidence_.certificate, Certificate)
     assert model.evidence_.verify(*data).stands is not False
+
+
+def test_the_page_names_every_estimator_and_what_the_referee_does():
+    page = (Path(__file__).parents[2] / "docs" / "evidence.md").read_text(encoding="utf-8")
+    table = page.split("| model | kind | what the referee does |")[1].split("\n\n")[0]
+    rows = [line.split("|")[1:4] for line in table.splitlines() if line.startswith("| `")]
+    named = {name: kind.strip() for names, kind, _ in rows for name in re.findall(r"`(\w+)`", names)}
+    assert set(named) == set(ESTIMATORS)
+    judged = {name for names, _, does in rows for name in re.findall(r"`(\w+)`", names) if "nothing yet" not in does}
+    for name, entry in ESTIMATORS.items():
+        assert (entry.load()._referee is not Estimator._referee) == (name in judged), name

@@ -42,7 +42,8 @@ def principal_components(
     off = float(np.sqrt((residuals**2).sum(axis=1)).max() / first)
     skew = float(np.abs(V @ V.T - np.eye(len(V))).max())
     given = given / given.max() if given.max() > 0 else given
-    told = float(np.abs(given - own / own.max()).max()) if own.max() > 0 else 0.0
+    held = float(own.max()) * size * size > np.finfo(np.float64).tiny  # else float64 cannot hold them
+    told = float(np.abs(given - own / own.max()).max()) if held else 0.0
     short = float((best[: len(V)].sum() - float(own.sum())) / best[0]) if leading else 0.0
     slack = 64 * np.finfo(np.float64).eps * len(best)
     words = f"the largest eigen-residual is {off:.2g} of the first eigenvalue"

@@ -75,16 +75,17 @@ def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
     """
     given = problem.given
     f = problem.Z @ x
+    slope, curve = np.ones(len(f), LONG), np.zeros(len(f), LONG)
     if steepest and given.loss == "huber":
         slope = np.full(len(f), LONG(given.parameter))
     elif not given.n_classes and given.loss in SMOOTH:
-        slope = np.abs(SMOOTH[given.loss](problem.y, f, LONG(given.parameter))[1][:, 0])
-    else:
-        slope = np.ones(len(f), LONG)
+        _, slopes, curves = SMOOTH[given.loss](problem.y, f, LONG(given.parameter))
+        slope, curve = np.abs(slopes[:, 0]), curves[:, 0]
     moved = np.abs(problem.Z) @ np.abs(x).max(axis=1) if problem.k > 1 else np.abs(problem.Z) @ np.abs(x[:, 0])
     far = np.abs(problem.centre.astype(LONG)) @ np.abs(x[problem.first :] * problem.scale[:, None])
     reach = moved + (far.max() if problem.first and far.size else 0)
-    return 2 * np.finfo(np.float64).eps * (problem.weights * slope * reach).sum()
+    off = 2 * np.finfo(np.float64).eps * reach
+    return (problem.weights * off * (slope + 4 * curve * off)).sum()
 
 
 def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
