@@ -282,7 +282,7 @@ def test_evidence() -> None:
     assert evidence.certificate.kind is Kind.CHECKED
     assert str(evidence).startswith("Checked: excess gain of other splits, re-searched nodes")
     assert evidence.solver == "greedy splits, every threshold tried"
-    assert evidence.facts["nodes searched again"] >= 10
+    assert evidence.facts["nodes searched again"] >= 5
     assert evidence.certificate.value <= 1e-12
     assert evidence.facts["training error"] == 0.0
     X, y = load_diabetes(return_X_y=True)

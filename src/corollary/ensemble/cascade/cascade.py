@@ -99,8 +99,9 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     a few stumps for most windows.
 
     *Evidence.* Checked: the worst shortfall of a stage's detection rate on the validation part, measured with the code
-    that predicts. ``history`` has the rates of each stage and their products; "objective" is the false positive rate of
-    all stages so far, which on n windows cannot be known below about 1/n.
+    that predicts; in the end all stages together judge all of its positives again. ``history`` has the rates of each
+    stage and their products; "objective" is the false positive rate of all stages so far, which on n windows cannot be
+    known below about 1/n.
 
     References: P. Viola and M. Jones, Rapid object detection using a boosted cascade of simple features (2001).
 

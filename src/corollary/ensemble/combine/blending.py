@@ -167,7 +167,8 @@ class BlendingClassifier(ByVote, _Blending):
     *Cost.* One fit of each member for each fold and one more; the weights are negligible.
 
     *Evidence.* Checked: the relative duality gap of the weights. No other weights are better by more than this on the
-    held-out rows; of the members nothing is claimed. Facts: held-out accuracy of members, blend and plain mean.
+    held-out rows; of the members nothing is claimed. Uniform weights are not solved for: then the blend of some rows is
+    counted again. Facts: held-out accuracy of members, blend and plain mean.
 
     Examples
     --------

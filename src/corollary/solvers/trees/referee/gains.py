@@ -2,12 +2,14 @@
 
 The gain of a split is W·I(node) − W_L·I(left) − W_R·I(right), the mean over outputs. With sums of two sides in hand it
 is computed in the form that loses least: Gini and squares as W_L W_R / W · Σ (p_L − p_R)², the others as differences of
-impurities that are sums of positive numbers. The sums of the right side are added up from the right, not subtracted.
+impurities that are sums of positive numbers. Where weights differ, the sums of the right side are added up from the
+right and not subtracted.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -75,10 +77,10 @@ class Node:
     weights: Array
     sums: Array
 
-    def value(self) -> Array:
-        """The prediction: shares of classes or means, as sums have them."""
-        shares: Array = self.sums.sum(axis=0) / self.weights.sum()
-        return shares
+    @cached_property
+    def even(self) -> bool:
+        """Whether all rows weigh the same: a difference of sums then loses nothing that matters."""
+        return bool((self.weights == self.weights[0]).all())
 
     def impurity(self) -> float:
         """W times the impurity."""
@@ -114,24 +116,31 @@ class Node:
         if gaps.any():
             sides = [np.where(gaps, side, values) for side in (np.inf, -np.inf)]
             return max(self.best_gain(side, min_leaf, min_weight) for side in sides)
-        order = np.argsort(values, axis=0, kind="stable")
-        ranked = np.take_along_axis(values, order, axis=0)
-        weights = self.weights[order]
-        on_left, on_right = np.cumsum(weights, axis=0)[:-1], _from_the_end(weights)
-        count = np.arange(1, len(values))[:, None]
-        allowed = (ranked[:-1] < ranked[1:]) & (count >= min_leaf) & (len(values) - count >= min_leaf)
+        order = np.argsort(np.ascontiguousarray(values.T), axis=1, kind="stable")  # columns one after the other
+        ranked = np.take_along_axis(values.T, order, axis=1)
+        count = np.arange(1, len(values))
+        allowed = (ranked[:, :-1] < ranked[:, 1:]) & (count >= min_leaf) & (len(values) - count >= min_leaf)
+        on_left, on_right = self._sides(self.weights, order)
         if min_weight > 0:
             allowed &= np.minimum(on_left, on_right) >= min_weight * (1 + _NEAR)
         if not allowed.any():
             return -np.inf
         if self.of.criterion == "absolute_error":
-            return max(self._best_absolute(order[:, f], allowed[:, f]) for f in range(values.shape[1]))
-        sums = self.sums[order]
-        left, right = np.cumsum(sums, axis=0)[:-1][allowed], _from_the_end(sums)[allowed]
-        found = gains(self.of, left, on_left[allowed], right, on_right[allowed])
+            return max(self._best_absolute(*pair) for pair in zip(order, allowed, strict=True))
+        parts = [self._sides(column, order) for column in self.sums.T]
+        left, right = (np.stack(side, axis=-1) for side in zip(*parts, strict=True))
         if self.of.criterion == "poisson":  # no side may predict zero
-            found = found[(np.minimum(left, right) > _NEAR * (left + right)).all(axis=1)]
-        return float(found.max(initial=-np.inf))
+            allowed &= (np.minimum(left, right) > _NEAR * (left + right)).all(axis=-1)
+        found = gains(self.of, left, on_left, right, on_right)
+        return float(found[allowed].max(initial=-np.inf))
+
+    def _sides(self, x: Array, order: Array) -> tuple[Array, Array]:
+        """Sums of what is up to each place of an order, and of what is after it; of every place but the last."""
+        ranked = x[order]
+        left = np.cumsum(ranked, axis=-1)
+        if self.even:
+            return left[..., :-1], left[..., -1:] - left[..., :-1]
+        return left[..., :-1], np.cumsum(ranked[..., ::-1], axis=-1)[..., ::-1][..., 1:]
 
     def response(self) -> list[Array]:
         """By what the categories are put in order, one row-wise number each: of each class or output in turn."""
@@ -153,7 +162,7 @@ class Node:
             rank[by_size] = at
             y, table = self.y[by_size, o], np.zeros((len(order), len(order)))
             table[at, rank[order]] = self.weights[order]
-            for side in (np.cumsum(table, axis=0)[:-1][allowed], _from_the_end(table)[allowed]):
+            for side in (np.cumsum(table, axis=0)[:-1][allowed], np.cumsum(table[::-1], axis=0)[::-1][1:][allowed]):
                 reach = np.cumsum(side, axis=1)
                 middle = (reach >= 0.5 * reach[:, -1:]).argmax(axis=1)
                 cost += (side * np.abs(y[None, :] - y[middle, None])).sum(axis=1) / self.of.n_outputs
@@ -211,9 +220,3 @@ def median(y: Array, weights: Array) -> float:
     low, high = (np.searchsorted(reach, 0.5 * reach[-1], side=side) for side in ("left", "right"))
     last = len(y) - 1
     return float(0.5 * y[order[min(low, last)]] + 0.5 * y[order[min(high, last)]])
-
-
-def _from_the_end(x: Array) -> Array:
-    """Sums of what is after each row but the last."""
-    sums: Array = np.cumsum(x[::-1], axis=0)[::-1][1:]
-    return sums

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,9 @@ from corollary.core.types import Array
 from corollary.solvers.trees.referee.gains import Node, Targets
 from corollary.solvers.trees.referee.values import Passage, value_error
 
-CELLS = 1 << 16  # numbers that all searches of a fit together sort: a few milliseconds
+CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
 NODES = 24  # nodes drawn from a tree
-_LARGE = 2  # a node takes no more than this part of the cells; larger ones are searched over drawn columns only
+_PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,27 +114,28 @@ class Search:
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
             return found
         which = self._worth_searching(passage)
-        limit = cells // _LARGE
-        small = self._cost(passage.count[which], len(growth.categorical)) <= limit
+        small = self._cost(passage.count[which], len(growth.categorical)) <= cells
         found.nodes, found.small = len(which), int(small.sum())
         large = which[~small]
         beside = [*large[:1], *self.rng.permutation(large[1:])[:2]]  # the root, if it is large, and two others
         drawn = list(self.rng.permutation(which[small])[:nodes])
-        for place, t in enumerate([*beside, *drawn]):
+        for place, t in enumerate([*drawn, *beside]):
             if found.cells >= cells:
                 break
-            room = limit if place >= len(beside) else cells // 8
+            room = cells if place < len(drawn) else cells // _PART
             excess, whole, sorted_cells = self._excess(int(t), passage.rows(int(t)), passage, room)
             found.excess = max(found.excess, excess / root if root > 0 else excess)
             found.cells += sorted_cells
-            found.drawn += place >= len(beside)
+            found.drawn += place < len(drawn)
             found.partly += not whole
         return found
 
     def _cost(self, rows: Array, columns: int) -> Array:
         """Numbers that a search of all columns sorts or adds up."""
         targets = self.growth.targets
-        each = rows if targets.criterion == "absolute_error" else 1 if targets.n_classes == (2,) else targets.width
+        each: Any = 1 if targets.n_classes == (2,) else targets.width
+        if targets.criterion == "absolute_error":  # a table of rows by rows, whose numbers are only added up
+            each = np.maximum(rows / 16, 1) * targets.width
         return np.asarray(rows, dtype=np.float64) * each * columns
 
     def _worth_searching(self, passage: Passage) -> Array:
@@ -156,7 +158,7 @@ class Search:
         if len(columns) > max(room, 1):
             columns, whole = self.rng.permutation(columns)[: max(room, 1)], False
         cells = int(self._cost(np.array([len(rows)]), len(columns))[0])
-        if cells > 8 * limit:
+        if cells > _PART * limit:
             return 0.0, False, 0
         node, taken = growth.targets.node(rows), 0.0
         best = self._best(node, growth.values(rows, columns), growth.categorical[columns])
