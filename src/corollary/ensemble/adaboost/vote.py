@@ -66,6 +66,7 @@ class BoostedVote(ClassifierMixin, TableReader):
         """Importances of the learners, averaged with weights α."""
         check_is_fitted(self)
         alphas = self.estimator_weights_ if self.estimator_weights_.any() else np.ones(len(self.estimator_weights_))
+        alphas = alphas / np.abs(alphas).max()  # shares do not depend on the scale, and their sum cannot overflow
         if "trees_" not in vars(self):
             return np.average([member.feature_importances_ for member in self._members], axis=0, weights=alphas)
         trees, owner, inner = self.trees_, self._tree_of_node(), ~self.trees_.is_leaf
