@@ -65,7 +65,7 @@ def _codes(n: int, d: int, size: int) -> float:
 
 
 def _forest(n: int, d: int, size: int) -> float:
-    return n * d + 70 * 2 * n * THREADS + 12 * 8 * n
+    return n * d + 70 * 2 * n * (SMALL["n_estimators"] + THREADS) + 12 * 8 * n
 
 
 def _copies(n: int, d: int, size: int) -> float:
@@ -78,7 +78,7 @@ def _of(name: str, *words: Any, **parameters: Any) -> Promise:
 
 FEW = "a few d × d matrices"
 CODES = "n d bytes and a few vectors of length n"
-NODES = "one byte a cell and 70 bytes a node"
+NODES = "one byte a cell and 70 bytes a node of all trees"
 SMALL = {"n_estimators": 4, "random_state": 0}
 TREE, FEWER, SQUARE = (100_000, 6), (20_000, 32), (4000, 16)
 
