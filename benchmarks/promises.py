@@ -113,14 +113,14 @@ PROMISES = (
     ),
     *(
         Promise(
-            name, "a copy and a half", lambda n, d, size: 1.5 * 8 * n * d + 4 * 8 * n, {"algorithm": "kd_tree"}, TREE
+            name, "three float64 copies", lambda n, d, size: 3 * 8 * n * d + 12 * 8 * n, {"algorithm": "kd_tree"}, TREE
         )
         for name in ("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor")
     ),
     Promise(
         "NearestNeighbors",
-        "half a copy of float64 rows",
-        lambda n, d, size: 4 * n * d + 4 * 8 * n,
+        "half a copy of float64 rows, a dozen numbers a row, ten MB a thread",
+        lambda n, d, size: 4 * n * d * (size == 8) + 12 * 8 * n + 10e6 * THREADS,
         {"algorithm": "brute"},
         label="brute",
     ),
