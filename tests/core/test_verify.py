@@ -145,3 +145,12 @@ def test_the_page_names_every_estimator_and_what_the_referee_does():
     judged = {name for names, _, does in rows for name in re.findall(r"`(\w+)`", names) if "nothing yet" not in does}
     for name, entry in ESTIMATORS.items():
         assert (entry.load()._referee is not Estimator._referee) == (name in judged), name
+
+
+def test_a_class_built_on_another_is_judged_like_it() -> None:
+    class Mine(Lasso):
+        """A user's own."""
+
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2, 40, 3))[0], rng.normal(size=40)
+    assert Mine(alpha=0.1).fit(X, y).evidence_.verify(X, y).stands
