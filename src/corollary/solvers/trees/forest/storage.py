@@ -32,7 +32,7 @@ NODES = Record(
     n_bins=Integers("d", low=0, high=MOST_BINS),
     categorical=Booleans("d"),
     sizes=Integers("trees", low=1),
-    seeds=Integers("trees"),
+    seeds=Integers("trees", low=0),
     feature=Integers("inner", low=0, below="d"),
     cut=Integers("inner", low=0, below="bins"),
     sums=Numbers("leaves", "?"),
