@@ -92,7 +92,16 @@ def _solve(task: Task, method: str) -> tuple[Answer, float]:
     """The answer and its relative duality gap, the largest among the outputs."""
     n, d = task.design.shape
     answer = solve_primal(task, method) if n >= d else solve_dual(task.in_memory(), method)
-    return answer, relative_gap(task, answer.gap, answer.norm**2 + task.penalty_value(answer.coef))
+    gap = answer.gap + _rounded_level(task, answer)
+    return answer, relative_gap(task, gap, answer.norm**2 + task.penalty_value(answer.coef))
+
+
+def _rounded_level(task: Task, answer: Answer) -> Array:
+    """How much the rounding of intercepts may add to half the objective: far from zero they are large differences."""
+    if not task.fit_intercept or answer.mean is None:
+        return np.zeros_like(answer.gap)
+    shift = 0.5 * EPS * (np.abs(answer.intercept) + np.abs(answer.mean) @ np.abs(answer.coef))
+    return np.asarray(0.5 * task.weight * shift**2)
 
 
 def _evidence(task: Task, answer: Answer, certificate: Certificate) -> Evidence:

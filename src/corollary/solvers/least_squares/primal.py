@@ -184,7 +184,7 @@ def _answer(
     singular: Array | None,
 ) -> Answer:
     root, d = factor.roots[0], len(coef)
-    gap = gap + _delivered(task, factor, coef, intercept)
+    gap = gap + _delivered(factor, coef)
     values, index = task.groups
     dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
     spread, intercept_spread = _spread(task, factor)
@@ -213,16 +213,14 @@ def _answer(
     )
 
 
-def _delivered(task: Task, factor: Factor, coef: Array, intercept: Array) -> Array:
-    """How much the rounding of coefficients and intercept to float64 may add to half the objective.
+def _delivered(factor: Factor, coef: Array) -> Array:
+    """How much the rounding of coefficients to float64 may add to half the objective.
 
-    Of nearly collinear columns coefficients are huge and predictions small differences; a column far from zero does
-    the same to the intercept.
+    Of nearly collinear columns coefficients are huge and predictions small differences.
     """
     columns = np.sqrt(np.max([np.einsum("ij,ij->j", root.forward, root.forward) for root in factor.roots], axis=0))
     slope = 0.5 * EPS * (columns @ np.abs(coef))
-    level = 0.5 * EPS * (np.abs(intercept) + np.abs(factor.mean) @ np.abs(coef)) * float(task.fit_intercept)
-    return np.asarray(0.5 * (slope**2 + task.weight * level**2))
+    return np.asarray(0.5 * slope**2)
 
 
 def _spread(task: Task, factor: Factor) -> tuple[Array, float]:

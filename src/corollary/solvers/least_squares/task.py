@@ -209,6 +209,7 @@ def relative_gap(task: Task, gap: Array, objective: Array) -> float:
     of Y about its mean where there is an intercept; a Y that is constant but for rounding is measured by that.
     """
     weights = task.root**2
-    about_mean, rounding = weights @ (task.Y - task.level) ** 2, 1e8 * EPS**2 * (weights @ task.Y**2)
-    scale = np.maximum(0.5 * objective, np.maximum(0.5e-6 * about_mean, 0.5 * rounding))
+    about_mean, rounding = weights @ (task.Y - task.level) ** 2, 4 * EPS**2 * (weights @ task.Y**2)
+    floor = np.where(about_mean > rounding, 0.5e-6 * about_mean, 1e8 * rounding)
+    scale = np.maximum(0.5 * objective, floor)
     return float(np.max(gap / np.where(scale > 0, scale, 1.0)))
