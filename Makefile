@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow check bench docs warmup clean
+.PHONY: help demo test test-slow adversary check bench docs warmup clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: $(VENV)/extra-test ## all tests but the slow ones
 
 test-slow: $(VENV)/extra-test ## the long tests
 	$(BIN)/python -m pytest -m slow
+
+adversary: $(VENV)/extra-test ## 20 000 hostile fits, each judged by the referee; SEED=1 for others
+	$(BIN)/python -m tests.adversary --fits $${FITS:-20000} --seed $${SEED:-0}
 
 check: $(VENV)/extra-dev ## lint, types, import layers
 	$(BIN)/ruff check src tests benchmarks examples

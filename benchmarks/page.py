@@ -15,6 +15,7 @@ HEADINGS = {
     "linear": "Linear models",
     "accuracy": "Accuracy: right digits of least squares",
     "startup": "Start-up",
+    "memory": "Memory: the peak of a fit beyond X, and what the documentation promises",
 }
 
 HEAD = """# Benchmarks

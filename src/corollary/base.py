@@ -27,9 +27,14 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
+from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
+from corollary.core.sparse_input import sound
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
+from corollary.core.weights import LARGEST, of_scaled_weights, refuse_out_of_reach, within_reach
+from corollary.referee.verdict import Verification, of_claim
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,6 +85,7 @@ def fitting(method: F) -> F:
                 raise TypeError(_not_learning(self)) from None
             raise
         finally:
+            self.__dict__.pop("_weight_unit", None)
             _began.reset(clock)
         evidence = getattr(self, "evidence_", None)
         if evidence is not None and evidence.status is Status.INTERRUPTED:
@@ -97,7 +103,13 @@ def predicting(method: F) -> F:
         _check_blocks(self, method, args, kwargs)
         check_is_fitted(self)
         with threads(getattr(self, "n_jobs", None)):
-            return method(self, *args, **kwargs)
+            answer = method(self, *args, **kwargs)
+        for part in answer if type(answer) in (tuple, list) else (answer,):
+            # the smallest of numbers is NaN if one of them is: no array is made to look for it
+            if type(part) is np.ndarray and part.dtype.kind == "f" and part.size and np.isnan(part.min()):
+                name = f"{type(self).__name__}.{method.__name__}"
+                raise ValueError(f"{name}: numbers of X or of the model are too large to compute with in float64.")
+        return answer
 
     return cast(F, predict)
 
@@ -124,13 +136,42 @@ class EvidenceWarning(ConvergenceWarning):
     """The evidence of a fit does not hold; the message is that evidence."""
 
 
+class OfItsModel:
+    """The attribute ``evidence_``: kept in the instance like any other, and handed out knowing its model.
+
+    The model holds evidence that does not know it, so there is no circle, and whoever keeps what is handed out keeps
+    the model with it.
+    """
+
+    def __get__(self, model: Estimator | None, owner: type[Estimator]) -> Evidence:
+        kept = None if model is None else model.__dict__.get("evidence_")
+        if not isinstance(kept, Evidence):
+            raise AttributeError(f"{owner.__name__!r} object has no attribute 'evidence_'")
+        return kept.bound_to(model)
+
+    def __set__(self, model: Estimator, evidence: Evidence) -> None:
+        model.__dict__["evidence_"] = evidence
+
+    def __delete__(self, model: Estimator) -> None:
+        del model.__dict__["evidence_"]
+
+
 class Estimator(CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
     limits: ClassVar[dict[str, Limit]] = {}
-    evidence_: Evidence
+    # what a fit leaves behind; a class says what it adds to its bases
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_features_in_": Count("d", low=1),
+        "feature_names_in_": Maybe(Names("d")),
+        "evidence_": Maybe(Anything(Evidence)),
+    }
+    evidence_ = OfItsModel()
+    _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
+        bases = reversed(cls.__mro__)
+        cls.fitted = {name: what for base in bases for name, what in vars(base).get("fitted", {}).items()}
         score = getattr(cls, "score", None)  # scikit-learn's, unless a class has its own
         if getattr(score, "__module__", "") == "sklearn.base" and not hasattr(score, "__wrapped__"):
             cls.score = predicting(cast(Any, score))
@@ -142,6 +183,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if not limit.accepts(value):
                 # scikit-learn's checks look for this class of message; the type is a ValueError as everywhere
                 raise ValueError(f"{type(self).__name__}: {name} must be {limit}, but it is {value!r}.")
+
+    def _check_state(self) -> None:
+        """Raise ValueError unless fitted attributes, each as declared, fit together; called on what a file holds."""
 
     def _validate_fit(
         self,
@@ -161,33 +205,49 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         given = as_blocks(X, y, sample_weight) if blocks else None
         if given is not None:
             design, y, weights = gather(self._validate_blocks(given, target=True, sparse=sparse, every=True, **options))
-            if not weights.sum() > 0:
+            if not weights.any():
                 raise ValueError(NO_WEIGHT)
-            return design, y, weights
-        if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. "
-                "It learns from examples with known answers."
-            )
-        X, y = self._validate(X, y, sparse=sparse, **{"y_numeric": True, "multi_output": False, **options})
-        return X, y, check_weights(sample_weight, X)
+            return design, y, self._within_reach(weights)
+        X, y = self._validate_pair(X, y, sparse=sparse, **options)
+        return X, y, self._within_reach(check_weights(sample_weight, X), in_parts="reset" in options)
 
     def _validate_rows(
         self, X: Any, sample_weight: Any = None, *, sparse: bool = True, **options: Any
     ) -> tuple[Any, Array]:
         """X and float64 weights, checked, for models that learn from rows without a target."""
         X = self._validate(X, sparse=sparse, **options)
-        return X, check_weights(sample_weight, X)
+        return X, self._within_reach(check_weights(sample_weight, X), in_parts="reset" in options)
+
+    def _within_reach(self, weights: Array, *, in_parts: bool = False) -> Array:
+        """Weights whose sums float64 can hold; ``_weight_unit`` is what a weight of one has become, until fit ends."""
+        if in_parts:
+            return refuse_out_of_reach(weights)
+        weights, unit = within_reach(weights)
+        if unit != 1.0:
+            self._weight_unit = unit
+        return weights
 
     def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
         """X, checked against the columns of the fit."""
         check_is_fitted(self)
         return self._validate(X, sparse=sparse, reset=False)
 
+    def _validate_pair(self, X: Any, y: Any, *, sparse: bool, **options: Any) -> tuple[Any, Array]:
+        """X and y, checked."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "It learns from examples with known answers."
+            )
+        options = {"y_numeric": True, "multi_output": False, **options}
+        refuse_missing(y, numeric=options["y_numeric"])
+        X, y = self._validate(X, y, sparse=sparse, **options)
+        return X, y
+
     def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
         """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
         accept = ("csr", "csc") if sparse else False
-        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        return validate_data(self, sound(X), y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any
@@ -239,13 +299,31 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         began = _began.get(None)
         seconds = evidence.seconds if began is None else time.perf_counter() - began
-        evidence = replace(evidence, seconds=seconds, status=honest(evidence.status, evidence.certificate))
+        notes = evidence.notes + of_scaled_weights(self._weight_unit)
+        status = honest(evidence.status, evidence.certificate)
+        evidence = replace(evidence, seconds=seconds, status=status, notes=notes)
         self.evidence_ = evidence
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
             warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
+
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        """What the referee says about the evidence, given the rows of the fit: see ``Evidence.verify``."""
+        evidence = self.evidence_
+        if not evidence.holds:
+            return of_claim(Verification(None, "nothing was claimed"), f"{evidence.claim}: {evidence.certificate}")
+        rows = np.shape(X)[0] if np.ndim(X) else len(X)
+        y = None if y is None else np.asarray(y)
+        if y is not None and len(y) != rows:
+            raise ValueError(f"y must have one entry for each row of X ({rows}), but it has {len(y)}.")
+        found = self._referee(X, y, sample_weight)
+        return of_claim(found, f"{evidence.claim}: {evidence.certificate}")
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        """Put fitted attributes and rows to the referee as plain arrays; each family has its own."""
+        return Verification(None, f"there is no referee for {type(self).__name__} yet")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -297,7 +375,8 @@ class _Checked:
             return X, y, weights
         if y is None:
             raise ValueError(f"{type(self.owner).__name__} needs y: each block must be a tuple (X, y).")
-        return self.owner._validate_fit(X, y, sample_weight, **options)
+        X, y = self.owner._validate_pair(X, y, **options)
+        return X, y, check_weights(sample_weight, X)  # brought within reach when those of all blocks are known
 
 
 def caller_level() -> int:
@@ -321,7 +400,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     check_consistent_length(X, weights)
     if (weights < 0).any():
         raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")
-    if not weights.sum() > 0:
+    if not weights.any():
         raise ValueError(NO_WEIGHT)
     return weights
 
@@ -336,4 +415,7 @@ def weights_by_class(class_weight: Any, classes: Array, y: Array, weights: Array
     with np.errstate(divide="ignore"):
         factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weights)
     factors = np.where(np.isfinite(factors), factors, 0.0)  # of a class whose rows all have weight zero
-    return weights * factors[np.searchsorted(classes, y)]
+    weights = weights * factors[np.searchsorted(classes, y)]
+    if weights.max(initial=0.0) > LARGEST**2:
+        raise ValueError(f"class_weight makes a weight of {weights.max():.3g}: divide its entries by the largest.")
+    return weights

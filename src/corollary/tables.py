@@ -8,7 +8,7 @@ Infinite numbers are refused.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
 import numpy as np
@@ -16,8 +16,12 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from corollary.base import Estimator, check_weights
+from corollary.core.fitted import Count, Fitted, Indexed, Labels
+from corollary.core.sparse_input import sound
+from corollary.core.target import missing, refuse_missing
 from corollary.core.types import Array
 
+MOST_COLUMNS = 2**24  # no tree is grown over more; one number for each still fits into memory
 _ARRAY_OPTIONS = {"accept_sparse": "csr", "dtype": (np.float64, np.float32), "ensure_all_finite": "allow-nan"}
 
 _CASTS = {False: "astype('category')", True: "cast(pl.Categorical)"}  # in pandas and the like, in polars
@@ -26,6 +30,10 @@ _CASTS = {False: "astype('category')", True: "cast(pl.Categorical)"}  # in panda
 class TableReader(Estimator):
     """An estimator that reads frames, arrays and sparse matrices by the rules above."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_features_in_": Count("d", low=1, high=MOST_COLUMNS),
+        "categories_": Indexed("d", Labels(None, low=0)),
+    }
     categorical_features: Any
     categories_: dict[int, Array]  # of each categorical column, sorted
     n_features_in_: int
@@ -41,6 +49,8 @@ class TableReader(Estimator):
         if y is None:
             self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
+        refuse_missing(y, numeric=options["y_numeric"])
+        X = sound(X)
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
         if categories:
@@ -51,7 +61,18 @@ class TableReader(Estimator):
         self.categories_ = categories
         mask = np.zeros(X.shape[1], dtype=bool)
         mask[list(categories)] = True
-        return X, y, check_weights(sample_weight, X), mask
+        return X, y, self._within_reach(check_weights(sample_weight, X)), mask
+
+    def _check_state(self) -> None:
+        trees = getattr(self, "trees_", None)  # of a forest they follow from its nodes
+        if trees is None:
+            return
+        words, by_bits = trees.bitsets.shape[1], trees.category >= 0
+        for f in np.unique(trees.feature[by_bits]).tolist():
+            if f not in self.categories_ or len(self.categories_[f]) > 32 * words:
+                raise ValueError(f"categories_ of column {f} do not fit the trees, which split it by {words} words.")
+        if np.isin(trees.feature[~by_bits], list(self.categories_)).any():
+            raise ValueError("a tree splits a column of categories_ as if it were of numbers.")
 
     def _directions(self, constraint: Any) -> Array | None:
         """−1, 0 or 1 per column, from an array or a dict by name; None if there is no constraint."""
@@ -75,6 +96,7 @@ class TableReader(Estimator):
 
     def _read_predict(self, X: Any) -> Any:
         check_is_fitted(self)
+        X = sound(X)
         frame = _as_frame(X)
         if not self.categories_:
             return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS)
@@ -158,7 +180,7 @@ def _column(X: Any, frame: Any, f: int) -> Array:
 
 def _missing(column: Array) -> Array:
     if column.dtype == object:
-        return np.array([value is None or value != value for value in column.tolist()], dtype=bool)
+        return missing(column)
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
 
 
@@ -171,6 +193,10 @@ def _codes(column: Array, categories: Array) -> Array:
     values = column[~missing]
     if categories.dtype.kind in "US":
         values = values.astype(str)
-    at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    try:
+        at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)
+    except TypeError:
+        known = f"{categories[0]!r} in training and {values[0]!r} now"
+        raise ValueError(f"A column of categories holds things that cannot be compared: {known}.") from None
     out[~missing] = np.where(categories[at] == values, at, np.nan)
     return out

@@ -257,3 +257,34 @@ def test_standard_shapes(file: str, method: str, least: float) -> None:
     model = AgglomerativeClustering(len(np.unique(y)), linkage=method).fit(X)
     assert adjusted_rand_score(y, model.labels_) > least
     assert model.evidence_.holds
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "centroid"])
+@pytest.mark.parametrize("weight", [1e155, 1e307, 1e-155, 1e-320])
+@pytest.mark.parametrize("chained", [False, True])
+def test_equal_weights_of_any_size_are_equal_weights(linkage, weight, chained):
+    """Products of such weights overflow or vanish: this once ended the process."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    graph = np.eye(60, k=1) if chained else None
+    plain = AgglomerativeClustering(2, linkage=linkage, connectivity=graph).fit(X)
+    model = AgglomerativeClustering(2, linkage=linkage, connectivity=graph).fit(X, sample_weight=np.full(60, weight))
+    np.testing.assert_array_equal(model.labels_, plain.labels_)
+    factor = np.sqrt(weight) if linkage == "ward" else 1.0
+    np.testing.assert_allclose(model.distances_ / factor, plain.distances_, rtol=1e-3 if weight < 1e-310 else 1e-9)
+    assert model.evidence_.holds
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "centroid"])
+def test_weights_and_rows_of_any_size_give_an_answer_or_an_error(linkage):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    weights = np.r_[np.full(30, 1e-300), np.full(30, 1e300)]
+    assert AgglomerativeClustering(2, linkage=linkage).fit(X, sample_weight=weights).evidence_.holds
+    for size in (1e150, 1e300):
+        rows = X.copy()
+        rows[0] = size
+        model = AgglomerativeClustering(2, linkage=linkage).fit(rows)
+        assert np.isfinite(model.distances_).all()
+        assert model.labels_.tolist() == [0] + 59 * [1]
+    rows[0] = 1.7e308
+    with pytest.raises(ValueError, match="too large for float64"):
+        AgglomerativeClustering(2, linkage=linkage).fit(rows)

@@ -246,3 +246,28 @@ def test_computed_rows_are_those_of_the_matrix() -> None:
     computed = ComputedDistances(BLOBS, "euclidean", {})
     np.testing.assert_allclose(computed.rows(slice(3, 9)), cdist(BLOBS[3:9], BLOBS))
     np.testing.assert_allclose(computed.table([1, 5]), cdist(BLOBS, BLOBS[[1, 5]]))
+
+
+@pytest.mark.parametrize("size", [1.0, 1e-300, 1e300])
+@pytest.mark.parametrize("far", [0.0, 1e3])
+def test_the_best_single_medoid_of_float32_rows_is_the_best(size, far):
+    """Sums in float32 cannot tell close candidates apart, and have no room for large weights."""
+    rng = np.random.default_rng(0)
+    X = (far + rng.normal(size=(400, 2))).astype(np.float32)
+    weights = rng.uniform(size=400)
+    model = KMedoids(1).fit(X, sample_weight=weights * size)
+    exact = X.astype(np.longdouble)
+    costs = (np.sqrt(((exact[:, None] - exact) ** 2).sum(axis=2)) * weights).sum(axis=1)
+    gain = float((costs[model.medoid_indices_[0]] - costs.min()) / costs.min())
+    assert gain <= model.evidence_.certificate.value
+    assert model.evidence_.holds
+
+
+@pytest.mark.parametrize("method", ["fasterpam", "alternate", "clara"])
+def test_float32_distances_claim_no_more_than_they_know(method):
+    X = np.random.default_rng(1).normal(size=(300, 2)).astype(np.float32)
+    single, double = (KMedoids(4, method=method, random_state=0).fit(rows) for rows in (X, X.astype(np.float64)))
+    rounding = float(np.finfo(np.float32).eps)
+    assert single.evidence_.holds
+    assert single.evidence_.certificate.value >= rounding
+    assert double.evidence_.certificate.tolerance == 1e-9

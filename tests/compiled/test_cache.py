@@ -113,6 +113,41 @@ print(outer(1.0), sum(outer.stats.cache_hits.values()))
     assert run(tree, program) == (20.0, 0)
 
 
+@pytest.mark.parametrize("number", ["ENOSPC", "EROFS"])
+def test_a_full_or_read_only_disk_is_no_reason_to_fail(tree: Path, tmp_path: Path, number: str) -> None:
+    """Wherever writing fails: when the folder is made, when it is tried, or when code is written to it."""
+    for place in ("os.makedirs", "tempfile.TemporaryFile", "IndexDataCacheFile._open_for_write"):
+        program = f"""
+import errno, os, tempfile
+from numba.core.caching import IndexDataCacheFile
+def refuse(*args, **kwargs):
+    raise OSError(errno.{number}, os.strerror(errno.{number}))
+{place} = refuse
+{PROGRAM}
+"""
+        for folder in ({}, {"NUMBA_CACHE_DIR": str(tmp_path / "no such folder")}):
+            assert run(tree, program, **folder) == (20.0, 0)
+    assert not list(tree.rglob("*.nb*"))
+
+
+def test_damaged_files_are_compiled_anew(tree: Path) -> None:
+    assert run(tree) == (20.0, 0)
+    whole = {path: path.read_bytes() for path in tree.rglob("*.nbc")}
+    damages = {
+        "empty": lambda content: b"",
+        "short": lambda content: content[: len(content) // 2],
+        "a byte changed in the code": lambda content: content.replace(b"ELF", b"ELG"),
+        "a byte changed at the end": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
+        "nonsense": lambda content: b"nonsense" * 99,
+    }
+    for damage in damages.values():
+        for path, content in whole.items():
+            assert damage(content) != content
+            path.write_bytes(damage(content))
+        assert run(tree) == (20.0, 0)
+        assert run(tree) == (20.0, 1)
+
+
 def test_sources_edited_while_a_process_runs_leave_nothing_wrong_behind(tree: Path) -> None:
     """The process loads one file before the edit and one after it; what it compiled belongs to neither state."""
     path = tree / "deep" / "inner.py"

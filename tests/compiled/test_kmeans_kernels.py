@@ -105,8 +105,13 @@ def test_exact_distances(points):
     labels, own = np.empty(len(X), np.int32), np.empty(len(X))
     kmeans.nearest_exactly(X, C, 4.0, labels)
     np.testing.assert_array_equal(labels, distances(X, C).argmin(axis=1))
-    kmeans.own_distances(X, C, 4.0, labels, own)
+    weights = np.random.default_rng(2).integers(0, 3, len(X)).astype(float)
+    sums, twin = np.zeros((13, 7)), np.zeros((13, 7))
+    kmeans.review_rows(X, C, 4.0, weights, labels, own, sums)
     np.testing.assert_allclose(own, 16 * distances(X, C).min(axis=1) ** 2)
+    for x, w, label in zip(X, weights, labels, strict=True):
+        twin[label] += [*(4 * w * (x - C[label])), w, w > 0]
+    np.testing.assert_allclose(sums, twin, atol=1e-12)
 
 
 def test_moves_of_rows(points):
@@ -131,13 +136,12 @@ def test_sparse_kernels(points):
     S = sparse.csr_array(X)
     entries = (S.data, S.indices.astype(np.int32), S.indptr.astype(np.int64), 2.0)
     half = ((2 * C) ** 2).sum(axis=1) / 2
-    labels, scores, own = np.full(90, -1, np.int32), np.zeros(90), np.zeros(90)
-    kmeans_sparse.nearest_sparse(0, 90, *entries, np.ascontiguousarray(2 * C.T), half, labels, scores)
+    labels, own, squares = np.full(90, -1, np.int32), np.zeros(90), 4 * (X**2).sum(axis=1)
+    kmeans_sparse.nearest_sparse(0, 90, *entries, np.ascontiguousarray(2 * C.T), half, squares, labels)
     D = distances(X, C)
     np.testing.assert_array_equal(labels, D.argmin(axis=1))
-    np.testing.assert_allclose(2 * scores + 4 * (X**2).sum(axis=1), 4 * D.min(axis=1) ** 2, atol=1e-12)
-    kmeans_sparse.own_scores(0, 90, *entries, 2 * C, half, labels, own)
-    np.testing.assert_allclose(own, scores, atol=1e-12)
+    kmeans_sparse.own_distances(0, 90, *entries, 2 * C, half, squares, labels, own)
+    np.testing.assert_allclose(own, 4 * D.min(axis=1) ** 2, atol=1e-12)
     weights = np.random.default_rng(4).integers(0, 3, 90).astype(float)
     old = np.roll(labels, 1)
     old[:5] = -1
@@ -146,3 +150,18 @@ def test_sparse_kernels(points):
     kmeans_sparse.move_sparse(rows, *entries, weights, old, labels, sums)
     kmeans.move_rows(X, np.zeros(5), 2.0, weights, old, labels, twin)
     np.testing.assert_allclose(sums, twin, atol=1e-12)
+
+
+def test_sparse_distances_keep_their_digits_far_from_zero():
+    rng = np.random.default_rng(5)
+    C = np.full((2, 3), 1e8)
+    X = C[0] + rng.integers(-4, 5, size=(20, 3))
+    S, half = sparse.csr_array(X), (C**2).sum(axis=1) / 2
+    entries = (S.data, S.indices.astype(np.int32), S.indptr.astype(np.int64), 1.0)
+    own, labels = np.empty(20), np.zeros(20, dtype=np.int32)
+    kmeans_sparse.own_distances(0, 20, *entries, C, half, (X**2).sum(axis=1), labels, own)
+    np.testing.assert_array_equal(own, ((X - C[0]) ** 2).sum(axis=1))
+    C += rng.integers(-3, 4, size=C.shape)
+    columns, half = np.ascontiguousarray(C.T), (C**2).sum(axis=1) / 2
+    kmeans_sparse.nearest_sparse(0, 20, *entries, columns, half, (X**2).sum(axis=1), labels)
+    np.testing.assert_array_equal(labels, ((X[:, None] - C) ** 2).sum(axis=2).argmin(axis=1))

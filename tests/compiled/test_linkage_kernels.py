@@ -14,6 +14,7 @@ from corollary._compiled.linkage import labels as linkage_labels
 from corollary._compiled.linkage import spanning_tree
 from corollary._compiled.linkage import tree as linkage_tree
 from corollary._compiled.linkage import triangle as linkage_triangle
+from corollary._compiled.linkage.centroid import merge_centres
 from corollary.solvers.linkage.centres import CentreTree
 
 METRICS = {
@@ -158,3 +159,25 @@ def test_edges_merge_shortest_first() -> None:
     )  # fmt: skip
     assert done == 3
     np.testing.assert_array_equal(heights, [1.0, 2.0, 4.0])
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_no_kernel_follows_a_comparison_that_failed(bad: float) -> None:
+    """Where every distance is NaN or infinite the merges that were made are counted, and no index is made up."""
+    left, right, heights = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(4)
+    links, steps = np.zeros(5, dtype=np.int64), np.empty(5)
+    triangle = np.full(10, bad)
+    done = linkage_triangle.chain(
+        triangle, np.ones(5), linkage_triangle.AVERAGE, np.arange(5), links, steps, left, right, heights
+    )
+    assert done == 0
+    tree = CentreTree.of(rows(5, 2), np.full(5, bad))
+    desk = tree.desk()
+    assert linkage_tree.ward_chain(*tree.parts, True, tree.node_of, links, steps, left, right, heights, *desk) == 0
+    columns, bits, squares = np.full((2, 5), bad), np.full(5, NOTHING), np.zeros(4, dtype=np.int64)
+    place = np.concatenate([np.arange(5), np.full(5, -1)])
+    done = merge_centres(
+        columns, np.ones(5), np.arange(5), np.arange(5), bits, np.full(5, -1), bits.copy(), place, 0, 4, left, right,
+        squares,
+    )  # fmt: skip
+    assert done == 0 or np.isnan(squares.view(np.float64)).all()

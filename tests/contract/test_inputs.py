@@ -108,11 +108,15 @@ def test_float32_stays_float32(case: Case, container: str) -> None:
     found, expected = outputs(model, held), outputs(exact, narrow.astype(np.float64))
     if case.classifier:  # a label may differ where two scores are equal to within single precision
         assert (found.pop("predict") != expected.pop("predict")).mean() <= 0.05
+    wanted = np.float64 if "Coefficients are float64" in str(model.evidence_) else np.float32
+    if wanted == np.float64:  # only where float32 cannot be so exact, or one row decides on which side of a kink it is
+        settings = dict(case.parameters)
+        assert settings.get("tol", 1.0) < 1e-9 or settings.get("loss") in ("hinge", "absolute", "quantile")
     for name, value in found.items():
-        assert value.dtype == np.float32, name
+        assert value.dtype == wanted, name
     for name, value in vars(model).items():
         if name in ("coef_", "intercept_"):
-            assert np.asarray(value).dtype == np.float32, name
+            assert np.asarray(value).dtype == wanted, name
     assert_close(found, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -37,6 +37,15 @@ def test_what_rounding_hides_is_shown_as_nothing() -> None:
     )
 
 
+def test_a_number_that_is_none_is_shown_and_never_holds() -> None:
+    broken = Certificate(Kind.OPTIMAL, "relative duality gap", float("nan"), 1e-8)
+    assert not broken.holds
+    assert str(broken) == "relative duality gap nan > 1e-08"
+    assert honest(Status.CONVERGED, broken) is Status.STALLED
+    spoiled = replace(BAD, certificate=broken)
+    assert worst_of([BAD, spoiled, BAD]).certificate is broken
+
+
 def test_a_failure_says_what_to_do() -> None:
     assert str(BAD).startswith(
         "Not shown to be optimal: relative duality gap 0.2 > 1e-08 by L-BFGS (1 iteration, 1 s)."

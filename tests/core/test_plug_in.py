@@ -196,6 +196,35 @@ def test_a_loss_of_several_classes_is_not_taken_for_softmax() -> None:
     assert boosted.score(X, y) > 0.8
 
 
+class WrongBrier(Brier):
+    """Its gradient is twice what it should be."""
+
+    name = "wrong_brier"
+
+    def gradient(self, y, f):
+        return 2 * super().gradient(y, f)
+
+
+class Wavy(Brier):
+    """Brier's loss with waves on it: a right gradient, but not convex."""
+
+    name = "wavy"
+
+    def value(self, y, f):
+        return super().value(y, f) + np.cos(3 * f).sum(axis=1)
+
+    def gradient(self, y, f):
+        return super().gradient(y, f) - 3 * np.sin(3 * f)
+
+
+def test_losses_of_several_classes_are_looked_at_before_they_are_believed() -> None:
+    y = np.digitize(SIGNAL, [-1.0, 2.0])
+    Brier().check_convex(y)
+    for loss in (WrongBrier(), Wavy()):
+        with pytest.raises(ValueError, match=r"not convex.*How to add a loss"):
+            LinearModel(loss, "l2", alpha=0.01).fit(X, y)
+
+
 @pytest.mark.parametrize("loss", [name for name, cls in LOSSES.items() if cls.smooth])
 def test_a_penalty_in_linear_models_with_every_smooth_loss(loss: str) -> None:
     y: Any = SIGNAL

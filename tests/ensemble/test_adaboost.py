@@ -359,3 +359,50 @@ def test_trees_of_the_library_take_the_fast_path(depth: int, criterion: str) -> 
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_margins_are_those_of_the_votes(classes: int) -> None:
+    X, y = data(classes=classes)
+    weights = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    model = AdaBoostClassifier(n_estimators=20).fit(X, y, sample_weight=weights)
+    said, alphas = np.array([member.predict(X) for member in model.estimators_]), model.estimator_weights_
+    votes = np.array([alphas @ (said == k) for k in range(classes)]).T / alphas.sum()
+    right = votes[np.arange(len(y)), y]
+    votes[np.arange(len(y)), y] = -1
+    margins = right - votes.max(axis=1)
+    facts = model.evidence_.facts
+    assert facts["smallest margin"] == pytest.approx(margins.min())
+    assert facts["median of the margins"] == pytest.approx(
+        np.quantile(np.repeat(margins, weights.astype(int)), 0.5, method="inverted_cdf")
+    )
+    assert f"smallest {margins.min():.2g}" in str(model.evidence_)
+    assert "The bound of the training error, Π" in str(model.evidence_)
+
+
+def test_a_bound_that_says_nothing_is_called_vacuous_and_is_not_the_certificate() -> None:
+    X, y = data(classes=5)
+    model = AdaBoostClassifier(n_estimators=3).fit(X, y)
+    assert model.evidence_.facts["bound"] >= 1
+    assert "is vacuous: no error is above 1." in str(model.evidence_)
+    assert model.evidence_.certificate.name == "error of votes counted again"
+    fine = AdaBoostClassifier(n_estimators=30).fit(*data())
+    assert fine.evidence_.facts["bound"] < 1
+    assert "vacuous" not in str(fine.evidence_)
+    assert fine.evidence_.certificate.name.startswith("training error above its bound")
+
+
+@pytest.mark.parametrize("learner", [None, GaussianNB()])
+def test_learners_that_are_not_those_that_voted_are_caught(monkeypatch: pytest.MonkeyPatch, learner: Any) -> None:
+    X, y = data()
+    real = AdaBoostClassifier._votes
+    monkeypatch.setattr(AdaBoostClassifier, "_votes", lambda self, X: (1.01 * each for each in real(self, X)))
+    with pytest.warns(UserWarning, match="votes counted again"):
+        assert not AdaBoostClassifier(learner, n_estimators=5).fit(X, y).evidence_.holds
+
+
+def test_a_large_learning_rate_does_not_leave_float64() -> None:
+    X, y = data()
+    model = AdaBoostClassifier(n_estimators=12, learning_rate=50.0).fit(X, y)
+    assert np.isfinite(model.estimator_weights_).all()
+    assert np.isfinite(model.predict_proba(X)).all()

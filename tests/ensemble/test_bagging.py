@@ -256,3 +256,48 @@ def test_bad_input() -> None:
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+def test_the_error_out_of_the_bag_has_an_interval() -> None:
+    from scipy.stats import binomtest
+
+    X, y, target = data(classes=3)
+    model = BaggingClassifier(DecisionTreeClassifier(max_depth=4), 40, random_state=1).fit(X, y)
+    sums = np.zeros((len(y), 3))
+    for member, rows in zip(model.estimators_, model.estimators_samples_, strict=True):
+        out = np.setdiff1d(np.arange(len(y)), rows)
+        sums[out] += member.predict_proba(X[out])
+    wrong = int((sums.argmax(axis=1) != y).sum())
+    name, facts = "out-of-bag share of wrong labels", model.evidence_.facts
+    expected = binomtest(wrong, len(y)).proportion_ci(method="wilson")
+    found = facts[name], facts[f"{name}, low end"], facts[f"{name}, high end"]
+    np.testing.assert_allclose(found, (wrong / len(y), expected.low, expected.high))
+    assert f"Out of the bag the share of wrong labels is {wrong / len(y):.3g}, 95 % interval" in str(model.evidence_)
+    assert not hasattr(model, "oob_score_")  # nobody asked for it
+    regressor = BaggingRegressor(DecisionTreeRegressor(), 40, oob_score=True, random_state=1).fit(X, target)
+    squares = (target - regressor.oob_prediction_) ** 2
+    name, facts = "out-of-bag mean squared error", regressor.evidence_.facts
+    half = 1.96 * squares.std() / np.sqrt(len(squares))
+    assert facts[name] == pytest.approx(squares.mean())
+    assert facts[f"{name}, high end"] - facts[name] == pytest.approx(half, rel=1e-3)
+
+
+def test_without_rows_out_of_the_bag_no_error_is_claimed() -> None:
+    X, y, _ = data()
+    model = BaggingClassifier(DecisionTreeClassifier(), 3, bootstrap=False).fit(X, y)
+    assert "Out of the bag" not in str(model.evidence_)
+    assert model.evidence_.certificate.name == "relative error of the weight drawn"
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_the_interval_does_not_depend_on_the_unit_of_the_weights(scale: float) -> None:
+    from corollary.ensemble.combine.bagging.interval import ErrorInterval
+
+    rng = np.random.default_rng(0)
+    wrong, w = rng.random(80) < 0.2, rng.uniform(0.1, 2, 80)
+    np.testing.assert_allclose(
+        [*ErrorInterval.of_shares(wrong, scale * w).facts.values()], [*ErrorInterval.of_shares(wrong, w).facts.values()]
+    )
+    all_right = ErrorInterval.of_shares(np.zeros(20, dtype=bool), np.ones(20))
+    assert all_right.low == 0.0
+    assert all_right.high == pytest.approx(0.161, abs=1e-3)  # no mistake in 20 rows does not say that there are none

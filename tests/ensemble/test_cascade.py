@@ -65,7 +65,9 @@ def test_learns_crosses(fitted: CascadeClassifier) -> None:
     X, y = crosses(400, seed=9)
     assert fitted.score(X, y) > 0.95
     assert fitted.evidence_.holds
-    assert fitted.evidence_.certificate.name == "worst shortfall of a stage's detection rate"
+    assert fitted.evidence_.certificate.name == (
+        "worst shortfall of a stage's detection rate, or error of the product of rates"
+    )
 
 
 def test_cumulative_rates_are_products(fitted: CascadeClassifier) -> None:
@@ -350,3 +352,22 @@ def test_faces() -> None:
     verdict = model.predict(X[held_out])
     assert verdict[y[held_out] == 1].mean() > 0.9
     assert verdict[y[held_out] == 0].mean() < 0.05
+
+
+def test_a_cascade_that_is_stricter_than_its_stages_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dataclasses import replace
+
+    from corollary.solvers.trees.cascade.stages import Stages
+
+    X, y = crosses(300)
+    model = CascadeClassifier(random_state=0, max_candidates=300, max_false_positive_rate=0.3, max_stages=1)
+    assert model.fit(X, y, negatives=scenes(4)).evidence_.holds
+    joined = Stages.__add__
+
+    def stricter(self: Stages, stage: Stages) -> Stages:
+        both = joined(self, stage)
+        return replace(both, thresholds=both.thresholds + 100.0)
+
+    monkeypatch.setattr(Stages, "__add__", stricter)
+    with pytest.warns(UserWarning, match="error of the product of rates"):
+        assert not model.fit(X, y, negatives=scenes(4)).evidence_.holds

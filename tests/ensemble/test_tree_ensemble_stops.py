@@ -51,7 +51,7 @@ def test_boosting_keeps_whole_rounds(monkeypatch: pytest.MonkeyPatch, broken: in
     X, y = classes()
     monkeypatch.setattr(Grower, "grow", Breaks(Grower.grow, broken))
     model = GradientBoostingClassifier(n_estimators=50, n_jobs=1)
-    with pytest.raises(KeyboardInterrupt, match="Interrupted: largest rise of the training loss"):
+    with pytest.raises(KeyboardInterrupt, match="Interrupted: rise of the training loss"):
         model.fit(X, y)
     monkeypatch.undo()
     assert model.n_iter_ == 3
@@ -103,7 +103,7 @@ def test_a_forest_keeps_its_trees(monkeypatch: pytest.MonkeyPatch, cls: Any, n_j
     X, y = classes()
     monkeypatch.setattr(forest_module, "grow_tree", Breaks(forest_module.grow_tree, 7))
     model = cls(n_estimators=40, random_state=0, bootstrap=True, oob_score=True, n_jobs=n_jobs)
-    with pytest.raises(KeyboardInterrupt, match="Interrupted: impurity balance"):
+    with pytest.raises(KeyboardInterrupt, match=r"Interrupted: (excess gain of other splits|error of gains)"):
         model.fit(X, y)
     monkeypatch.undo()
     kept = model.trees_.n_trees

@@ -13,6 +13,7 @@ import pytest
 import sklearn.ensemble
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV
@@ -196,3 +197,19 @@ def test_plot() -> None:
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
     check(estimator)
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_a_vote_that_is_not_the_sum_of_its_members_is_caught(monkeypatch: pytest.MonkeyPatch, voting: str) -> None:
+    from corollary.ensemble.combine import named
+
+    X, y = load_iris(return_X_y=True)
+    members = [("linear", LogisticRegression()), ("bayes", GaussianNB())]
+    right = VotingClassifier(members, voting=voting, weights=[2, 1]).fit(X, y).evidence_
+    assert right.holds
+    assert right.certificate.name == "error of the vote counted again"
+    assert "nothing is claimed of new rows" in str(right)
+    real = named.weighted_sum
+    monkeypatch.setattr(named, "weighted_sum", lambda weights, votes: real(weights[::-1], votes))
+    with pytest.warns(UserWarning, match="error of the vote counted again"):
+        assert not VotingClassifier(members, voting=voting, weights=[2, 1]).fit(X, y).evidence_.holds

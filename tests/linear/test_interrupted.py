@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from typing import Any
 
@@ -180,6 +181,43 @@ def test_a_budget_ends_the_folds_of_ridge() -> None:
     assert model.evidence_.status is Status.BUDGET
     first = RidgeCV(cv=[(np.arange(40, 200), np.arange(40))]).fit(TALL, TALL_Y)
     np.testing.assert_allclose(model.mean_scores_, first.mean_scores_)
+
+
+class Signal:
+    """A real SIGINT in the given task of a fit, be it an iteration, a strength or a fold."""
+
+    def __init__(self, at: int) -> None:
+        self.at, self.count = at, 0
+
+    def setup(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.count += 1
+        if self.count == self.at:
+            signal.raise_signal(signal.SIGINT)
+        return False
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+
+@pytest.mark.parametrize("name", [*SEARCHES, "RidgeCV"])
+@pytest.mark.parametrize("data", ["wide", "tall"])
+def test_a_signal_anywhere_is_raised_and_nothing_is_called_converged(name: str, data: str) -> None:
+    model, y = SEARCHES.get(name, (RidgeCV(cv=3), Y))
+    rows = X if data == "wide" else TALL
+    y = y if data == "wide" else (TALL_Y > 0 if name.startswith("Logistic") else TALL_Y)
+    counted = Signal(-1)
+    model.__class__(**model.get_params()).set_callbacks(counted).fit(rows, y)
+    assert counted.count >= 3
+    for at in sorted({1, 2, counted.count // 2, counted.count - 1}):
+        pressed = model.__class__(**model.get_params()).set_callbacks(Signal(at))
+        with pytest.raises(KeyboardInterrupt):
+            pressed.fit(rows, y)
+        evidence = getattr(pressed, "evidence_", None)
+        assert evidence is None or (evidence.status is Status.INTERRUPTED and not evidence.holds)
+        assert hasattr(pressed, "coef_") == (evidence is not None)
 
 
 class AfterParts:

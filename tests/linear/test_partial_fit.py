@@ -102,8 +102,13 @@ def test_errors_leave_the_model_as_it_was() -> None:
 
 
 def test_float32_stays() -> None:
-    model = Ridge().partial_fit(X.astype(np.float32), Y)
-    assert model.coef_.dtype == np.float32
+    """… unless a column (or y) is so far from zero that rounded coefficients would miss the tolerance."""
+    near = (X - X.mean(axis=0)).astype(np.float32)
+    model = Ridge().partial_fit(near, Y - Y.mean(axis=0))
+    assert model.coef_.dtype == model.predict(near).dtype == np.float32
+    far = Ridge().partial_fit(X.astype(np.float32), Y)
+    assert far.coef_.dtype == np.float64
+    same(far, Ridge().fit(X.astype(np.float32).astype(float), Y))
 
 
 @pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(positive=True), Ridge()], ids=repr)

@@ -94,22 +94,38 @@ def test_leave_one_out_equals_brute_force(shape, fit_intercept, weighted, mode) 
     rng = np.random.default_rng(3)
     X = rng.standard_normal(shape) + 1
     Y = rng.standard_normal((shape[0], 2)) + X[:, :2]
-    w = rng.random(shape[0]) + 0.1 if weighted else None
+    w = 3 * rng.random(shape[0]) + 0.1 if weighted else None
     if weighted:
         w[3] = 0.0
     alphas = [1e-3, 0.5, 20.0]
     model = RidgeCV(alphas, fit_intercept=fit_intercept, gcv_mode=mode, store_cv_results=True).fit(X, Y, w)
     brute = np.empty((shape[0], 2, 3))
     for i in range(shape[0]):
-        rest = np.arange(shape[0]) != i
+        rest = np.ones(shape[0]) if w is None else w.copy()
+        rest[i] = max(rest[i] - 1, 0.0)  # one unit of weight, or what there is
         for a, alpha in enumerate(alphas):
-            part = Ridge(alpha, fit_intercept=fit_intercept).fit(X[rest], Y[rest], None if w is None else w[rest])
+            part = Ridge(alpha, fit_intercept=fit_intercept).fit(X, Y, rest)
             brute[i, :, a] = (Y[i] - part.predict(X[i : i + 1])[0]) ** 2
     np.testing.assert_allclose(model.cv_results_, brute, rtol=1e-7, atol=1e-12)
     scores = -np.average(brute, axis=0, weights=w).mean(axis=0)
     np.testing.assert_allclose(model.mean_scores_, scores, rtol=1e-8)
     assert model.alpha_ == alphas[int(np.argmax(scores))]
     assert model.best_score_ == pytest.approx(scores.max(), rel=1e-8)
+
+
+@pytest.mark.parametrize("mode", [None, "svd", "eigen"])
+@pytest.mark.parametrize("options", [{}, {"alpha_per_target": True}, {"scoring": "neg_mean_absolute_error"}], ids=str)
+def test_leave_one_out_takes_weights_for_repetitions(data, mode, options) -> None:
+    """Whole weights w: w equal rows, each of which is left out alone; none: no row."""
+    X, Y, w = data
+    times, alphas = w.astype(int), np.geomspace(1e-2, 1e2, 5)
+    weighted = RidgeCV(alphas, gcv_mode=mode, store_cv_results=True, **options).fit(X, Y, w)
+    repeated = RidgeCV(alphas, gcv_mode=mode, store_cv_results=True, **options)
+    repeated.fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    np.testing.assert_allclose(weighted.mean_scores_, repeated.mean_scores_, rtol=1e-7)
+    results = np.repeat(weighted.cv_results_, times, axis=0)
+    np.testing.assert_allclose(results, repeated.cv_results_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_array_equal(weighted.alpha_, repeated.alpha_)
 
 
 def test_leave_one_out_agrees_with_scikit_learn(data) -> None:

@@ -41,7 +41,7 @@ try:
     with _no_collection():
         import numba
 
-    HAVE_NUMBA = True
+    HAVE_NUMBA = not numba.config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 is to run kernels as plain Python
 except ImportError as error:  # pragma: no cover - only on platforms without Numba
     HAVE_NUMBA = False
     warnings.warn(
@@ -84,7 +84,8 @@ if HAVE_NUMBA:
         """A file for each signature of a kernel, named after it.
 
         Numba numbers these files in an index. Two processes that compile two signatures at once can take the same
-        number, and one of them later runs the machine code of the other.
+        number, and one of them later runs the machine code of the other. A file ends with a hash of what is before it,
+        so that damaged machine code is compiled anew and never run.
         """
 
         def _name(self, key: Any) -> str:
@@ -94,10 +95,22 @@ if HAVE_NUMBA:
         def save(self, key: Any, data: Any) -> None:
             self._save_data(self._name(key), (self._version, self._source_stamp, key, data))
 
+        def _dump(self, obj: Any) -> bytes:
+            content: bytes = super()._dump(obj)
+            return content + hashlib.sha256(content).digest()  # which those who unpickle the content do not see
+
+        def _is_whole(self, name: str) -> bool:
+            with open(self._data_path(name), "rb") as file:
+                content = file.read()
+            return hashlib.sha256(content[:-32]).digest() == content[-32:]
+
         def load(self, key: Any) -> Any:
             try:
-                version, stamp, kept, data = self._load_data(self._name(key))
-            except Exception:  # not there, or not whole: then it is compiled, and written anew
+                name = self._name(key)
+                if not self._is_whole(name):
+                    return None
+                version, stamp, kept, data = self._load_data(name)
+            except Exception:  # not there, or not readable: then it is compiled, and written anew
                 return None
             return data if (version, stamp, kept) == (self._version, self._source_stamp, key) else None
 
@@ -207,8 +220,8 @@ else:  # pragma: no cover
         return int(np.float64(number).view(np.int64))
 
     def float_of(bits: Any) -> float:
-        """The float64 that has these 64 bits."""
-        return float(np.int64(bits).view(np.float64))
+        """The float64 that has these 64 bits; whole numbers of Python do not wrap around by themselves."""
+        return float(np.uint64(int(bits) % 2**64).view(np.float64))
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.base import ClusterMixin
 
-from corollary.base import Estimator, assigning, fitting
+from corollary.base import Estimator, assigning, check_weights, fitting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
+from corollary.referee.medoids import merges
+from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import check
 from corollary.solvers.linkage.fit import Merged, merge
@@ -92,10 +98,13 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     takes O(n²d) steps and O(nd) memory. Complete and average linkage keep a triangle of n²/2 distances, which is
     refused before it starts if it does not fit. With a graph of m edges: O(m log m) for bounded degrees.
 
-    *Evidence*: checked. A spread of merges and the last ones are worked out again from their rows, by the definition
-    above; the certificate is the largest relative error. For single linkage this includes the cut property: each of
-    these edges is a shortest one between its side and all other rows. Facts tell the largest inversion, that is how far
-    a merge is below one that it builds on: zero, except for centroid linkage and for Ward's along a graph.
+    *Evidence*: checked. Up to 64 merges, drawn at random, and the last ones are worked out again from their rows, by
+    the definition above; the certificate is the largest relative error, and its name tells how many were drawn and what
+    share of the others may therefore still be wrong, with 95 % confidence: none if all were tried, and for 64 of more
+    fewer than 4.6 %. (Where each row costs a row of distances, merges of two sides of more than 64 rows are left out.)
+    For single linkage this includes the cut property: each of these edges is a shortest one between its side and all
+    other rows. Facts tell the largest inversion, that is how far a merge is below one that it builds on: zero, except
+    for centroid linkage and for Ward's along a graph.
 
     References
     ----------
@@ -111,6 +120,15 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
     (array([0, 0, 1, 1]), array([1., 2., 9.]))
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_leaves_": Count("n", low=1),
+        "children_": Integers("merges", 2, low=0),
+        "distances_": Floats("merges", low=0),
+        "linkage_matrix_": Floats("merges", 4, low=0),
+        "labels_": Integers("n", low=0, below="k"),
+        "n_clusters_": Count("k", low=1),
+        "n_connected_components_": Count(low=1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Choice(None) | Integer(1),
         "metric": Instance("the name of a metric or a function", str, methods=("__call__",)),
@@ -149,14 +167,34 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         X, weights = self._validate_rows(X, sample_weight, sparse=False, ensure_min_samples=2)
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
-        graph = self.connectivity(X) if callable(self.connectivity) else self.connectivity
+        graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
         rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         merged = merge(rows, weights, self.linkage, graph, most)
-        tree = with_absent(merged.tree, *rows.absent(weights > 0)) if len(X) > rows.n else merged.tree
+        tree = merged.tree
+        if self.linkage == "ward":  # its heights go with the root of the weights
+            tree = replace(tree, heights=tree.heights / np.sqrt(self._weight_unit))
+        tree = with_absent(tree, *rows.absent(weights > 0)) if len(X) > rows.n else tree
         self._keep_tree(tree, merged)
         self._keep_evidence(self._check_merges(tree, merged))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        known = isinstance(self.metric, str) and self.connectivity is None and len(self.children_) == X.shape[0] - 1
+        if not known:
+            return Verification(None, "the referee works out whole trees without a graph, by metrics that it knows")
+        weights, greedy = check_weights(sample_weight, X), self.linkage != "centroid"
+        return merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
+
+    def _check_state(self) -> None:
+        n, m = self.n_leaves_, len(self.children_)
+        nodes = self.children_.ravel()
+        if m >= n or (nodes >= np.repeat(n + np.arange(m), 2)).any() or np.bincount(nodes, minlength=1).max() > 1:
+            raise ValueError("children_ must join nodes that are there, each of them once.")
+        sizes = np.concatenate([np.ones(n), self.linkage_matrix_[:, 3]])[self.children_].sum(axis=1)
+        if not np.array_equal(self.linkage_matrix_, np.column_stack([self.children_, self.distances_, sizes])):
+            raise ValueError("linkage_matrix_ must tell the children, the distances and the sizes of all merges.")
 
     def _check_cut(self, n: int) -> None:
         if (self.n_clusters is None) == (self.distance_threshold is None):
@@ -198,11 +236,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
     def _check_merges(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
-        certificate = Certificate(
-            Kind.CHECKED, "largest relative error of merges worked out again", found.error, TOLERANCE
-        )
+        certificate = Certificate(Kind.CHECKED, found.name, found.error, TOLERANCE)
         facts = {
             "merges worked out again": float(found.merges),
+            "share of merges that may be wrong, with 95 % confidence": found.doubt,
             "largest inversion": merged.tree.inversion,
             "last height": float(tree.heights[-1]) if len(tree.heights) else 0.0,
             "sum of heights": float(tree.heights.sum()),

@@ -7,17 +7,21 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
-from corollary.solvers.kmeans.lloyd import Lloyd, evidence_of
+from corollary.referee import clusters as referee
+from corollary.referee.verdict import Verification
+from corollary.solvers.kmeans.lloyd import Lloyd, evidence_of, rules
 from corollary.solvers.kmeans.moves import Moves, starts_and_moves
 from corollary.solvers.kmeans.rows import KMeansRows
+from corollary.solvers.kmeans.single_row import best_row_move
 from corollary.solvers.kmeans.sources import StreamedRows, as_rows
-from corollary.solvers.loop import Rules, best_of
+from corollary.solvers.loop import best_of
 
 INIT = Choice("k-means++", "random") | ArrayLike() | Instance("a function", methods=("__call__",))
 SAMPLE = 1 << 16  # rows of blocks from which starts are drawn
@@ -42,8 +46,8 @@ class KMeans(CentreModel):
         Starts, of which the best is kept. "auto" is 1 for k-means++ and given centres, otherwise 10.
     max_iter : int ≥ 1, default=300
     tol : float ≥ 0, default=1e-4
-        Converged when the squared movement of all centres is at most tol times the mean variance of the columns;
-        0 asks for labels that stay.
+        Converged when the squared movement of all centres is at most tol times the mean variance of the columns, and
+        saved at most that share of the cost; 0 asks for labels that stay.
     random_state : int, RandomState or None
     algorithm : {"auto", "lloyd", "elkan"}, default="auto"
         All give the same answer. "auto" and "elkan" keep bounds that skip rows that cannot change cluster, where that
@@ -57,6 +61,7 @@ class KMeans(CentreModel):
     Attributes
     ----------
     cluster_centers_ : array of shape (k, d)
+        In the dtype of X; in float64 where rounding them to float32 would cost more than ``tol`` of the cost.
     labels_ : array of shape (n,)
         The nearest centre of each row; ``predict(X)`` gives the same.
     inertia_ : float
@@ -69,14 +74,16 @@ class KMeans(CentreModel):
     Notes
     -----
     *Cost*: at most n·k·d multiplications in float32 an iteration, most of which bounds save later on. Memory beside X:
-    a float32 copy of it (dense X) and up to 17 floats a row. Sparse X is never made dense. Blocks are read once an
-    iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn from a sample of
-    65 536 rows if there are more.
+    a float32 copy of it (dense X), up to 60 floats a row, and a few megabytes. Sparse X is never made dense. Blocks are
+    read once an iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn
+    from a sample of 65 536 rows if there are more.
 
-    *Evidence*: stationary. The certificate is how far all centres moved in the last iteration, squared, relative to the
-    mean variance: at most ``tol``. Labels are nearest centres, exactly. The facts have the largest rise of the cost
-    between iterations (0 up to rounding; else the fit says that its check failed) and how far centres are from the
-    means of their rows.
+    *Evidence*: stationary. The certificate is the share of the cost that one more exact Lloyd step would save, worked
+    out in float64 about the centres that are delivered: at most ``tol`` (or 1e-9). Labels are nearest centres, exactly.
+    The facts have what moving the best single row to another cluster would save (of up to 1024 rows; such moves are not
+    made), the largest rise of the cost between iterations (0 up to rounding; else the fit says that its check failed)
+    and how far centres are from the means of their rows. The history has the squared "movement" of all centres relative
+    to the mean variance.
 
     References
     ----------
@@ -93,6 +100,9 @@ class KMeans(CentreModel):
     ([[0.0, 0.5], [9.0, 0.5]], 1.0)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "inertia_": Number(low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
@@ -140,16 +150,22 @@ class KMeans(CentreModel):
             whole = X if blocks is None else None
             observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
             bounded = self.algorithm != "lloyd"
-            moves = Moves(rows, rng, bounded)
-            starts = (Lloyd(rows, self._start(*sample, rng), bounded) for _ in range(self._starts(10)))
-            rules = Rules(self.max_iter, self.tol, observe)
-            found = best_of(starts_and_moves(starts, moves) if self.moves else starts, rules)
+            moves = Moves(rows, rng, bounded, self.tol)
+            starts = (Lloyd(rows, self._start(*sample, rng), bounded, self.tol) for _ in range(self._starts(10)))
+            limits = rules(self.max_iter, self.tol, observe)
+            found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
+            facts = best_row_move(rows, found.state.centres, found.state.labels, found.measure.objective)
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
-        self.cluster_centers_, self.labels_ = found.state.centres.astype(rows.dtype), found.state.labels
-        self.inertia_, self.n_iter_ = found.measure.objective, found.n_iter
-        self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty))))
+        self.cluster_centers_, self.labels_ = rows.narrowed(found.state.centres), found.state.labels
+        self.inertia_, self.n_iter_ = found.measure.objective / self._weight_unit, found.n_iter
+        self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty)), facts))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        tolerance, weights = self.evidence_.certificate.tolerance, check_weights(sample_weight, X)
+        return referee.k_means(X, weights, self.cluster_centers_, tolerance, self._angular)
 
     def _read(
         self, blocks: Blocks, rng: np.random.RandomState

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 
 from corollary.base import Estimator, caller_level, check_weights, predicting
 from corollary.core.blocks import Blocks, BlockSource
+from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.nearest import nearest, squared_distances
@@ -21,6 +22,11 @@ from corollary.solvers.kmeans.seeding import plus_plus, random_rows
 class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Estimator):
     """A model that is its ``cluster_centers_``."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "cluster_centers_": Floats("k", "d"),
+        "labels_": Maybe(Integers("?", low=0, below="k")),
+        "n_iter_": Count(),
+    }
     n_clusters: int
     init: Any
     n_init: Any

@@ -10,9 +10,12 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, ClusterMixin, Transfor
 from sklearn.utils import check_random_state
 
 from corollary.base import Estimator, assigning, check_weights, fitting, predicting
+from corollary.core.fitted import Count, Fitted, Floats, Integers, Nothing, Number, Options
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
+from corollary.referee.medoids import swaps
+from corollary.referee.verdict import Verification
 from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix, stored_distances
 from corollary.solvers.distances import between, check_square, complete_options
 from corollary.solvers.loop import Observer, Rules, Run, best_of, run
@@ -100,6 +103,14 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     ([2.0, 51.0], 51.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "medoid_indices_": Integers("k", low=0, below="n"),
+        "cluster_centers_": Floats("k", "d") | Nothing(),
+        "labels_": Integers("n", low=0, below="k"),
+        "inertia_": Number(low=0),
+        "n_iter_": Count(),
+        "metric_params_": Options(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "metric": Choice(*METRICS) | Instance("a function of two rows", methods=("__call__",)),
@@ -144,6 +155,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
+    def _check_state(self) -> None:
+        if self._precomputed != (self.cluster_centers_ is None):
+            raise ValueError("cluster_centers_ are None with metric='precomputed', and only then.")
+        if self._precomputed and len(self.labels_) != self.n_features_in_:
+            raise ValueError(f"{len(self.labels_)} labels, but distances to {self.n_features_in_} rows.")
+
     @property
     def _n_features_out(self) -> int:
         return len(self.medoid_indices_)
@@ -172,6 +189,13 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self.__dict__.update(self._attributes(X, found.state.answer()), n_iter_=found.n_iter)
         self._keep_evidence(found.evidence(facts=found.measure.more, notes=notes + self._doubts()))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        if not isinstance(self.metric, str) or self._chosen_method(X.shape[0])[0] != "fasterpam":
+            return Verification(None, "the referee tries swaps of all rows, by metrics that it knows")
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return swaps(X, weights, self.medoid_indices_, self.metric, tolerance)
 
     def _check_start(self, weights: Array) -> None:
         rows, k = int((weights > 0).sum()), self.n_clusters
@@ -241,7 +265,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             "medoid_indices_": answer.points.astype(np.int64),
             "cluster_centers_": centers.toarray() if sp.issparse(centers) else centers,
             "labels_": answer.labels.astype(np.int32),
-            "inertia_": float(answer.cost),
+            "inertia_": float(answer.cost) / self._weight_unit,
         }
 
     def _doubts(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.solvers.kmeans.batches import Batches, DrawnBatches, StreamedBatches
@@ -75,7 +76,7 @@ class MiniBatchKMeans(CentreModel):
     *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X, or beside one block.
 
     *Evidence*: stationary, to 5 %: the share of the cost that moving the centres to the means of their rows would still
-    save (of the last batch if labels are not computed). In the history, "objective" is the cost of all rows as each
+    save (in one more batch if labels are not computed). In the history, "objective" is the cost of all rows as each
     batch estimates it, and "movement" the smoothed squared movement of the centres relative to the mean variance. After
     ``partial_fit`` it is only checked that no row was lost: the weights of all clusters add up to those of all rows.
 
@@ -95,6 +96,11 @@ class MiniBatchKMeans(CentreModel):
     ([6.0, 6.0], [[0.0, 0.5], [9.0, 0.5]])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "counts_": Floats("k", low=0),
+        "n_steps_": Count(),
+        "inertia_": Maybe(Number(low=0)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
@@ -146,10 +152,11 @@ class MiniBatchKMeans(CentreModel):
         found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
         for name in ("labels_", "inertia_"):
             self.__dict__.pop(name, None)
-        self._keep(found.state, batches.dtype)
+        narrow = found.state.centres.astype(batches.dtype)  # done already, unless the certificate asked for float64
+        self._keep(found.state, narrow.dtype if (narrow == found.state.centres).all() else np.float64)
         self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
         if found.state.labels is not None:
-            self.labels_, self.inertia_ = found.state.labels, found.measure.objective
+            self.labels_, self.inertia_ = found.state.labels, found.measure.objective / self._weight_unit
         self._keep_evidence(found.evidence(notes=notes))
         return self
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,8 +14,13 @@ from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import ArraySource, Source, as_blocks
+from corollary.core.evidence import Kind
+from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
+from corollary.core.parallel import each_block
 from corollary.core.types import Array
+from corollary.referee import mixtures as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.em import em
 from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
 from corollary.solvers.em.start import SAMPLE, present, survey
@@ -49,6 +55,7 @@ class SoftKMeans(CentreModel):
     Attributes
     ----------
     cluster_centers_ : array of shape (k, d)
+        In the dtype of X; in float64 where rounding them to float32 would move them too far.
     labels_ : array of shape (n,)
         The cluster to which each row belongs most.
     free_energy_ : float
@@ -59,9 +66,10 @@ class SoftKMeans(CentreModel):
 
     Notes
     -----
-    *Cost*: n·k·d multiplications and n·k exponentials an iteration; memory O(k·d) beside X.
+    *Cost*: n·k·d multiplications and n·k exponentials an iteration. Memory beside X: the sample for the start, brought to
+    float64, a few numbers a row and O(k·d).
 
-    *Evidence*: stationary: the squared movement of all centres in the last iteration, relative to the mean variance.
+    *Evidence*: stationary: the squared movement of all centres in the next iteration, relative to the mean variance.
     The objective of the history is minus the mean log-likelihood of the Gaussians; that it never fell is in the facts.
 
     References
@@ -80,6 +88,9 @@ class SoftKMeans(CentreModel):
     """
 
     _takes_sparse: ClassVar[bool] = False
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "free_energy_": Number(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "stiffness": Real(0, above=True),
@@ -119,19 +130,28 @@ class SoftKMeans(CentreModel):
         rows, weights = seen.sample
         self._check_count(weights)
         data = source.map(tuple, block_size(self.n_clusters))
-        model = SoftModel.of(data, seen.low, seen.high, seen.typical, float(self.stiffness))
+        model = SoftModel.of(data, seen, float(self.stiffness))
         n_init = self.n_init if isinstance(self.init, str) or callable(self.init) else 1
         starts = (self._start(rows, weights, rng).astype(np.float64) * model.scale for _ in range(n_init))
         whole = X if blocks is None else None
         observe = self._observer(whole, y, self.max_iter, lambda at: {"cluster_centers_": at / model.scale})
         found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
-        self.cluster_centers_ = (found.params / model.scale).astype(rows.dtype)
-        self.free_energy_, self.n_iter_ = model.free_energy(found.summary), found.evidence.n_iter
+        certificate = found.evidence.certificate
+        self.cluster_centers_, moves = model.narrowed(found.params, certificate.value, self.tol, rows.dtype)
+        self.free_energy_ = model.free_energy(found.summary) / self._weight_unit
+        self.n_iter_ = found.evidence.n_iter
         given = (block[0] for block in blocks or () if len(block[0]))
         tables = [X] if blocks is None else (self._validate_predict(table, sparse=False) for table in given)
-        self.labels_ = np.concatenate([self._belonging(table)[0].argmax(axis=1) for table in tables]).astype(np.int32)
-        self._keep_evidence(found.evidence)
+        self.labels_ = np.concatenate([self._most(table) for table in tables])
+        if certificate.kind is Kind.STATIONARY:
+            certificate = replace(certificate, value=moves)
+        self._keep_evidence(replace(found.evidence, certificate=certificate))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:
@@ -169,6 +189,20 @@ class SoftKMeans(CentreModel):
         rows = self._validate_predict(X, sparse=False)
         return scatter(rows, shares.argmax(axis=1), self.cluster_centers_, shares, ax=ax, names=names)
 
+    def _most(self, X: Array) -> Array:
+        """The cluster to which each row belongs most, without keeping all shares at once."""
+        centres, labels = self.cluster_centers_.astype(np.float64), np.empty(len(X), dtype=np.int32)
+
+        def task(start: int, stop: int) -> None:
+            labels[start:stop] = responsibilities(X[start:stop], centres, float(self.stiffness))[0].argmax(axis=1)
+
+        each_block(task, len(X), block_size(len(centres)))
+        return labels
+
     def _belonging(self, X: Array) -> tuple[Array, Array]:
         """How far rows belong to each centre, and their free energies."""
-        return responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares, energies = responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
+        if np.isnan(energies).any():
+            raise ValueError("Squared distances of these rows to the centres overflow float64. Rescale the columns.")
+        return shares, energies

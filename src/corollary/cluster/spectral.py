@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from corollary.base import Estimator, assigning, fitting
 from corollary.cluster.affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Fitted, Floats, Integers, Matrix, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -123,6 +124,13 @@ class SpectralClustering(ClusterMixin, Estimator):
     (array([0, 0, 0, 1, 1, 1], dtype=int32), True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "labels_": Integers("n", low=0),
+        "component_labels_": Integers("n", low=0),
+        "embedding_": Floats("n", "vectors"),
+        "eigenvalues_": Floats("vectors"),
+        "affinity_matrix_": Maybe(Floats("n", "n") | Matrix("n", "n")),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "eigen_solver": Choice(None, "arpack", "lobpcg", "amg"),

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from scipy.sparse import issparse
 
 from corollary.core.parallel import map_each, sum_blocks
+from corollary.core.sparse_input import sound
 from corollary.core.summary import Summary
 
 S = TypeVar("S", bound=Summary)
@@ -176,7 +177,7 @@ class _Cut:
 
     def __init__(self, *parts: Any) -> None:
         table, *others = parts
-        self.parts = (table.tocsr() if issparse(table) else table, *others)
+        self.parts = (sound(table).tocsr() if issparse(table) else table, *others)
         n, columns = self.shape = tuple(table.shape)
         nbytes = 12 * table.nnz if issparse(table) else 8 * n * columns
         self.size = max(1, int(TABLE_BYTES * n // max(nbytes, 1)))

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.drawing import axes
+from corollary.referee.verdict import Verification
 
 NOTHING = 1e-16  # a relative number below the rounding of what it is relative to is shown as zero
 
@@ -24,6 +25,7 @@ class Status(Enum):
     EXACT = "was solved in closed form; nothing to tune"
     CONVERGED = "converged; the certificate holds"
     MAX_ITER = "stopped at max_iter before the certificate held; raise max_iter, loosen tol, or add regularisation"
+    TOL = "stopped where tol allows it, before the certificate held; lower tol"
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
     BUDGET = "was stopped by a callback; the best answer so far, by its own objective, was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
@@ -78,7 +80,7 @@ class Certificate:
         return bool(self.value <= self.tolerance)
 
     def __str__(self) -> str:
-        shown = self.value if self.value >= NOTHING else 0.0
+        shown = 0.0 if abs(self.value) < NOTHING else self.value  # NaN is shown as what it is
         return f"{self.name} {shown:.2g} {'≤' if self.holds else '>'} {self.tolerance:.2g}"
 
 
@@ -121,6 +123,30 @@ class Evidence:
     history: Mapping[str, Sequence[float]] = field(default_factory=dict)
     facts: Mapping[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verification:
+        """Judge the claim anew from the rows it was fitted to: does it stand, is it refuted, or can it not be decided?
+
+        The referee (``corollary.referee``) shares no code with the fit. It reads the fitted attributes, computes in
+        extended precision, and looks for what the claim says cannot be.
+        """
+        model = self.__dict__.get("_model")
+        if model is None:
+            raise ValueError(
+                "This evidence is no longer with the model that it speaks of, so there is nothing to judge: ask for "
+                "model.evidence_.verify(X, y) on the fitted model."
+            )
+        found: Verification = model._verify(X, y, sample_weight)
+        return found
+
+    def bound_to(self, model: Any) -> Evidence:
+        """A copy that knows its model, for ``verify``. Copies made of it, by ``replace`` or pickle, do not."""
+        bound = replace(self)
+        object.__setattr__(bound, "_model", model)
+        return bound
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_model"}
 
     @property
     def holds(self) -> bool:
@@ -199,6 +225,17 @@ class Evidence:
         return ax
 
 
+def share_wrong_at_most(checked: int, total: int) -> float:
+    """The share of all items that can be wrong, with 95 % confidence, if a random sample of them has none wrong.
+
+    Were a share s wrong, m items drawn at random would all be right with probability at most (1 − s)^m, which is below
+    5 % for s > 1 − 0.05^(1/m). Where every item was checked the share is 0, and where none was it is 1.
+    """
+    if checked >= total:
+        return 0.0
+    return float(1.0 - 0.05 ** (1.0 / checked)) if checked > 0 else 1.0
+
+
 def worst_of(parts: Sequence[Evidence]) -> Evidence:
     """The evidence of several fits as one: the weakest claim, the summed time, the longest run."""
     if len(parts) == 1:
@@ -210,7 +247,7 @@ def worst_of(parts: Sequence[Evidence]) -> Evidence:
             part.status.cut_short,
             not part.holds,
             certificate.kind.rank,
-            certificate.value / max(certificate.tolerance, 1e-300),
+            np.nan_to_num(certificate.value / max(certificate.tolerance, 1e-300), nan=np.inf),
         )
 
     return replace(

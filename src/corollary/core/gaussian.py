@@ -45,6 +45,11 @@ class Units:
         out *= 1.0 / self.scale
         return out
 
+    def leave(self, Z: Array) -> Array:
+        """Rows in these units in those of the data again."""
+        left: Array = self.centre + self.scale * Z
+        return left
+
 
 @dataclass(frozen=True)
 class Gaussians:
@@ -100,6 +105,32 @@ class Gaussians:
         result: Array = logs + np.log(np.abs(roots)).sum(axis=1) - 0.5 * constant - log_scale
         return result
 
+    def distance(self, after: Gaussians) -> float:
+        r"""How far other parameters are from these, in units in which one row of data can tell them apart.
+
+        .. math:: d^2 = \sum_k \frac{(\pi'_k - \pi_k)^2}{\pi_k}
+                  + \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\mu'_k - \mu_k) \rVert^2
+                  + \frac{1}{2} \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\Sigma'_k - \Sigma_k) \Sigma_k^{-1/2} \rVert_F^2
+
+        This is the metric of Fisher's information on rows with known components. The distance from parameters to what
+        one EM step makes of them is, to first order, the norm in it of the gradient of the mean log-likelihood.
+        """
+        used = self.weights > 0
+        weights, step, change = (
+            self.weights[used],
+            (after.means - self.means)[used],
+            after.covariances - self.covariances,
+        )
+        roots, shares = (self.roots, np.ones(1)) if self.kind == "tied" else (self.roots[used], weights)
+        change = change if self.kind == "tied" else change[used]
+        if self.kind in DENSE:
+            moved = np.einsum("kj,kjl->kl", step, np.broadcast_to(roots, (len(step), *roots.shape[1:])))
+            spread = ((roots.transpose(0, 2, 1) @ change @ roots) ** 2).sum(axis=(1, 2))
+        else:
+            moved, spread = step * roots, ((change * roots * roots) ** 2).sum(axis=1)
+        share = ((after.weights[used] - weights) ** 2 / weights).sum()
+        return float(np.sqrt(share + weights @ (moved**2).sum(axis=1) + 0.5 * (shares @ spread)))
+
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """All U side by side, (d, k d) or (d, d), and the means times U: one matrix product whitens for all."""
@@ -142,7 +173,7 @@ def attributes(params: Gaussians, units: Units) -> dict[str, Any]:
     names = ("covariances_", "precisions_", "precisions_cholesky_")
     return {
         "weights_": params.weights,
-        "means_": units.centre + scale * params.means,
+        "means_": units.leave(params.means),
         **dict(zip(names, shown, strict=True)),
     }
 

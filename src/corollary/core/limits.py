@@ -40,16 +40,19 @@ class _Either(Limit):
 
 
 class Real(Limit):
-    """A real number in [low, high]; ``above=True`` excludes low itself."""
+    """A real number in [low, high]; ``above=True`` excludes low itself, ``finite=True`` infinity."""
 
-    def __init__(self, low: float = -math.inf, high: float = math.inf, *, above: bool = False) -> None:
-        self.low, self.high, self.above = low, high, above
+    def __init__(
+        self, low: float = -math.inf, high: float = math.inf, *, above: bool = False, finite: bool = False
+    ) -> None:
+        self.low, self.high, self.above, self.finite = low, high, above, finite
 
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             return False
         number = float(value)  # NaN fails every comparison below
-        return (number > self.low if self.above else number >= self.low) and number <= self.high
+        inside = (number > self.low if self.above else number >= self.low) and number <= self.high
+        return inside and not (self.finite and math.isinf(number))
 
     def __str__(self) -> str:
         text = "a number"
@@ -57,7 +60,7 @@ class Real(Limit):
             text += f" {'>' if self.above else '≥'} {self.low:g}"
         if self.high < math.inf:
             text += f" and ≤ {self.high:g}" if self.low > -math.inf else f" ≤ {self.high:g}"
-        return text
+        return f"{text}, not infinite" if self.finite else text
 
 
 class Integer(Limit):
@@ -118,6 +121,8 @@ class Instance(Limit):
     def accepts(self, value: Any) -> bool:
         if self.types and isinstance(value, self.types):
             return True
+        if isinstance(value, type):
+            return False  # a class has the methods that its instances can be asked for, and cannot be asked
         return bool(self.methods) and all(hasattr(value, method) for method in self.methods)
 
     def __str__(self) -> str:

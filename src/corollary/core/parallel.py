@@ -104,6 +104,40 @@ def _get_team() -> _Team:
         return _team
 
 
+class _Call:
+    """Somebody who has tasks done on threads; when they have ``ended``, tasks that still run are to stop."""
+
+    def __init__(self) -> None:
+        self.ended, self.parent = False, _current_call()
+
+    def run(self, task: Callable[..., T], *args: Any) -> T:
+        _of_this_thread.call = self
+        try:
+            return task(*args)
+        finally:
+            _of_this_thread.call = None
+
+
+_of_this_thread = threading.local()
+
+
+def _current_call() -> _Call | None:
+    return getattr(_of_this_thread, "call", None)
+
+
+def stop_if_ended() -> None:
+    """On a thread that works for somebody who is gone (Ctrl-C, an error, enough answers): raise KeyboardInterrupt.
+
+    Only the main thread hears Ctrl-C. Whatever takes long asks this once an iteration, so that a whole fit that runs on
+    a thread ends as soon as it would in the main one.
+    """
+    call = _current_call()
+    while call is not None:
+        if call.ended:
+            raise KeyboardInterrupt
+        call = call.parent
+
+
 class _BlasLimit:
     """One BLAS thread while anyone is inside; concurrent fits share the limit instead of racing to undo it."""
 
@@ -160,6 +194,7 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
 
     At most two results per thread are outstanding, so memory stays bounded whatever the number of blocks.
     """
+    stop_if_ended()
     if n <= size:
         if n > 0:
             yield task(0, n)
@@ -170,22 +205,31 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
     with _blas:
         if workers <= 1:
             for start, stop in bounds:
+                stop_if_ended()
                 yield task(start, stop)
             return
-        pool, position = _get_pool(allowed), 0
-        pending: list[Future[T]] = []
+        pool, position, call = _get_pool(allowed), 0, _Call()
+        pending = deque[Future[T]]()
         try:
             while position < len(bounds) or pending:
                 while position < len(bounds) and len(pending) < 2 * workers:
-                    pending.append(pool.submit(task, *bounds[position]))
+                    pending.append(pool.submit(call.run, task, *bounds[position]))
                     position += 1
-                yield pending.pop(0).result()
+                yield _first_of(pending)
         finally:
-            _drain(pending)
+            _drain(call, pending)
 
 
-def _drain(pending: list[Future[Any]]) -> None:
+def _first_of(pending: deque[Future[T]]) -> T:
+    """Its result, taken off when it is there: after Ctrl-C, what was waited for is still to be waited for."""
+    result = pending[0].result()
+    pending.popleft()
+    return result
+
+
+def _drain(call: _Call, pending: Iterable[Future[Any]]) -> None:
     """After an error or Ctrl-C: nothing of this call may go on writing into shared arrays."""
+    call.ended = True
     for future in pending:
         future.cancel()
     for future in pending:
@@ -224,13 +268,13 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         if workers <= 1:
             yield from map(task, items)
             return
-        pool, pending = _get_pool(workers), deque[Future[T]]()
+        pool, pending, call = _get_pool(workers), deque[Future[T]](), _Call()
         try:
             for item in items:
-                pending.append(pool.submit(task, item))
+                pending.append(pool.submit(call.run, task, item))
                 if len(pending) >= 2 * workers:
-                    yield pending.popleft().result()
+                    yield _first_of(pending)
             while pending:
-                yield pending.popleft().result()
+                yield _first_of(pending)
         finally:
-            _drain(list(pending))
+            _drain(call, pending)

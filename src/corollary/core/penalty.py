@@ -19,7 +19,7 @@ from corollary.core.limits import ArrayLike, Choice, Instance, Limit, Real
 from corollary.core.part import Part
 from corollary.core.types import Array
 
-STRENGTH = Real(low=0)
+STRENGTH = Real(low=0, finite=True)
 
 
 class Penalty(Part, ABC):

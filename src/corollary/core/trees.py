@@ -207,23 +207,54 @@ class Trees:
         each_block(run, X.shape[0], max(1, min(_BLOCK_ROWS, _BLOCK_CELLS // max(1, width))))
 
     def check(self, n_features: int | None = None) -> None:
-        """Raise ValueError unless every index stays inside its array and every walk ends; files are checked by this."""
+        """Raise ValueError unless these are trees that can be walked, drawn and explained; files are checked by this.
+
+        Every node but the roots has one parent, which comes before it in the same tree; every column, child and set of
+        categories exists, and every number is one. Cost: a few passes over the nodes.
+        """
         for name, (kinds, ndim) in _DTYPES.items():
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != np.dtype(kinds) or array.ndim != ndim:
                 raise ValueError(f"trees: {name} must be an array of {kinds} with {ndim} dimension(s).")
-        n = self.node_count
         lengths = {f.name: len(getattr(self, f.name)) for f in fields(self) if f.name not in ("roots", "bitsets")}
         if len(set(lengths.values())) != 1:
             raise ValueError(f"trees: the node arrays differ in length: {lengths}.")
-        roots = self.roots
+        self._check_links()
+        inner = self.feature >= 0
+        if n_features is not None and np.any(self.feature >= n_features):
+            raise ValueError(f"trees: a split uses a feature beyond the {n_features} there are.")
+        by_bits = self.category >= 0
+        if np.any(self.category >= len(self.bitsets)) or (len(self.bitsets) and self.bitsets.shape[1] == 0):
+            raise ValueError("trees: a categorical node names a bitset that is not there.")
+        if np.any(self.category < -1) or np.any(by_bits & ~inner):
+            raise ValueError("trees: only a split can be categorical.")
+        if np.isnan(self.threshold[inner & ~by_bits]).any():
+            raise ValueError("trees: a split has no threshold.")
+        for name in ("value", "weight", "impurity", "gain"):
+            if not np.isfinite(getattr(self, name)).all():
+                raise ValueError(f"trees: {name} must be finite.")
+        if self.value.shape[1] == 0 or np.any(self.weight < 0) or np.any(self.count < 0):
+            raise ValueError("trees: a node must have a value, a weight ≥ 0 and a count ≥ 0.")
+        left = self.left[inner]
+        rows = self.count[left].astype(np.int64) + self.count[left + 1]
+        rounding = 1e-6 * self.weight.max()
+        apart = np.abs(self.weight[inner] - self.weight[left] - self.weight[left + 1])
+        if np.any(rows != self.count[inner]) or np.any(apart > rounding):
+            raise ValueError("trees: the rows of a split must be those of its two children.")
+
+    def _check_links(self) -> None:
+        """Raise ValueError unless roots and children make trees."""
+        n, roots, left = self.node_count, self.roots, self.left.astype(np.int64)
         if len(roots) == 0 or roots[0] != 0 or roots[-1] >= n or np.any(np.diff(roots) <= 0):
             raise ValueError("trees: roots must be increasing node numbers from 0.")
         at = np.flatnonzero(self.feature >= 0)
+        leaves = self.feature < 0
+        if np.any(self.feature[leaves] != -1) or np.any(left[leaves] != -1):
+            raise ValueError("trees: a leaf has the feature −1 and no child.")
         ends = np.append(roots[1:], n)[np.searchsorted(roots, at, side="right") - 1]
-        if np.any(self.left[at] <= at) or np.any(self.left[at].astype(np.int64) + 1 >= ends):
+        if np.any(left[at] <= at) or np.any(left[at] + 1 >= ends):
             raise ValueError("trees: a child must come after its parent, in the same tree.")
-        if n_features is not None and np.any(self.feature >= n_features):
-            raise ValueError(f"trees: a split uses a feature beyond the {n_features} there are.")
-        if np.any(self.category >= len(self.bitsets)):
-            raise ValueError("trees: a categorical node names a bitset that is not there.")
+        parents = np.bincount(left[at], minlength=n) + np.bincount(left[at] + 1, minlength=n)
+        parents[roots] += 1
+        if np.any(parents != 1):
+            raise ValueError("trees: every node but the roots must have exactly one parent.")

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array
 
 from corollary.base import Estimator, check_weights, predicting
+from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.pca.centred import StoredRows, centred
 
 
@@ -19,6 +21,16 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     The density is Gaussian with covariance V diag(λ) Vᵀ + σ²(I − VVᵀ), the maximum-likelihood probabilistic PCA.
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_components_": Count("k", low=1),
+        "components_": Floats("k", "d"),
+        "explained_variance_": Floats("k", low=0),
+        "explained_variance_ratio_": Floats("k", low=0),
+        "singular_values_": Floats("k", low=0),
+        "mean_": Floats("d"),
+        "noise_variance_": Number(low=0),
+        "n_samples_": Count(low=1),
+    }
     whiten: bool
     mean_: Array
     components_: Array
@@ -104,7 +116,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Mean log-density of the rows."""
         scores = self.score_samples(X)
-        return float(np.average(scores, weights=check_weights(sample_weight, scores)))
+        return float(np.average(scores, weights=within_reach(check_weights(sample_weight, scores))[0]))
 
     @predicting
     def get_covariance(self) -> Array:

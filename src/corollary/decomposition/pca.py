@@ -9,14 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import as_blocks
+from corollary.core.evidence import Evidence, Kind
+from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.decomposition.components import ComponentModel
 from corollary.decomposition.dimension import by_evidence, by_share
+from corollary.referee.spectrum import principal_components
+from corollary.referee.verdict import Verification
 from corollary.solvers.pca.blocks import CentredBlocks
 from corollary.solvers.pca.centred import centred
 from corollary.solvers.pca.rows import CentredRows
@@ -53,8 +57,8 @@ class PCA(ComponentModel):
         iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by shape,
         and by conditioning once the covariance is known.
     tol : float ≥ 0, default=0.0
-        Largest eigen-residual, relative to the first eigenvalue, at which the certificate holds; 0 is 10⁻¹¹ for
-        direct solvers and "arpack", and 10⁻⁷ for iteration (eigenvalues are then exact to about 10⁻¹⁴).
+        Iteration ends at eigen-residuals of ``tol`` λ₁; 0 is 10⁻¹¹ for "arpack" and 10⁻⁷ else (eigenvalues are then
+        exact to about 10⁻¹⁴). The certificate holds for sines of angles up to 10⁴ ``tol``, and 10⁻⁵ at least.
     iterated_power : int ≥ 1 or "auto", default="auto"
         The most steps of an iteration; "auto" is as many as it takes.
     n_oversamples : int ≥ 1, default=10
@@ -86,14 +90,17 @@ class PCA(ComponentModel):
     little more. Iteration: 4 n d (k + 10) for each pass, usually 5 to 10 passes. Sparse X is not densified. Blocks are
     read once to count their rows, and once more for each pass; no more than one is in memory.
 
-    *Evidence.* The largest ‖C v − λ v‖ / λ₁, measured again after the solver is done (for iteration by another pass
-    over X). By Weyl's theorem an eigenvalue of C is within that distance, relative to λ₁, of each λ. Direct solvers
-    find all eigenpairs, so theirs are the leading ones: the claim is *exact*. Iteration claims *stationary*: each pair
-    is one, but residuals do not show that no larger one was missed. A bound on what any other directions could add is
-    in the facts; it is small where little variance is left over.
+    *Evidence.* A bound on the sine of the angle between each component and the true one: ‖C v − λ v‖, measured again
+    after the solver is done (for iteration by another pass over X) with what rounding can add, over the distance from λ
+    to the other eigenvalues (Davis and Kahan). Where variances are too close for that, a note names these components
+    and the bound is for their span; what cannot be told from zero is named, too. Direct solvers find all eigenpairs, so
+    theirs are the leading ones: the claim is *exact*. Iteration claims *stationary*: each pair is one, but residuals do
+    not show that no larger one was missed. A bound on what any other directions could add is in the facts; it is small
+    where little variance is left over.
 
     References
     ----------
+    C. Davis and W. M. Kahan, "The rotation of eigenvectors by a perturbation. III", *SIAM J. Numer. Anal.* 7, 1970.
     M. E. Tipping and C. M. Bishop, "Probabilistic principal component analysis", *JRSS B* 61, 1999. T. P. Minka,
     "Automatic choice of dimensionality for PCA", *NIPS* 2000. C. Musco and C. Musco, "Randomized block Krylov methods
     for stronger and faster approximate singular value decomposition", *NIPS* 2015.
@@ -110,6 +117,10 @@ class PCA(ComponentModel):
     True
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_weight": Maybe(Number(low=0)),
+        "_scatter": Maybe(Floats("d", "d")),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Choice(None, "mle") | Integer(1) | Real(0, 1, above=True),
         "copy": Boolean(),
@@ -141,6 +152,7 @@ class PCA(ComponentModel):
 
     _weight: float
     _scatter: Array
+    _mean_rest: Array
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -156,7 +168,7 @@ class PCA(ComponentModel):
         """
         rows = self._centred(X, sample_weight)
         if rows.total <= 1.0:
-            raise ValueError(NO_MORE_THAN_ONE.format(rows.total))
+            raise ValueError(NO_MORE_THAN_ONE.format(rows.total / self._weight_unit))
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
         steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)
@@ -165,13 +177,22 @@ class PCA(ComponentModel):
         )
         random = check_random_state(self.random_state)
         found = find_spectrum(rows, wanted, self.svd_solver, self.tol, random, int(self.n_oversamples), steps, observe)
-        self.__dict__.pop("_scatter", None)
+        for name in ("_scatter", "_mean_rest"):
+            self.__dict__.pop(name, None)
         self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
         self.n_samples_ = rows.count
         share = float(self.explained_variance_ratio_.sum())
         facts = {"passes over X": float(rows.passes), "share of the variance": share}
-        self._keep_evidence(replace(found.evidence, facts={**facts, **found.evidence.facts}))
+        evidence = _rounded(found.evidence, found.vectors, self.components_)
+        self._keep_evidence(replace(evidence, facts={**facts, **evidence.facts}))
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X, certificate = self._validate_predict(X), self.evidence_.certificate
+        weights, leading = check_weights(sample_weight, X), certificate.kind is Kind.EXACT
+        return principal_components(
+            X, weights, self.components_, self.explained_variance_, certificate.tolerance, leading
+        )
 
     def _centred(self, X: Any, sample_weight: Any) -> CentredRows:
         """Checked rows about their mean."""
@@ -193,24 +214,34 @@ class PCA(ComponentModel):
         X, weights = self._validate_rows(X, sample_weight, reset=first, ensure_all_finite=False)
         rows = centred(X, None if sample_weight is None else weights)
         check_memory(32 * rows.shape[1] ** 2, "The second moments of these columns", "use fit with n_components")
+        origin = rows.centre
         moments = rows.scatter()
         if rows.unit != 1.0:
             raise ValueError("Squares of these rows overflow or vanish in float64. Rescale the columns of every block.")
         notes = FORGOTTEN if first and hasattr(self, "components_") else ()
         if not first:
-            empty = np.zeros(0)
-            old = Moments(self._weight, self.mean_, empty, self._scatter, np.zeros((len(self.mean_), 0)), empty)
-            moments, rows.count = old + moments, rows.count + self.n_samples_
-            rows.total, rows.centre, rows.squares = moments.weight, moments.mean_x, float(np.trace(moments.xx))
+            # means are counted from the old one, which is kept with the digits that float64 has no room for
+            moments = replace(moments, mean_x=moments.mean_x + (origin - self.mean_))
+            moments, rows.count, origin = self._earlier() + moments, rows.count + self.n_samples_, self.mean_
+            rows.total, rows.squares = moments.weight, float(np.trace(moments.xx))
+            rows.centre = origin + moments.mean_x
         self._observer(X, None, 1, lambda state: None)
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, (rows.count, rows.shape[1]), growing=True)
-        found = by_covariance(moments.xx, wanted, self.tol)
+        found = by_covariance(moments.xx, wanted, self.tol, moments.weight)
         self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
         self.n_samples_, self._weight, self._scatter = rows.count, moments.weight, moments.xx
-        facts = {**found.evidence.facts, "rows": float(rows.count)}
-        self._keep_evidence(replace(found.evidence, facts=facts, notes=notes))
+        self._mean_rest = (origin - self.mean_) + moments.mean_x
+        evidence = _rounded(found.evidence, found.vectors, self.components_)
+        facts = {**evidence.facts, "rows": float(rows.count)}
+        self._keep_evidence(replace(evidence, facts=facts, notes=notes + evidence.notes))
         return self
+
+    def _earlier(self) -> Moments:
+        """What is kept of the blocks so far; the mean is counted from ``mean_``."""
+        empty, d = np.zeros(0), len(self.mean_)
+        rest = getattr(self, "_mean_rest", np.zeros(d))  # files of earlier versions have none
+        return Moments(self._weight, rest, empty, self._scatter, np.zeros((d, 0)), empty)
 
     def _wanted(self, most: int, total: float, shape: tuple[int, int], *, growing: bool = False) -> int | Choose:
         """The number of components, or the rule that finds it from the whole spectrum."""
@@ -241,6 +272,20 @@ class PCA(ComponentModel):
         return _attributes(np.maximum(pairs.values, 0.0), pairs.vectors.T, rows, min(rows.shape))
 
 
+def _rounded(evidence: Evidence, vectors: Array, kept: Array) -> Evidence:
+    """The evidence of the components that are kept, which may be rounded to float32."""
+    moved = float(np.linalg.norm(kept - vectors, axis=1).max(initial=0.0))
+    certificate = evidence.certificate
+    return replace(evidence, certificate=replace(certificate, value=certificate.value + moved))
+
+
+def _short(values: Array, dtype: Any) -> Array:
+    """The numbers in the type of X, unless they would leave its range: squares of float32 do so early."""
+    with np.errstate(over="ignore", under="ignore"):
+        short = values.astype(dtype, copy=False)
+        return short if (np.abs(short - values) <= 1e-6 * values).all() else values
+
+
 def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int) -> dict[str, Any]:
     """Fitted attributes from eigenvalues of AᵀA (in units squared) and unit vectors (k × d)."""
     k, total, squares, unit, dtype = len(vectors), rows.total, rows.squares, rows.unit, rows.dtype
@@ -260,9 +305,9 @@ def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int
         )
     return {
         "components_": vectors.astype(dtype, copy=False),
-        "explained_variance_": variance.astype(dtype, copy=False),
-        "explained_variance_ratio_": (values / (squares or 1.0)).astype(dtype, copy=False),
-        "singular_values_": (np.sqrt(values) / unit).astype(dtype, copy=False),
+        "explained_variance_": _short(variance, dtype),
+        "explained_variance_ratio_": _short(values / (squares or 1.0), dtype),
+        "singular_values_": _short(np.sqrt(values) / unit, dtype),
         "mean_": rows.centre,
         "n_components_": k,
         "noise_variance_": noise if k < most else 0.0,

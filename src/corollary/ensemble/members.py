@@ -52,6 +52,16 @@ def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any
     return member.fit(X, y) if name is None else member.fit(X, y, **{name: weights})
 
 
+def check_members(members: Iterable[Any], labels: Array | None) -> None:
+    """Raise ValueError if a member, as a file holds it, speaks of classes that the ensemble does not have."""
+    for member in members:
+        classes = getattr(member, "classes_", None)
+        if (classes is None) != (labels is None):
+            raise ValueError(f"a member is {type(member).__name__}, which is not of the kind of the ensemble.")
+        if labels is not None and not (isinstance(classes, np.ndarray) and np.isin(classes, labels).all()):
+            raise ValueError(f"a member has the classes {classes!r}, but the ensemble has {labels!r}.")
+
+
 def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
     """The evidence of an ensemble, with the number of its worst member if what a member claims does not hold.
 

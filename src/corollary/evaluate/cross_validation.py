@@ -66,9 +66,9 @@ def predict(fitted: Any, X: Any) -> Prediction:
 
 
 def evidence_of(fitted: Any) -> Evidence | None:
-    """The model's evidence, if it keeps any."""
+    """The model's evidence, if it keeps any; without the model, which would otherwise stay in memory with it."""
     evidence = getattr(fitted, "evidence_", None)
-    return evidence if isinstance(evidence, Evidence) else None
+    return replace(evidence) if isinstance(evidence, Evidence) else None
 
 
 class CrossValidation:

@@ -7,10 +7,11 @@ file, ``values.py`` or ``classes.py``; an estimator is made without its ``__init
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from numbers import Integral, Real
 from typing import Any
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
@@ -25,7 +26,7 @@ from corollary.io.values import FROM_TEXT, FROM_VALUES, number, text, whole
 
 _EASY_KEY_LIMIT = 2**60
 _HARD_KEY_COUNT = 4_096
-_EVIDENCE = {"status": Status, "certificate": Certificate, "solver": str, "n_iter": Real, "seconds": Real}
+_EVIDENCE = {"status": Status, "certificate": Certificate, "solver": str, "n_iter": Integral, "seconds": Real}
 _EVIDENCE |= {"history": dict, "facts": dict, "notes": tuple}
 
 
@@ -113,7 +114,7 @@ class Decoder:
             kind = Kind.OPTIMAL if name == "relative duality gap" else Kind.CHECKED
         if not isinstance(kind, Kind):
             raise ModelFileError(f"it holds a certificate whose kind is {short(kind)}")
-        return Certificate(kind, name, number(values["value"]), number(values["tolerance"]))
+        return Certificate(kind, name, _real(values["value"]), _real(values["tolerance"]))
 
     def _evidence(self, content: Json) -> Evidence:
         evidence = Evidence(**self._record(Evidence, content))
@@ -122,7 +123,13 @@ class Decoder:
                 raise ModelFileError(f"it holds evidence whose {name} is {short(getattr(evidence, name))}")
         for note in evidence.notes:
             text(note)
-        return evidence
+        for name, value in {**evidence.facts, **evidence.history}.items():
+            text(name)
+            if name in evidence.history or not isinstance(value, Real):
+                _column(value)
+        if not evidence.n_iter >= 0 or not _real(evidence.seconds) >= 0:
+            raise ModelFileError(f"it holds evidence of {evidence.n_iter} iterations in {evidence.seconds} s")
+        return replace(evidence, n_iter=int(evidence.n_iter))
 
     def _trees(self, content: Json) -> Trees:
         values = self._record(Trees, content)
@@ -182,6 +189,24 @@ def _routing(node: Json, owner: Any) -> Any:
         for name, alias in _object(flags).items():
             vars(request)[method].add_request(param=name, alias=alias)
     return request
+
+
+def _real(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise ModelFileError(f"it holds {value} where a number is expected")
+    return number(value)
+
+
+def _column(values: Any) -> None:
+    """A column of a history, or a fact of many numbers: in a list, a tuple or an array."""
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1 or values.dtype.kind not in "iuf":
+            raise ModelFileError(f"it holds a history of {values.dtype} of shape {values.shape}")
+    elif isinstance(values, list | tuple):
+        for value in values:
+            _real(value)
+    else:
+        raise ModelFileError(f"it holds a history of {short(values)}")
 
 
 def _object(node: Json) -> dict[str, Json]:

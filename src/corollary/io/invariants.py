@@ -1,7 +1,8 @@
 """What must hold of a loaded object before it may be used.
 
 Python and NumPy check what they are given; compiled code, ours and that below scikit-learn's sparse matrices, does not.
-An index read from a forged file could reach it through the classes below, so their state is checked here.
+Our own classes declare what their parameters (``limits``) and fitted attributes (``fitted``) may be. An index read from
+a forged file could also reach compiled code through the classes of scikit-learn below, so their state is checked here.
 """
 
 from __future__ import annotations
@@ -12,22 +13,21 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.fitted import check_state
 from corollary.core.penalty import Penalty
-from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.io.errors import ModelFileError
+from corollary.io.errors import ModelFileError, short
+
+_FROM_SKLEARN = {"_sklearn_output_config", "_metadata_request"}
 
 
 def check(class_id: str, model: Any) -> None:
     """Raise ModelFileError unless the loaded model is safe to use."""
-    trees = vars(model).get("trees_")
-    if trees is not None:
-        _trees(model, trees)
-    if "nodes_" in vars(model):
-        _forest(model)
     penalty, columns = vars(model).get("penalty"), vars(model).get("n_features_in_")
     if isinstance(penalty, Penalty) and columns is not None:
         _penalty(model, penalty, columns)
+    if class_id.startswith("corollary:"):
+        _own(model)
     rule = _RULES.get(class_id)
     if rule is not None:
         rule(model)
@@ -44,18 +44,23 @@ def fill_in_parameters(model: Any) -> None:
         vars(model)[name] = parameter.default
 
 
-def _trees(model: Any, trees: Any) -> None:
-    """Compiled code walks trees without looking whether a column is there."""
-    columns = vars(model).get("n_features_in_")
-    if not isinstance(trees, Trees) or not isinstance(columns, int | np.integer):
-        raise ModelFileError(f"{type(model).__name__} must have trees_ and n_features_in_")
+def _own(model: Any) -> None:
+    """Parameters are within their limits, and fitted attributes are what their class declares."""
+    cls, state = type(model), vars(model)
     try:
-        trees.check(int(columns))
-    except ValueError as error:
-        raise ModelFileError(f"{type(model).__name__}: {error}") from None
-    start = vars(model).get("start_")
-    if start is not None and (not isinstance(start, np.ndarray) or start.dtype != np.float64 or start.ndim != 1):
-        raise ModelFileError(f"{type(model).__name__}.start_ must be a vector of float64")
+        for name, limit in getattr(cls, "limits", {}).items():
+            if not limit.accepts(state[name]):
+                raise ValueError(f"{name} must be {limit}, but it is {short(state[name])}")
+        known = {*cls.fitted, *signatures.signature(cls.__init__).parameters, *_FROM_SKLEARN}
+        strange = [name for name in state if name not in known and (name.endswith("_") or name.startswith("_"))]
+        if strange:
+            raise ValueError(f"{short(strange[0])} is no attribute that a fit leaves behind")
+        check_state(cls.fitted, state)
+        if "n_features_in_" in state and hasattr(model, "_check_state"):
+            with np.errstate(all="ignore"):
+                model._check_state()
+    except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
+        raise ModelFileError(f"{cls.__name__}: {error}") from None
 
 
 def _penalty(model: Any, penalty: Penalty, columns: Any) -> None:
@@ -63,16 +68,6 @@ def _penalty(model: Any, penalty: Penalty, columns: Any) -> None:
     try:
         penalty.check_columns(columns)
     except (ValueError, TypeError) as error:
-        raise ModelFileError(f"{type(model).__name__}: {error}") from None
-
-
-def _forest(model: Any) -> None:
-    """A forest's trees follow from its nodes; nodes that are no trees are refused here, not at the first prediction."""
-    try:
-        outputs = model.trees_.value.shape[1]
-        if hasattr(model, "classes_") and int(np.sum(model.n_classes_)) != outputs:
-            raise ValueError(f"its leaves have {outputs} numbers, but it has {model.n_classes_!r} classes")
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError) as error:
         raise ModelFileError(f"{type(model).__name__}: {error}") from None
 
 
@@ -143,19 +138,7 @@ def _require(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _haar(model: Any) -> None:
-    """Rectangles are read from images by compiled code without looking whether they lie inside."""
-    if "features_" not in vars(model):
-        return  # not fitted
-    try:
-        model._check_state()
-    except (ValueError, TypeError, AttributeError, KeyError, OverflowError) as error:
-        raise ModelFileError(f"{type(model).__name__}: {error}") from None
-
-
 _RULES: dict[str, Callable[[Any], None]] = {
-    "corollary:CascadeClassifier": _haar,
-    "corollary:HaarFeatures": _haar,
     "sklearn:CountVectorizer": _vocabulary,
     "sklearn:OneHotEncoder": _one_hot,
     "sklearn:Pipeline": _pipeline,

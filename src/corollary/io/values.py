@@ -105,9 +105,12 @@ def _sparse(form: Any, flavour: Any, shape: Any, *arrays: Any) -> Any:
     if first.dtype.kind != "i" or second.dtype.kind != "i" or data.dtype.kind not in "biufc":
         raise ModelFileError("it holds a sparse matrix whose indices are not integers")
     parts = (data, (first, second)) if form == "coo" else (data, first, second)
+    # compiled code trusts these indices, and SciPy's own check subtracts them in their type, where they may overflow
+    if form != "coo" and not (second.size and second[0] == 0 and np.all(second[1:] >= second[:-1])):
+        raise ModelFileError("it holds a sparse matrix whose rows or columns do not follow each other")
     matrix = getattr(scipy.sparse, f"{form}_{flavour}")(parts, shape=tuple(map(whole, shape)))
     if form != "coo":
-        matrix.check_format(full_check=True)  # compiled code trusts these indices
+        matrix.check_format(full_check=True)
     return matrix
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from corollary.base import predicting
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
@@ -32,10 +33,22 @@ def honest_status(problem: Problem, found: Solution) -> Evidence:
     return found.evidence
 
 
+def same_scores(found: Solution) -> Solution:
+    """Adding a constant to all scores changes nothing, so let the intercepts of several classes sum to zero."""
+    if found.coef.ndim == 1:
+        return found
+    return replace(found, intercept=found.intercept - np.mean(found.intercept))
+
+
 class LinearClassifier(ClassifierMixin, LinearPredictor):
     """A linear model with ``classes_``; ``coef_`` is (1, d) for two classes and (k, d) for more, as in scikit-learn."""
 
     classes_: Array
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+        "coef_": Floats("scores", "d"),
+        "intercept_": Floats("scores"),
+    }
 
     @predicting
     def decision_function(self, X: Any) -> Array:
@@ -52,6 +65,4 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
     def _keep_classifier(self, coef: Array, intercept: Any, dtype: Any) -> None:
         """Store (d,) or (d, k) solver output in scikit-learn's shapes."""
         columns = coef[:, None] if coef.ndim == 1 else coef
-        if columns.shape[1] > 1:  # adding a constant to all scores changes nothing, so let the intercepts sum to zero
-            intercept = intercept - np.mean(intercept)
         self._keep_coefficients(columns, np.atleast_1d(intercept), dtype)

@@ -15,12 +15,16 @@ from corollary.solvers.linear.driver import Solution
 Fold = tuple[Array, Array]
 
 
-def splits(cv: Any, X: Any, y: Array, *, classifier: bool = False) -> list[Fold]:
+def splits(cv: Any, X: Any, y: Array, weights: Array | None, *, classifier: bool = False) -> list[Fold]:
     """Rows to train on and rows held out; a splitter does not see X where that is read from blocks."""
     seen = np.empty((len(y), 0)) if isinstance(X, Design) else X
-    return [
+    folds = [
         (np.asarray(train), np.asarray(test)) for train, test in check_cv(cv, y, classifier=classifier).split(seen, y)
     ]
+    for number, (train, _) in enumerate(folds):
+        if weights is not None and not weights[train].any():
+            raise ValueError(f"Fold {number} trains on rows of weight zero alone: leave such rows out, or change cv.")
+    return folds
 
 
 def mean_over_folds(scores: Array, weights: Array, folds: list[Fold]) -> Array:

@@ -10,12 +10,14 @@ import numpy as np
 from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Booleans, Count, Fitted, Number
 from corollary.core.limits import Boolean, Integer, Limit, Real
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.rounding import blur, narrowest, relative, rounded, still
 from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.huber_newton import HuberNewton
 from corollary.solvers.linear.huber_scale import joint_value
@@ -78,6 +80,11 @@ class HuberRegressor(LinearRegressor):
     (array([2.]), True, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "scale_": Number(low=0),
+        "outliers_": Booleans("?"),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "epsilon": Real(low=1),
         "max_iter": Integer(1),
@@ -104,7 +111,9 @@ class HuberRegressor(LinearRegressor):
         """Fit coefficients and scale to X (n × d, dense or sparse) and y, or to blocks of (X, y)."""
         X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        problem = Problem(as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha), self.fit_intercept)
+        problem = Problem(
+            as_design(X), y, weights, Huber(self.epsilon), L2(2 * self.alpha * self._weight_unit), self.fit_intercept
+        )
         found = solve(
             HuberNewton(),
             problem,
@@ -119,7 +128,8 @@ class HuberRegressor(LinearRegressor):
         # a row on the plane is not an outlier, even if its residual is not exactly zero because of rounding
         rounding = 1e-6 * float(np.abs(residual).mean()) if self.scale_ == 0.0 else 0.0
         self.outliers_ = np.abs(residual) > max(self.epsilon * scale, rounding)
-        self._keep_coefficients(found.coef, found.intercept, X.dtype)
+        dtype, evidence = _in_type_of(X.dtype, problem, replace(found, evidence=evidence), self.scale_)
+        self._keep_coefficients(found.coef, found.intercept, dtype)
         self._keep_evidence(evidence)
         return self
 
@@ -144,6 +154,18 @@ def _zero_if_optimal(problem: Problem, found: Solution, residual: Array, scale: 
         facts={**evidence.facts, "objective": limit},
         notes=(*evidence.notes, NO_SCALE),
     )
+
+
+def _in_type_of(dtype: Any, problem: Problem, found: Solution, scale: float) -> tuple[Any, Evidence]:
+    """The type to keep coefficients in, and the evidence of what is kept (see ``rounding.py``). One pass if float32."""
+    if np.dtype(dtype) == np.float64:
+        return dtype, found.evidence
+    coef, raw = rounded(found.coef, dtype), problem.raw(rounded(found.coef, dtype), rounded(found.intercept, dtype))
+    wide = blur(dtype) * float(problem.weights @ raw**2) / max(scale, 1e-300)
+    rise = joint_value(problem, coef, problem.y - raw, scale) + wide - found.evidence.facts["objective"]
+    excess = relative(rise, found.evidence, HuberNewton().null_objective(problem))
+    kept, (evidence,) = narrowest(dtype, [found.evidence], [still(found.evidence, excess)])
+    return kept, evidence
 
 
 def _attributes(state: State) -> dict[str, Any]:

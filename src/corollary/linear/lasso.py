@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from corollary.base import assigning, fitting
-from corollary.core.evidence import worst_of
+from corollary.core.evidence import Evidence, worst_of
+from corollary.core.fitted import Count, Fitted, Floats, ListOf, Number
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.rounding import narrowest
 from corollary.linear.squared_path import absolute_gap, enet_path, lasso_path, penalty_of, squared_paths
 from corollary.solvers.linear.driver import Solution, State
 
@@ -88,6 +91,10 @@ class ElasticNet(LinearRegressor):
     True
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_iter_": Count() | ListOf(Count(), "t"),
+        "dual_gap_": Floats("*t", finite=False) | Number(finite=False),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": Real(low=0),
         "l1_ratio": Real(low=0, high=1),
@@ -134,6 +141,7 @@ class ElasticNet(LinearRegressor):
         Y = y.reshape(len(y), -1).astype(np.float64, copy=False)
         penalty = penalty_of(self.alpha, self.l1_ratio, self.positive)
         found: list[tuple[Solution, float]] = []
+        narrow: list[Evidence | None] = []
 
         def attributes(state: State) -> dict[str, Any]:
             return so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
@@ -143,9 +151,15 @@ class ElasticNet(LinearRegressor):
             path.state = self._previous(target, Y.shape[1], X.shape[1])
             solution = path.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
             found.append((solution, path.intercept(solution)))
+            if X.dtype != np.float64:
+                start = path.intercept(solution) if self.fit_intercept else 0.0
+                narrow.append(path.rounded(penalty, solution, start, X.dtype))
             if solution.evidence.status.cut_short:
                 break
-        self._keep(found, Y.shape[1], X.dtype, y.ndim == 1)
+        dtype, judged = narrowest(X.dtype, [part.evidence for part, _ in found], narrow)
+        kept = [(replace(part, evidence=each), start) for (part, start), each in zip(found, judged, strict=True)]
+        self._keep(kept, Y.shape[1], dtype, y.ndim == 1)
+        self._keep_evidence(worst_of(judged))
         return self
 
     def _previous(self, target: int, n_targets: int, n_columns: int) -> State | None:
@@ -164,7 +178,6 @@ class ElasticNet(LinearRegressor):
         self.dual_gap_ = gaps[0] if single else gaps
         start = reached["intercept_"] if self.fit_intercept else 0.0 * reached["intercept_"]
         self._keep_coefficients(reached["coef_"].T, start, dtype)
-        self._keep_evidence(worst_of([solution.evidence for solution, _ in found]))
 
     @property
     def sparse_coef_(self) -> Any:

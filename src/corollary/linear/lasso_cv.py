@@ -13,12 +13,14 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status
+from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.linear.folds import Fold, mean_over_folds, splits
 from corollary.linear.lasso import so_far
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.rounding import narrowest
 from corollary.linear.squared_path import SquaredPath, absolute_gap, alpha_grid, penalty_of, squared_paths
 from corollary.solvers.linear.compress import compress, worth_compressing
 from corollary.solvers.linear.driver import State
@@ -152,6 +154,14 @@ class ElasticNetCV(LinearRegressor):
     (1.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "alpha_": Number(low=0),
+        "l1_ratio_": Number(low=0, high=1),
+        "alphas_": Floats("*r", "a", low=0),
+        "mse_path_": Floats("*r", "a", "?", finite=False),
+        "n_iter_": Count(),
+        "dual_gap_": Number(finite=False),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "l1_ratio": Real(low=0, high=1, above=True) | ArrayLike(),
         "eps": Real(low=0, above=True),
@@ -194,7 +204,7 @@ class ElasticNetCV(LinearRegressor):
         """Choose the strength by cross-validation, then fit it on all rows of X and y, or of blocks of (X, y)."""
         X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        design, folds = as_design(X), splits(self.cv, X, y)
+        design, folds = as_design(X), splits(self.cv, X, y, weights)
         whole = next(squared_paths(design, y[:, None], weights, self.fit_intercept))
         observe = self._observer(X, y, self.max_iter, lambda state: so_far([(state, whole.intercept(state))], 1, True))
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
@@ -211,10 +221,13 @@ class ElasticNetCV(LinearRegressor):
         self.alphas_: Array
         self.mse_path_: Array
         self.alphas_, self.mse_path_ = (grids[0], scored.errors[0]) if single else (grids, scored.errors)
-        self.n_iter_, self.dual_gap_ = found.evidence.n_iter, absolute_gap(found.evidence)
-        self._keep_coefficients(found.coef, whole.intercept(found) if self.fit_intercept else 0.0, X.dtype)
+        start = whole.intercept(found) if self.fit_intercept else 0.0
+        narrow = None if X.dtype == np.float64 else whole.rounded(penalty, found, start, X.dtype)
+        dtype, (evidence,) = narrowest(X.dtype, [found.evidence], [narrow])
+        self.n_iter_, self.dual_gap_ = evidence.n_iter, absolute_gap(evidence)
+        self._keep_coefficients(found.coef, start, dtype)
         facts = {"path fits": float(scored.errors.size), "path fits optimal": float(scored.optimal)}
-        evidence = replace(found.evidence, facts={**found.evidence.facts, **facts})
+        evidence = replace(evidence, facts={**evidence.facts, **facts})
         self._keep_evidence(evidence if scored.last is None else replace(evidence, status=Status.BUDGET))
         return self
 

@@ -11,9 +11,11 @@ from sklearn.base import MultiOutputMixin
 
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
+from corollary.linear.rounding import least_squares_in_type_of
 from corollary.solvers.least_squares.rows_so_far import RowsSoFar
 from corollary.solvers.least_squares.task import Task
 
@@ -33,9 +35,20 @@ class LeastSquaresRegressor(MultiOutputMixin, LinearRegressor):
         observe = self._observer(X, y, max_iter, lambda state: self._shaped(state.coef, state.intercept, y))
         return Task.of(X, y, weights, self.fit_intercept, observe)
 
-    def _keep_shaped(self, coef: Array, intercept: Array, y: Array, dtype: Any) -> None:
+    def _keep_shaped(
+        self, task: Task, found: tuple[Array, Array, Evidence], y: Array, dtype: Any, so_far: RowsSoFar | None = None
+    ) -> Evidence:
+        """Keep coefficients (d, k) and intercepts (k,), in the type of X if their evidence allows it, and return that.
+
+        ``so_far`` are the rows that the task stands for, if not its own.
+        """
+        coef, intercept, evidence = found
+        if so_far is not None:
+            intercept, so_far = (so_far.intercept(coef), so_far) if self.fit_intercept else (intercept, None)
+        dtype, evidence = least_squares_in_type_of(dtype, task, coef, intercept, so_far, evidence)
         shaped = self._shaped(coef, intercept, y)
         self._keep_coefficients(shaped["coef_"].T, shaped["intercept_"], dtype)
+        return evidence
 
     def _shaped(self, coef: Array, intercept: Array, y: Array) -> dict[str, Any]:
         vector = y.ndim == 1 or (self.flat and coef.shape[1] == 1)
@@ -48,6 +61,12 @@ class UpdatableRegressor(LeastSquaresRegressor):
 
     _shift: Array
     _triangle: Array
+    fitted: ClassVar[dict[str, Fitted]] = {"_shift": Maybe(Floats("d")), "_triangle": Maybe(Floats("?", "p"))}
+
+    def _check_state(self) -> None:
+        kept = {"_shift", "_triangle"} & set(vars(self))
+        if len(kept) == 1 or (kept and self._triangle.shape[1] < self.n_features_in_ + 2):
+            raise ValueError("what is kept of earlier rows does not fit the columns.")
 
     @abstractmethod
     def _learn(self, task: Task, y: Array, dtype: Any, so_far: RowsSoFar | None = None) -> Evidence:
@@ -75,9 +94,6 @@ class UpdatableRegressor(LeastSquaresRegressor):
         evidence = self._learn(task, y, X.dtype, so_far)
         self._shift, self._triangle = so_far.shift, so_far.triangle.R
         self._keep_evidence(replace(evidence, notes=(*evidence.notes, *(FORGOTTEN,) * forgotten)))
-
-    def _intercept(self, coef: Array, intercept: Array, so_far: RowsSoFar | None) -> Array:
-        return intercept if so_far is None or not self.fit_intercept else so_far.intercept(coef)
 
 
 def one_or_each(values: Array) -> Any:

@@ -14,6 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence, Status, worst_of
+from corollary.core.fitted import Count, Fitted, Floats, Labels, Maybe
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.part import Part
@@ -21,8 +22,9 @@ from corollary.core.penalty import PENALTY, NoPenalty, Penalty, as_penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs, winners
-from corollary.linear.classify import honest_status
+from corollary.linear.classify import honest_status, same_scores
 from corollary.linear.predict import LinearPredictor
+from corollary.linear.rounding import in_type_of, least_squares_in_type_of, rounded, rounded_difference
 from corollary.solvers.least_squares import closed_form
 from corollary.solvers.least_squares.task import Task
 from corollary.solvers.linear.driver import Solution, State, solve
@@ -90,9 +92,10 @@ class LinearModel(LinearPredictor):
     proximal gradient (any other penalty with a prox): two or three passes over X per iteration, more iterations the
     more collinear the columns.
     Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations, separable penalties only;
-    it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``.
+    it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``. Memory for vectors of length n;
+    L1, elastic net and group: n·s for a working set of s columns, in float64.
 
-    *Evidence.* The relative duality gap; for L0, which is not convex, that no single coordinate can improve. For the
+    *Evidence.* The relative duality gap; for L0, which is not convex, that no change of one coefficient helps. For the
     logistic, softmax and exponential losses, classes that a plane separates have no finite optimum without a penalty;
     the fit stops once the loss is negligible and says so.
 
@@ -106,6 +109,12 @@ class LinearModel(LinearPredictor):
     (0.9, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Maybe(Labels()),
+        "coef_": Floats("*scores", "d"),
+        "intercept_": Floats("*scores"),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf(),
         "penalty": PENALTY,
@@ -164,28 +173,34 @@ class LinearModel(LinearPredictor):
         options = {"tol": self.tol, "max_iter": self.max_iter, "observe": observe}
         if classifier:
             self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
-            found = self._classes(design, codes, weights / weights.sum(), loss, penalty, options)
-            coef = np.stack([part.coef for part in found], axis=1) if found[0].coef.ndim == 1 else found[0].coef
-            intercept = np.concatenate([np.atleast_1d(part.intercept) for part in found])
-            if loss.simplex and coef.shape[1] == 2:  # two classes have one decision value, the difference
-                coef, intercept = coef[:, 1:] - coef[:, :1], intercept[1:] - intercept[:1]
-            elif loss.simplex:  # adding a constant to all scores changes nothing
-                intercept = intercept - intercept.mean()
+            parts = self._classes(design, codes, weights / weights.sum(), loss, penalty, options)
         else:
             y = y.astype(np.float64, copy=False)
             loss.check_target(y)
             if loss.constant_curvature and penalty.quadratic:
                 return self._closed_form(design, y, weights, penalty.l2, X.dtype, observe)
             problem = Problem(design, y, weights / weights.sum(), loss, penalty, self.fit_intercept)
-            found = [solve(choose_solver(problem), problem, **options)]
-            coef, intercept = found[0].coef, found[0].intercept
-        self.n_iter_ = max(part.evidence.n_iter for part in found)
-        self._keep_coefficients(coef, intercept, X.dtype)
-        evidence = worst_of([part.evidence for part in found])
-        if any(part.evidence.status is Status.SEPARABLE for part in found) and not evidence.status.cut_short:
+            parts = [(problem, solve(choose_solver(problem), problem, **options))]
+        pair = loss.simplex and parts[0][0].n_classes == 2
+        dtype, judged = in_type_of(X.dtype, parts, rounded_difference if pair else rounded)
+        self.n_iter_ = max(evidence.n_iter for evidence in judged)
+        self._keep_coefficients(*self._joined([found for _, found in parts], pair), dtype)
+        evidence = worst_of(judged)
+        if any(each.status is Status.SEPARABLE for each in judged) and not evidence.status.cut_short:
             evidence = replace(evidence, status=Status.SEPARABLE)
         self._keep_evidence(self._noted(evidence))
         return self
+
+    def _joined(self, found: list[Solution], pair: bool) -> tuple[Array, Any]:
+        """Coefficients and intercepts of all classes, or of a regression; of two with a score each, the difference."""
+        coef, intercept = found[0].coef, found[0].intercept
+        if not _is_classifier(self):
+            return coef, intercept
+        if pair:
+            return coef[:, 1:] - coef[:, :1], intercept[1:] - intercept[:1]
+        if coef.ndim == 1:
+            coef, intercept = np.stack([part.coef for part in found], axis=1), [part.intercept for part in found]
+        return coef, np.atleast_1d(intercept)
 
     def _closed_form(
         self, design: Design, y: Array, weights: Array, l2: float, dtype: Any, observe: Observer | None
@@ -201,8 +216,10 @@ class LinearModel(LinearPredictor):
 
         watched = None if observe is None else one_output
         task = Task(design, y[:, None], weights, np.zeros(1), self.fit_intercept, observe=watched)
-        answer, evidence = closed_form.solve(task.at(0.5 * double * l2), tol=self.tol)
+        task = task.at(0.5 * double * l2)
+        answer, evidence = closed_form.solve(task, tol=self.tol)
         self.n_iter_ = max(evidence.n_iter, 1)
+        dtype, evidence = least_squares_in_type_of(dtype, task, answer.coef, answer.intercept, None, evidence)
         self._keep_coefficients(answer.coef[:, 0], float(answer.intercept[0]), dtype)
         facts = {**evidence.facts, "objective": evidence.facts["objective"] / double}
         self._keep_evidence(self._noted(replace(evidence, facts=facts)))
@@ -210,7 +227,7 @@ class LinearModel(LinearPredictor):
 
     def _classes(
         self, design: Design, codes: Array, weights: Array, loss: Loss, penalty: Penalty, options: dict[str, Any]
-    ) -> list[Solution]:
+    ) -> list[tuple[Problem, Solution]]:
         """Softmax at once; two-class losses once, or once per class against the rest."""
         k = len(self.classes_)
         if loss.multiclass:
@@ -221,12 +238,13 @@ class LinearModel(LinearPredictor):
         found: list[Solution] = []
         for problem in problems:
             part = solve(choose_solver(problem), problem, **options)
-            found.append(replace(part, evidence=honest_status(problem, part)))
+            part = replace(part, evidence=honest_status(problem, part))
+            found.append(same_scores(part) if loss.simplex else part)
             if part.evidence.status.cut_short:  # the other classes have no coefficients yet
                 nothing = replace(part, coef=np.zeros_like(part.coef), intercept=0.0 * part.intercept)
                 found += [nothing] * (len(problems) - len(found))
                 break
-        return found
+        return list(zip(problems, found, strict=True))
 
     def _noted(self, evidence: Evidence) -> Evidence:
         """With a note on each parameter that was set but belongs to a part given by name, where an object was given."""
@@ -246,6 +264,10 @@ class LinearModel(LinearPredictor):
         penalty = as_penalty(self.penalty, {"strength": self.alpha, "l1": l1, "l2": l2, "groups": groups})
         penalty.check_columns(n_columns)
         return penalty
+
+    def _check_state(self) -> None:
+        if _is_classifier(self) != hasattr(self, "classes_") or _is_classifier(self) != (self.coef_.ndim == 2):
+            raise ValueError(f"loss={self.loss!r} does not fit classes_ and the shape of coef_, {self.coef_.shape}.")
 
     def _attributes(self, state: State) -> dict[str, Any] | None:
         classifier = _is_classifier(self)

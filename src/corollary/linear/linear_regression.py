@@ -9,6 +9,7 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Nothing, Number
 from corollary.core.limits import N_JOBS, Boolean, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor
@@ -102,6 +103,16 @@ class LinearRegression(UpdatableRegressor):
         "n_jobs": N_JOBS,
         "positive": Boolean(),
     }
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "rank_": Maybe(Count()),
+        "singular_": Maybe(Floats("?", low=0)),
+        "std_err_": Maybe(Floats("*t", "d", finite=False)),
+        "intercept_std_err_": Maybe(Floats("*t", finite=False)),
+        "residual_std_": Maybe(Floats("*t", finite=False)),
+        "_weight": Maybe(Number(low=0, above=True)),
+        "_centre": Maybe(Floats("d") | Nothing()),
+        "_whitener": Maybe(Floats("d", "?") | Nothing()),
+    }
 
     @assigning
     def __init__(
@@ -146,8 +157,7 @@ class LinearRegression(UpdatableRegressor):
                 answer, weight = so_far.of_all(answer) if self.fit_intercept else answer, so_far.weight
             coef, intercept = answer.coef, answer.intercept
             self._keep_statistics(answer, weight, y.ndim == 1)
-        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
-        return evidence
+        return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _keep_statistics(self, answer: Answer, weight: float, one: bool) -> None:
         """Standard errors and what ``leverage`` needs."""
@@ -168,6 +178,11 @@ class LinearRegression(UpdatableRegressor):
         self._weight = weight
         self._centre = answer.mean
         self._whitener = answer.inverse if answer.inverse is not None and answer.inverse.size <= KEPT else None
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if len({"_weight", "_centre", "_whitener"} & set(vars(self))) not in (0, 3):
+            raise ValueError("a part of what leverage needs is missing.")
 
     @predicting
     def leverage(self, X: Any) -> Array:

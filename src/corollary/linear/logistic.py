@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -10,13 +11,15 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Integers
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
-from corollary.linear.classify import LinearClassifier, honest_status
+from corollary.linear.classify import LinearClassifier, honest_status, same_scores
+from corollary.linear.rounding import in_type_of
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
 
@@ -85,8 +88,9 @@ class LogisticRegression(LinearClassifier):
     Notes
     -----
     *Cost.* L2, d ≤ 2000: one O(n d²) Hessian or two and a few O(n d) passes; otherwise O(n d k) per iteration of
-    L-BFGS. L1: one pass per outer iteration plus O(n s²) for a working set of s columns. Blocks
-    are read once more, for y and the weights; vectors of length n stay in memory.
+    L-BFGS. L1: one pass per outer iteration plus O(n s²) for a working set of s columns. Memory for vectors of length n
+    (times k), and for L1 a float64 copy of the working set, unless that is all of X: n·s numbers, up to twice a float32
+    X. Blocks are read once more, for y and the weights.
 
     *Evidence.* The relative duality gap (kind *optimal*). Data that a plane separates have no finite optimum without a
     penalty; the fit then stops once the loss is negligible and says so.
@@ -101,6 +105,9 @@ class LogisticRegression(LinearClassifier):
     (0.97, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_iter_": Integers("?", low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "C": Real(low=0, above=True),
         "l1_ratio": Real(low=0, high=1),
@@ -144,6 +151,7 @@ class LogisticRegression(LinearClassifier):
     ) -> Evidence:
         """Fit and keep the model of that strength and mix."""
         classes, codes, weights = labels
+        C = C / self._weight_unit
         problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
         if start is None or start.coef.shape != problem.coef_shape:
             start = self._previous(problem)
@@ -151,8 +159,10 @@ class LogisticRegression(LinearClassifier):
         found = solve(solver, problem, tol=self.tol, max_iter=self.max_iter, start=start, observe=observe)
         self.classes_ = classes
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
-        self._keep_classifier(found.coef, found.intercept, X.dtype)
-        return honest_status(problem, found)
+        found = same_scores(found)
+        dtype, (evidence,) = in_type_of(X.dtype, [(problem, found)])
+        self._keep_classifier(found.coef, found.intercept, dtype)
+        return honest_status(problem, replace(found, evidence=evidence))
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):

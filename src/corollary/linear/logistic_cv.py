@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from corollary.base import assigning, fitting
 from corollary.core.design import as_design
 from corollary.core.evidence import Status
+from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.limits import ArrayLike, Choice, Instance, Integer, Limit
 from corollary.core.types import Array
 from corollary.labels import encode_labels
@@ -88,6 +89,13 @@ class LogisticRegressionCV(LogisticRegression):
     (1.0, (5, 1, 3))
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "Cs_": Floats("c", low=0, finite=False),
+        "l1_ratios_": Floats("r", low=0, high=1),
+        "scores_": Floats("?", "r", "c", finite=False),
+        "C_": Number(low=0, finite=False),
+        "l1_ratio_": Number(low=0, high=1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         **{k: v for k, v in LogisticRegression.limits.items() if k not in ("C", "l1_ratio", "warm_start")},
         "Cs": Integer(1) | ArrayLike(),
@@ -122,7 +130,7 @@ class LogisticRegressionCV(LogisticRegression):
         observe = self._observer(X, y, self.max_iter, partial(_attributes, labels[0]))
         self.Cs_ = np.geomspace(1e-4, 1e4, self.Cs) if np.ndim(self.Cs) == 0 else np.sort(np.asarray(self.Cs, float))
         self.l1_ratios_ = np.asarray(self.l1_ratios, dtype=np.float64)
-        folds = splits(self.cv, X, y, classifier=True)
+        folds = splits(self.cv, X, y, weights, classifier=True)
         self.scores_ = np.full((len(folds), len(self.l1_ratios_), len(self.Cs_)), np.nan)
         last: State | None = None
         for fold, scores in zip(folds, self.scores_, strict=True):
@@ -152,8 +160,9 @@ class LogisticRegressionCV(LogisticRegression):
         for m, mix in enumerate(self.l1_ratios_):
             start: State | None = None
             for c, C in enumerate(self.Cs_):
+                strength = float(C) / self._weight_unit
                 problem = logistic_problem(
-                    design, codes, len(classes), row_weights, float(C), float(mix), self.fit_intercept
+                    design, codes, len(classes), row_weights, strength, float(mix), self.fit_intercept
                 )
                 solver = named_solver(self.solver, problem)
                 # choosing a strength needs far fewer digits than the answer itself

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from corollary.base import Estimator, predicting
+from corollary.base import Estimator, check_weights, predicting
 from corollary.core.design import as_design
+from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.types import Array
+from corollary.linear.claims import verify_linear
+from corollary.referee.verdict import Verification
 
 
 class LinearPredictor(Estimator):
     """An estimator with ``coef_`` (d,) or (k, d) and ``intercept_`` (a number or (k,)); dense and sparse X.
 
-    Sums are taken in float64, and the result has the type of X, so float32 stays float32.
+    Sums are taken in float64. The result is float32 if X and the coefficients are, which are float64 where that
+    is what their evidence speaks of (see ``rounding.py``).
     """
 
     coef_: Array
     intercept_: Any
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "coef_": Floats("*t", "d"),
+        "intercept_": Floats("*t") | Floats(1) | Number(),
+    }
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -27,7 +35,7 @@ class LinearPredictor(Estimator):
         return tags
 
     def _keep_coefficients(self, coef: Array, intercept: Any, dtype: Any) -> None:
-        """Store the result of a solver (coef of shape (d,) or (d, k)) as scikit-learn does, in the type of X."""
+        """Store the result of a solver (coef of shape (d,) or (d, k)) as scikit-learn does, in that type."""
         largest = np.finfo(dtype).max
         if not (np.abs(coef).max(initial=0.0) <= largest and np.abs(intercept).max(initial=0.0) <= largest):
             raise ValueError(
@@ -37,12 +45,16 @@ class LinearPredictor(Estimator):
         self.coef_ = np.ascontiguousarray(np.transpose(coef), dtype=dtype)
         self.intercept_ = np.asarray(intercept, dtype=dtype) if np.ndim(intercept) else np.dtype(dtype).type(intercept)
 
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X)
+        return verify_linear(self, X, y, check_weights(sample_weight, X))
+
     def _raw_prediction(self, X: Any) -> Array:
         """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
         X = self._validate_predict(X)
         raw = as_design(X).matvec(np.transpose(self.coef_).astype(np.float64))
         raw += self.intercept_
-        return raw.astype(X.dtype, copy=False)
+        return raw.astype(np.result_type(X.dtype, self.coef_.dtype), copy=False)
 
 
 class LinearRegressor(RegressorMixin, LinearPredictor):

@@ -8,6 +8,7 @@ import numpy as np
 
 from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number, Text
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor, one_or_each
@@ -85,6 +86,11 @@ class Ridge(UpdatableRegressor):
 
     flat = True
     effective_dof_: Any
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "effective_dof_": Maybe(Floats("*t", finite=False) | Number(finite=False)),
+        "solver_": Text(),
+        "n_iter_": Count(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": STRENGTH | ArrayLike(),
         "fit_intercept": Boolean(),
@@ -135,8 +141,7 @@ class Ridge(UpdatableRegressor):
             coef, intercept, self.effective_dof_ = answer.coef, answer.intercept, one_or_each(answer.dof)
         self.solver_ = evidence.solver
         self.n_iter_ = max(1, evidence.n_iter)
-        self._keep_shaped(coef, self._intercept(coef, intercept, so_far), y, dtype)
-        return evidence
+        return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _strengths(self, targets: int) -> Array:
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
@@ -147,4 +152,4 @@ class Ridge(UpdatableRegressor):
             )
         if not all(STRENGTH.accepts(float(a)) for a in alpha):
             raise ValueError(f"alpha must be {STRENGTH} for each target, but it is {self.alpha!r}.")
-        return np.broadcast_to(alpha, targets)
+        return np.broadcast_to(alpha * self._weight_unit, targets)

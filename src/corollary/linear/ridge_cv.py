@@ -14,6 +14,7 @@ from sklearn.metrics import check_scoring
 from corollary.base import assigning, fitting, predicting
 from corollary.core.drawing import axes
 from corollary.core.evidence import Status
+from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.folds import Fold, splits
@@ -29,7 +30,8 @@ class RidgeCV(LeastSquaresRegressor):
     """Ridge at the alpha with the best cross-validation score; leave-one-out in closed form by default.
 
     The error of row i in a fit without it is rᵢ / (1 − hᵢ), with rᵢ its residual and hᵢ its leverage in the fit to all
-    rows. One decomposition of X gives all rows and all alphas, so the whole path costs about as much as two fits.
+    rows. A row of weight w counts as w rows, of which one is left out at a time; if it weighs less than one, all of it
+    is. One decomposition of X gives all rows and all alphas, so the whole path costs about as much as two fits.
 
     Parameters
     ----------
@@ -63,8 +65,8 @@ class RidgeCV(LeastSquaresRegressor):
     Notes
     -----
     *Cost*: three threaded passes over X, n d² operations in two of them and n d m in one; memory for a few d × d
-    matrices. With fewer rows than columns, an eigendecomposition of n × n. With ``cv``, a decomposition and three
-    passes a fold.
+    matrices and a few vectors of length n. With fewer rows than columns, an eigendecomposition of n × n. With ``cv``, a
+    decomposition and three passes a fold.
 
     *Evidence*: that of the ridge fit at ``alpha_``. A callback may end the folds early; alpha is then the best of those
     that were scored.
@@ -79,6 +81,13 @@ class RidgeCV(LeastSquaresRegressor):
     """
 
     flat = True
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "alpha_": Floats("*t", low=0) | Number(low=0),
+        "mean_scores_": Floats("?", finite=False) | Floats("?", "t", finite=False),
+        "best_score_": Floats("*t", finite=False) | Number(finite=False),
+        "effective_dof_": Floats("*t", finite=False) | Number(finite=False),
+        "cv_results_": Maybe(Floats("?", "?", finite=False) | Floats("?", "t", "?", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "alphas": Real(0, 1e300, above=True) | ArrayLike(),
         "fit_intercept": Boolean(),
@@ -111,20 +120,21 @@ class RidgeCV(LeastSquaresRegressor):
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True, blocks=True)
         task, alphas, stopped = self._task(X, y, weights), self._path(), False
         if self.cv is None:
-            scores = self._leave_one_out(task, alphas, y)
+            scores = self._leave_one_out(task, alphas * self._weight_unit, y)
         else:
             for name in ("store_cv_results", "alpha_per_target"):
                 if getattr(self, name):
                     raise ValueError(f"{name}=True needs leave-one-out (cv=None), but cv is {self.cv!r}.")
-            scores, stopped = self._by_folds(task, X, y, alphas)
+            scores, stopped = self._by_folds(task, X, y, alphas * self._weight_unit)
         separate = self.alpha_per_target and task.Y.shape[1] > 1
         self.mean_scores_ = scores if separate else scores.mean(axis=1)
         best = self.mean_scores_.argmax(axis=0)
         self.alpha_ = alphas[best] if separate else float(alphas[best])
         self.best_score_ = self.mean_scores_.max(axis=0) if separate else float(self.mean_scores_[best])
-        answer, evidence = solve(task.at(self.alpha_))
+        task = task.at(self.alpha_ * self._weight_unit)
+        answer, evidence = solve(task)
         self.effective_dof_ = one_or_each(answer.dof)
-        self._keep_shaped(answer.coef, answer.intercept, y, X.dtype)
+        evidence = self._keep_shaped(task, (answer.coef, answer.intercept, evidence), y, X.dtype)
         self._keep_evidence(replace(evidence, status=Status.BUDGET) if stopped else evidence)
         return self
 
@@ -147,7 +157,7 @@ class RidgeCV(LeastSquaresRegressor):
     def _by_folds(self, task: Task, X: Any, y: Array, alphas: Array) -> tuple[Array, bool]:
         """Mean scores (number of alphas, 1) over the folds, and whether a callback ended them early."""
         scores: list[list[float]] = []
-        for row in fold_scores(task, y, alphas, splits(self.cv, X, y), self.scoring):
+        for row in fold_scores(task, y, alphas, splits(self.cv, X, y, task.weights), self.scoring):
             scores.append(row)
             if self._stop_between("fold"):
                 return np.mean(scores, axis=0)[:, None], True

@@ -14,8 +14,10 @@ from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.penalty import Penalty, PositiveElasticNet
 from corollary.core.problem import Problem, relative_gap
+from corollary.core.sparse_input import sound
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
+from corollary.linear.rounding import blur, null_objective, relative, rounded, still
 from corollary.solvers.linear.cd import minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
 from corollary.solvers.linear.driver import Solution, State, solve
@@ -66,6 +68,20 @@ class SquaredPath:
         if self.compressed is not None:
             return self.compressed.intercept(found.coef)
         return float(found.intercept)
+
+    def rounded(self, penalty: Penalty, found: Solution, intercept: float, dtype: Any) -> Evidence | None:
+        """The evidence of the coefficients rounded to that type (see ``rounding.py``); None if it does not hold."""
+        coef, start, problem = rounded(found.coef, dtype), float(rounded(intercept, dtype)), self.problem(penalty)
+        raw, off, level = problem.raw(coef, 0.0), 0.0, 0.0
+        if self.compressed is None:
+            raw = raw + start
+        else:  # rows are about the means
+            off, level = self.compressed.intercept(coef) - start, float(self.compressed.mean_x @ coef) + start
+        _, _, weights = self.data
+        wide = blur(dtype) * (float(weights @ raw**2) + level**2)
+        rise = problem.primal_value(problem.loss_value(raw) + 0.5 * (off**2 + wide), coef)
+        rise -= found.evidence.facts["objective"]
+        return still(found.evidence, relative(rise, found.evidence, null_objective(problem)))
 
     def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
         """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.
@@ -150,7 +166,7 @@ def enet_path(
     >>> [int(k) for k in (coefs != 0).sum(axis=0)]
     [0, 4, 7, 9, 10]
     """
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = check_array(sound(X), accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if y.ndim != 1:
         raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")

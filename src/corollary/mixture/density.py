@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import solve_triangular
@@ -11,14 +11,28 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 
 from corollary.base import Estimator, check_weights, predicting
+from corollary.core.fitted import By, Fitted, Floats
 from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.em.gaussian import posteriors
+
+_SHAPES = {"full": ("k", "d", "d"), "tied": ("d", "d"), "diag": ("k", "d"), "spherical": ("k",)}
+_ROOTS = By("covariance_type", **{kind: Floats(*shape) for kind, shape in _SHAPES.items()})
+# of a component without rows they need not be numbers
+_MATRICES = By("covariance_type", **{kind: Floats(*shape, finite=False) for kind, shape in _SHAPES.items()})
 
 
 class MixtureDensity(DensityMixin, Estimator, ABC):
     """The methods of a fitted mixture; they need nothing but its attributes."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "weights_": Floats("k", low=0, total=1),
+        "means_": Floats("k", "d"),
+        "precisions_cholesky_": _ROOTS,
+        "covariances_": _MATRICES,
+        "precisions_": _MATRICES,
+    }
     covariance_type: str
     random_state: Any
     weights_: Array
@@ -63,7 +77,7 @@ class MixtureDensity(DensityMixin, Estimator, ABC):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean log density of the rows (y is ignored)."""
         logs = self.score_samples(X).astype(np.float64)
-        return float(np.average(logs, weights=check_weights(sample_weight, logs)))
+        return float(np.average(logs, weights=within_reach(check_weights(sample_weight, logs))[0]))
 
     @predicting
     def bic(self, X: Any, sample_weight: Any = None) -> float:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
+from corollary.core.fitted import Count, Fitted, Flag, Integers, ListOf, Number
 from corollary.core.gaussian import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.mixture.density import MixtureDensity
 from corollary.mixture.labels import check_labels
 from corollary.mixture.run import MixtureRun
+from corollary.referee.mixtures import gaussian_mixture
+from corollary.referee.verdict import Verification
 from corollary.solvers.em.start import present
 
 
@@ -32,7 +35,9 @@ class GaussianMixture(MixtureDensity):
     covariance_type : {"full", "tied", "diag", "spherical"}, default "full"
         A covariance for each component, one for all, variances of columns, or one variance for each component.
     tol : float ≥ 0, default 1e-3
-        EM stops when an iteration adds no more than this to the mean log-likelihood; with 0 it makes ``max_iter``.
+        EM stops when an iteration adds no more than this to the mean log-likelihood; with 0 it makes ``max_iter``. The
+        certificate asks for a next step no longer than the root of it: where that fails, or a note tells of a long way
+        to go, a lower tol goes on.
     reg_covar : float ≥ 0, default 1e-6
         ε above, in squared units of X.
     max_iter : int ≥ 0, default 100
@@ -68,8 +73,11 @@ class GaussianMixture(MixtureDensity):
     *Cost.* One pass over X for each iteration: O(n k d²) for "full" and "tied" (half of it only where components
     overlap), O(n k d) otherwise. Extra memory: a few MB a thread and the sample for the start.
 
-    *Evidence.* Stationary: what the last iteration added to the mean log-likelihood. The largest fall of the objective
-    in any iteration is a fact, zero up to rounding; if it is not, it is the certificate that fails. Notes tell of empty
+    *Evidence.* Stationary: how far one more EM step would move the parameters, in standard deviations of the components
+    (d² is the sum of (π' − π)²/π, of π ‖Σ^(−1/2)(μ' − μ)‖² and of ½ π ‖Σ^(−1/2)(Σ' − Σ)Σ^(−1/2)‖² over all of them), at
+    most √tol: the norm of the gradient of the mean log-likelihood. Steps can be short and many; the facts have the way
+    to go if they went on shrinking as the last one did. The largest fall of the objective in any iteration is a fact,
+    zero up to rounding; if it is not, it is the certificate that fails. Notes tell of a long way to go, of empty
     components, and of covariances that were singular: no variance is less than 1e-10 of the pooled one within
     components (with that bound EM is still exact).
 
@@ -90,6 +98,13 @@ class GaussianMixture(MixtureDensity):
     array([1, 1, 1, 0, 0, 0])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "component_labels_": Integers("k"),
+        "converged_": Flag(),
+        "n_iter_": Count(),
+        "lower_bound_": Number(finite=False),
+        "lower_bounds_": ListOf(Number(finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Integer(1),
         "covariance_type": Choice("full", "tied", "diag", "spherical"),
@@ -143,6 +158,14 @@ class GaussianMixture(MixtureDensity):
         self.__dict__.update(run.attributes(found))
         self._keep_evidence(found.evidence)
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        X = self._validate_predict(X, sparse=False)
+        if (self.component_labels_ >= 0).any():
+            return Verification(None, "the referee judges mixtures of rows without labels")
+        weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
+        parameters = self.weights_, self.means_, self.covariances_, self.covariance_type
+        return gaussian_mixture(X, weights, *parameters, self.reg_covar, tolerance)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the most likely component of each row (for labelled rows too)."""

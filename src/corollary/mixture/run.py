@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from corollary.core.blocks import Source
-from corollary.core.evidence import Evidence, Status
+from corollary.core.evidence import Evidence, Kind, Status
 from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
 from corollary.core.gaussian_summary import GaussianSummary
 from corollary.core.memory import check_memory
@@ -105,7 +105,12 @@ class MixtureRun:
                 f"{what} is singular, or nearly, and was widened to 1e-5 of the standard deviation within components; "
                 "raise reg_covar, drop columns that follow from others, or ask for fewer components."
             )
-        return replace(found.evidence, notes=tuple(notes))
+        certificate = found.evidence.certificate
+        if certificate.kind is Kind.STATIONARY:
+            # the next step from the means that are delivered, rounded in the units of the data, is longer by that
+            rounded = replace(found.params, means=self.units.enter(self.units.leave(found.params.means)))
+            certificate = replace(certificate, value=certificate.value + 2.0 * found.params.distance(rounded))
+        return replace(found.evidence, notes=tuple(notes), certificate=certificate)
 
     def _given(self) -> tuple[Array | None, Array | None, Array | None]:
         """Weights, means and roots to start from, in our units, where they are known."""
@@ -146,7 +151,7 @@ class MixtureRun:
         return {
             **kept,
             "component_labels_": self.labels.names,
-            "converged_": found.evidence.status is Status.CONVERGED,
+            "converged_": found.evidence.status in (Status.CONVERGED, Status.TOL),
             "n_iter_": found.evidence.n_iter,
             "lower_bound_": found.objective,
             "lower_bounds_": [-value for value in history[1:]],

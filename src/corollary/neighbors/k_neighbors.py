@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from corollary.base import fitting, predicting
+from corollary.core.fitted import Fitted, Flag, Floats, Integers, Labels, ListOf
 from corollary.core.limits import Limit
 from corollary.core.types import Array
 from corollary.labels import encode_labels
@@ -61,7 +62,8 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     -----
     *Cost*: that of :class:`NearestNeighbors`; votes are counted for 16 384 queries at a time.
 
-    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
+    *Evidence*: checked: by how much the distances found for a random sample of the rows exceed those of brute force,
+    and the share of all rows that can be wrong, with 95 % confidence, if none of those is.
 
     References
     ----------
@@ -78,6 +80,11 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     0.92
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(None) | ListOf(Labels(None), "targets", low=2),
+        "outputs_2d_": Flag(),
+        "_y": Integers("n", "targets", low=0),
+    }
     limits: ClassVar[dict[str, Limit]] = VOTE_LIMITS
     classes_: Any
 
@@ -97,6 +104,15 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
         self.outputs_2d_ = bool(y.ndim == 2 and y.shape[1] > 1)
         self._keep_votes(X, np.column_stack([codes for _, codes, _ in encoded]), weights)
         return self
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        several = isinstance(self.classes_, list)
+        targets = self.classes_ if several else [self.classes_]
+        if several != self.outputs_2d_ or self._y.shape[1] != len(targets):
+            raise ValueError(f"{len(targets)} targets have classes, but {self._y.shape[1]} have labels.")
+        if any(int(codes.max()) >= len(classes) for codes, classes in zip(self._y.T, targets, strict=True)):
+            raise ValueError("a row has the number of a class that is not there.")
 
     def _probabilities(self, X: Any) -> list[Array]:
         """One table per target."""
@@ -172,7 +188,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     -----
     *Cost*: that of :class:`NearestNeighbors`; means are taken for 16 384 queries at a time.
 
-    *Evidence*: checked: by how much the distances found for a sample of the rows exceed those of brute force.
+    *Evidence*: checked: by how much the distances found for a random sample of the rows exceed those of brute force,
+    and the share of all rows that can be wrong, with 95 % confidence, if none of those is.
 
     References
     ----------
@@ -186,6 +203,9 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     array([2.5])
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_y": Floats("n") | Floats("n", "?"),
+    }
     limits: ClassVar[dict[str, Limit]] = VOTE_LIMITS
 
     @fitting

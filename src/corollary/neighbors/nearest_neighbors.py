@@ -52,8 +52,9 @@ class NearestNeighbors(NeighborsModel):
     takes one product of n d terms a query, in float32 where that suffices. Memory: one and a half copies of the rows
     for a tree, half of one for products of float64 rows, and a few megabytes a thread.
 
-    *Evidence*: checked: for a few training rows, by how much the distances found exceed those of a plain comparison
-    with all rows. Nothing is claimed of rows that were not looked up both ways.
+    *Evidence*: checked: for up to 59 training rows drawn at random, by how much the distances found exceed those of a
+    plain comparison with all rows; and the share of all rows that can be wrong, with 95 % confidence, if none of those
+    is.
 
     References
     ----------

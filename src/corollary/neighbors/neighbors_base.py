@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
 
 from corollary.base import Estimator, predicting
 from corollary.core.evidence import Evidence, Status
+from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.referee import neighbors as referee
+from corollary.referee.verdict import Verification
 
 SEARCH_LIMITS: dict[str, Limit] = {
     "n_neighbors": Integer(1),
@@ -27,6 +30,12 @@ SEARCH_LIMITS: dict[str, Limit] = {
 class NeighborsModel(Estimator):
     """Training rows, and a search among them that is rebuilt when a model is loaded."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_samples_fit_": Count("n", low=1),
+        "_fit_X": Floats("n", "d") | Matrix("n", "d"),
+        "effective_metric_": Anything(),
+        "effective_metric_params_": Options(),
+    }
     n_neighbors: int
     algorithm: str
     leaf_size: int
@@ -68,7 +77,7 @@ class NeighborsModel(Estimator):
     def _keep_rows(self, X: Any, y: Any = None) -> None:
         """Keep the checked rows X, build the search and check it on a few of them."""
         from corollary.solvers.distances import distance_table
-        from corollary.solvers.neighbors.check import excess_certificate
+        from corollary.solvers.neighbors.check import check_search
 
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
@@ -78,17 +87,32 @@ class NeighborsModel(Estimator):
         self.effective_metric_ = self.metric
         self.effective_metric_params_ = dict(self.metric_params or {})
         self.__dict__.pop("_search", None)
-        certificate = excess_certificate(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
+        check = check_search(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
         evidence = Evidence(
             status=Status.EXACT,
-            certificate=certificate,
+            certificate=check.certificate,
             solver=self._search.name,
-            facts={"rows": float(self.n_samples_fit_)},
+            facts=check.facts,
+            notes=check.notes,
         )
         self._keep_evidence(evidence)
 
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if self._precomputed or not isinstance(self.metric, str):
+            return Verification(None, "the referee looks up rows by metrics that it knows")
+        X, kept = self._queries(X), getattr(self, "rows_", np.arange(self.n_samples_fit_))  # those of positive weight
+        if X.shape[0] <= kept[-1]:
+            raise ValueError(f"X must be the rows of the fit, at least {kept[-1] + 1}, but it has {X.shape[0]}.")
+        X, k = X[kept], min(self.n_neighbors, self.n_samples_fit_)
+        Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
+        said, rows = self._nearest(Q, k)
+        powers = {1.0: "manhattan", 2.0: "euclidean"}
+        metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
+
     def _queries(self, X: Any) -> Any:
-        X = self._validate_predict(X, sparse=not self._precomputed)
+        with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
+            X = self._validate_predict(X, sparse=not self._precomputed)
         if self._precomputed and (X < 0).any():
             raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
         return X.tocsr() if scipy.sparse.issparse(X) else X

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from corollary.base import assigning
+from corollary.core.fitted import Fitted, Floats, Integers
 from corollary.core.limits import Choice, Instance, Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel
@@ -25,6 +26,10 @@ VOTE_LIMITS: dict[str, Limit] = SEARCH_LIMITS | {
 class VotingNeighbors(NeighborsModel):
     """Neighbours that vote. A row of weight w stands for w equal rows, which fill up k places one by one."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "rows_": Integers("n", low=0, increasing=True),
+        "multiplicity_": Floats("n", low=0, above=True),
+    }
     weights: Any
     offset: float
     power: float
@@ -60,9 +65,10 @@ class VotingNeighbors(NeighborsModel):
     def _keep_votes(self, X: Any, y: Array, weights: Array) -> None:
         """Keep the rows of positive weight with their targets y (class numbers or numbers)."""
         if weights.sum() < self.n_neighbors and not (weights == 1).all():
+            total = weights.sum() / self._weight_unit
             raise ValueError(
-                f"The weights of all rows add up to {weights.sum():.4g}, but n_neighbors = {self.n_neighbors}. A row "
-                "of weight w counts as w neighbours: multiply sample_weight by a constant, or ask for fewer."
+                f"The weights of all rows add up to {total:.4g}, but n_neighbors = {self.n_neighbors}. A row of weight "
+                "w counts as w neighbours: multiply sample_weight by a constant, or ask for fewer."
             )
         self.rows_ = np.flatnonzero(weights)
         if len(self.rows_) < len(weights):

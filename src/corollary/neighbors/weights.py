@@ -22,6 +22,11 @@ def vote_weights(
         return copies * _checked(weights(distances), distances, copies)
     if weights == "uniform":
         return copies
+    if np.isinf(np.where(copies > 0, distances, 0.0)).any():
+        raise ValueError(
+            f"weights={weights!r} needs distances below 1.8e308, the largest number of float64, but some are larger. "
+            "Divide X by a constant."
+        )
     if weights == "gaussian":
         return copies * _gaussian(distances, copies, bandwidth)
     if weights == "distance":

@@ -15,10 +15,14 @@ from corollary.solvers.distances import between, check_square, checked, distance
 
 
 class Distances(ABC):
-    """Rows of an n × n table of distances."""
+    """Rows of an n × n table of distances.
+
+    ``rounding`` is what storing them in float32 can change in the difference of two sums of them, relative to a sum.
+    """
 
     n: int
     stored: bool
+    rounding: float = 0.0
 
     @abstractmethod
     def rows(self, points: Any) -> Array:
@@ -54,8 +58,8 @@ class StoredDistances(Distances):
 
     stored = True
 
-    def __init__(self, matrix: Array) -> None:
-        self.matrix, self.n = matrix, len(matrix)
+    def __init__(self, matrix: Array, rounding: float = 0.0) -> None:
+        self.matrix, self.n, self.rounding = matrix, len(matrix), rounding
 
     def rows(self, points: Any) -> Array:
         return self.matrix[points]
@@ -115,4 +119,4 @@ def stored_distances(X: Any, metric: Any, options: Mapping[str, Any]) -> StoredD
     each_block(fill, n, block_rows(n, 8 * n))
     if callable(metric):
         check_square(matrix, "the metric")
-    return StoredDistances(matrix)
+    return StoredDistances(matrix, float(np.finfo(np.float32).eps) if dtype == np.float32 else 0.0)

@@ -29,6 +29,7 @@ COMPILED = {
 }
 _SQUARE = 64  # rows that are looked at together
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
+_VANISHED = 2.0**-400  # differences below this share of the largest value: their squares have lost digits, or all
 _CLOSE = 1e-6  # squared distances below this share of the squared norms have lost too many digits in a product
 
 
@@ -68,6 +69,9 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
         return _sparse_euclidean(A, B) if scipy.sparse.issparse(A) else _Euclidean(B, _scale(A, B))(A)
     try:
         found: Array = pairwise_distances(A, B, metric=metric, n_jobs=1, **options)
+        if isinstance(metric, str) and metric == "cosine":
+            # 1 − cos loses the digits of small angles
+            _measure_again(found, np.nonzero(found < _CLOSE), A, B, "cosine")
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
@@ -79,21 +83,49 @@ class _Euclidean:
     """Distances to the rows of B, exact to rounding also where points nearly coincide; ``scale`` avoids overflow."""
 
     def __init__(self, B: Array, scale: float) -> None:
-        self.scale, self.few = scale, B.shape[1] <= _FEW_COLUMNS
+        self.scale, self.few, self.raw = scale, B.shape[1] <= _FEW_COLUMNS, B
+        self.vanishing = _vanishing(B, scale)
         self.B = np.asarray(B, dtype=np.float64) * scale
-        self.middle = np.zeros(B.shape[1]) if self.few else self.B.mean(axis=0)
-        self.B -= self.middle
-        self.norms = np.einsum("ij,ij->i", self.B, self.B)
+        if not self.few:
+            self.middle = self.B.mean(axis=0)
+            self.B -= self.middle
+            self.norms = np.einsum("ij,ij->i", self.B, self.B)
 
     def __call__(self, A: Array) -> Array:
-        a = np.asarray(A, dtype=np.float64) * self.scale - self.middle
-        if not self.few:
-            squares, (i, j) = _squares(a @ self.B.T, np.einsum("ij,ij->i", a, a), self.norms)
-            if len(i) <= squares.size // 8:
-                squares[i, j] = ((a[i] - self.B[j]) ** 2).sum(axis=1)
-                return np.divide(np.sqrt(squares, out=squares), self.scale, out=squares)
-        found: Array = cdist(a, self.B)
-        return np.divide(found, self.scale, out=found)
+        found = self._distances(np.asarray(A, dtype=np.float64) * self.scale)
+        np.divide(found, self.scale, out=found)
+        if self.vanishing or _vanishing(A, self.scale):  # one huge row must not make all others equal
+            _measure_again(found, np.nonzero(found * self.scale < _VANISHED), A, self.raw, "euclidean")
+        return found
+
+    def _distances(self, a: Array) -> Array:
+        """Times the scale. What is close is measured without the middle taken away: far from it, that has rounded."""
+        if self.few:
+            return np.asarray(cdist(a, self.B))
+        shifted = a - self.middle
+        squares, (i, j) = _squares(shifted @ self.B.T, np.einsum("ij,ij->i", shifted, shifted), self.norms)
+        if len(i) > squares.size // 8:
+            return np.asarray(cdist(a, np.asarray(self.raw, dtype=np.float64) * self.scale))
+        squares[i, j] = ((a[i] - np.asarray(self.raw[j], dtype=np.float64) * self.scale) ** 2).sum(axis=1)
+        return np.sqrt(squares, out=squares)
+
+
+def _vanishing(X: Array, scale: float) -> bool:
+    """Whether some values are so much smaller than the largest that squares of their differences may vanish."""
+    return bool(((np.abs(X) < _VANISHED / scale) & (X != 0)).any())
+
+
+def _measure_again(found: Array, pairs: tuple[Array, ...], A: Any, B: Any, name: str) -> None:
+    """Put the distances of these pairs as they are in the place of what was found."""
+    from corollary.solvers.neighbors.metric import Metric
+    from corollary.solvers.neighbors.wide import differ, distances_of
+
+    metric = Metric.of(name, 2.0, None)
+    assert metric is not None
+    unlike = differ(A, B, *pairs)
+    found[pairs] = 0.0
+    i, j = (index[unlike] for index in pairs)
+    found[i, j] = distances_of(metric, A, B, i, j, 1.0)
 
 
 def _scale(*parts: Array) -> float:
@@ -101,12 +133,16 @@ def _scale(*parts: Array) -> float:
 
 
 def _sparse_euclidean(A: Any, B: Any) -> Array:
-    a, b = A.astype(np.float64), B.astype(np.float64)
+    scale = _scale(A, B)
+    a, b = A.astype(np.float64) * scale, B.astype(np.float64) * scale
     squares, (i, j) = _squares((a @ b.T).toarray(), a.power(2).sum(axis=1), b.power(2).sum(axis=1))
     for start in range(0, len(i), 65_536):
         rows, columns = i[start : start + 65_536], j[start : start + 65_536]
         squares[rows, columns] = (a[rows] - b[columns]).power(2).sum(axis=1)
-    return np.sqrt(squares, out=squares)
+    found = np.divide(np.sqrt(squares, out=squares), scale, out=squares)
+    if _vanishing(A.data, scale) or _vanishing(B.data, scale):
+        _measure_again(found, np.nonzero(found * scale < _VANISHED), A, B, "euclidean")
+    return found
 
 
 def _squares(products: Array, left: Array, right: Array) -> tuple[Array, tuple[Array, ...]]:

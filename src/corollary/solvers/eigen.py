@@ -66,6 +66,10 @@ class BlockLanczos(Algorithm[Pairs]):
             return replace(state, stuck=True)
         return self.basis.pairs(self.k)
 
+    def beyond(self, count: int) -> Pairs:
+        """The k wanted pairs and, as far as they have come, at most ``count`` more."""
+        return self.basis.pairs(min(self.k + count, self.basis.size))
+
     def measure(self, state: Pairs) -> Measure | None:
         if len(state.values) == 0:
             return None

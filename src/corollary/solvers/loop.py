@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
-from corollary.core.parallel import one_blas_thread
+from corollary.core.parallel import one_blas_thread, stop_if_ended
 
 S = TypeVar("S")
 
@@ -206,6 +206,7 @@ class _Loop(Generic[S]):
         self.iteration = self.told = algorithm.begun
         state = algorithm.init()
         while True:
+            stop_if_ended()
             measure = algorithm.measure(state)
             if measure is not None:
                 record = self._note(algorithm, state, measure)

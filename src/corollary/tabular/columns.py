@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import pandas as pd
@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from corollary.core.fitted import Booleans, Count, Fitted, Floats, ListOf, Maybe, Names, Text
 from corollary.tabular.messages import shown
 from corollary.tabular.roles import Column, Role
 from corollary.tabular.values import date_format, dates, labels, numbers
@@ -33,6 +34,8 @@ def _named_columns(X: Any) -> list[tuple[str, Any]]:
 
 class _ColumnReader(TransformerMixin, BaseEstimator):
     """Shared by the three readers: nothing to check about the values, and errors that name the column."""
+
+    fitted: ClassVar[dict[str, Fitted]] = {"n_features_in_": Count("d", low=1), "feature_names_in_": Maybe(Names("d"))}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Remember the columns."""
@@ -114,6 +117,12 @@ class DateColumns(_ColumnReader):
     >>> [str(name) for name in parts.get_feature_names_out()]
     ['sold_year', 'sold_month', 'sold_day', 'sold_weekday', 'sold_elapsed_days']
     """
+
+    fitted: ClassVar[dict[str, Fitted]] = _ColumnReader.fitted | {
+        "formats_": ListOf(Text(), "d"),
+        "origins_": Floats("d"),
+        "has_time_": Booleans("d"),
+    }
 
     def __init__(self, formats: Sequence[str] | None = None) -> None:
         self.formats = formats

@@ -73,8 +73,10 @@ class DecisionTreeClassifier(TreeClassifier):
     *Cost.* Each column is sorted once, O(n d log n); then O(n d) per level. Memory 8 n d bytes. The tree is the same
     whatever the number of threads; of equal splits the first column and the lowest threshold win.
 
-    *Evidence.* Impurity balance: impurity of the root − Σ gains − impurity left in the leaves, computed afresh from the
-    rows, as a part of the first. Facts: depth, leaves, training error.
+    *Evidence.* Nodes drawn at random are searched again by brute force: by how much any other split would gain more, as
+    a part of the impurity of the root. Besides, every leaf predicts what its rows say, and gains and what the leaves
+    keep add up to the root's impurity. Kind: *checked*; *exact* if every node was searched. Facts: depth, leaves,
+    training error.
 
     Examples
     --------
@@ -179,7 +181,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     -----
     *Cost.* As the classifier; absolute error takes O(n d log n) per level.
 
-    *Evidence.* Impurity balance, as the classifier.
+    *Evidence.* As the classifier.
 
     Examples
     --------

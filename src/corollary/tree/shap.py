@@ -84,6 +84,7 @@ def shap_values(model: Any, X: Any, *, background: Any = None) -> Explanation:
             values = background_values(trees, rows, known, k)
             base = start + scale * tree_sums(trees, known, k).mean(axis=0)
     values *= scale
+    _check_numbers(values)
     away = float(np.max(np.abs(base + values.sum(axis=1) - raw), initial=0.0))
     size = max(float(np.max(np.abs(part), initial=np.finfo(float).tiny)) for part in (raw, base, values))
     return Explanation(
@@ -112,7 +113,13 @@ def shap_interactions(model: Any, X: Any) -> Array:
     check_memory(needed, "Shapley interactions of these rows", "explain fewer rows at a time")
     with threads(getattr(model, "n_jobs", None)):
         out = scale * path_interactions(trees, rows, len(start), cover)
+    _check_numbers(out)
     return out[..., 0] if len(start) == 1 else out
+
+
+def _check_numbers(values: Array) -> None:
+    if np.isnan(values).any():
+        raise ValueError("Shapley values are not numbers here: a node has next to no training rows, or sums overflow.")
 
 
 def _additive_trees(model: Any) -> tuple[Trees, Array, float, Array]:

@@ -41,7 +41,7 @@ class DecisionStump(TreeClassifier):
     -----
     *Cost.* One sort of each column and one pass over it.
 
-    *Evidence.* Impurity balance.
+    *Evidence.* As a decision tree; where all cuts of all columns could be tried again, that no other is better.
 
     Examples
     --------

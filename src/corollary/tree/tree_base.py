@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -12,12 +12,17 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.binning import MOST_BINS
-from corollary.core.evidence import Evidence, Status
+from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
+
+if TYPE_CHECKING:
+    from corollary.solvers.trees.referee.search import Findings
 
 
 class Fraction(Limit):
@@ -51,6 +56,11 @@ GROWTH_LIMITS: dict[str, Limit] = {
 class DecisionTree(TableReader):
     """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_outputs_": Count("outputs", low=1),
+        "max_features_": Count(low=1),
+        "trees_": TreesOf(outputs="outputs", trees=1),
+    }
     criterion: str
     splitter: str
     max_depth: int | None
@@ -117,16 +127,17 @@ class DecisionTree(TableReader):
     ) -> None:  # fmt: skip
         """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
         from corollary.solvers.trees.exact.grow import grow
-        from corollary.solvers.trees.exact.impurity_balance import impurity_balance
         from corollary.tree.pruning import prune
 
         self._observer(X, y, 0, lambda state: {})
         self.n_outputs_ = y.shape[1]
         one_value = y.shape[1] == 1 and (n_classes is None or n_classes[0] == 2)
-        trees = grow(X, y, weights, self._rules(X, weights, categorical, one_value), n_classes)
+        rules = self._rules(X, weights, categorical, one_value)
+        binner = None if self.max_bins is None else Binner.fit(X, self.max_bins, categorical, weights)
+        trees = grow(X, y, weights, rules, n_classes, binner)
         self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
         leaves = self.trees_.apply(X)[:, 0]
-        certificate, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner)
         error = below / float(weights.sum())
         if n_classes is not None:
             error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
@@ -138,9 +149,30 @@ class DecisionTree(TableReader):
                 "depth": float(self.trees_.depth()),
                 "leaves": float(self.trees_.is_leaf.sum()),
                 "training error": error,
+                "nodes searched again": float(found.drawn),
+                "nodes that could be searched": float(found.nodes),
             },
+            notes=(found.sentence,),
         )
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.tree.claims import verify_tree
+
+        return verify_tree(self, self._read_predict(X), y, sample_weight)
+
+    def _judge(
+        self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any
+    ) -> tuple[Certificate, Findings, float]:
+        """(certificate, what a second search of some nodes found, W·I that is left in the leaves)."""
+        from corollary.solvers.trees.exact.impurity_balance import impurity_balance
+        from corollary.solvers.trees.referee.exact import certificate, search_tree
+
+        gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        pruned = self.ccp_alpha > 0
+        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, binner, pruned=pruned)
+        greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
+        return certificate(found, gap, greedy=greedy), found, below
 
     @property
     def feature_importances_(self) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
 from corollary.base import predicting
+from corollary.core.fitted import Count, Fitted, Labels, ListOf, TreesOf
 from corollary.core.types import Array
 from corollary.labels import encode_labels
 from corollary.tree.tree_base import DecisionTree
@@ -17,6 +18,11 @@ from corollary.tree.tree_base import DecisionTree
 class ClassShares(ClassifierMixin):
     """Labels and probabilities from the shares of classes that ``_shares`` gives, target after target."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels() | ListOf(Labels(None), "outputs"),
+        "n_classes_": Count("k") | ListOf(Count(low=2), "outputs"),
+        "n_outputs_": Count("outputs", low=1),
+    }
     classes_: Any  # an array, or a list of arrays for several targets
     n_classes_: Any
     n_outputs_: int
@@ -37,6 +43,14 @@ class ClassShares(ClassifierMixin):
         self.n_outputs_ = len(classes)
         self.classes_, self.n_classes_ = (classes[0], counts[0]) if len(classes) == 1 else (classes, counts)
         return counts
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        counts = [len(classes) for classes in self._classes]
+        known = [self.n_classes_] if isinstance(self.classes_, np.ndarray) else self.n_classes_
+        single = isinstance(self.classes_, np.ndarray)
+        if counts != known or single != (self.n_outputs_ == 1) or sum(counts) != self.trees_.value.shape[1]:
+            raise ValueError(f"classes_, n_classes_={self.n_classes_!r} and the values of the trees differ.")
 
     @property
     def _classes(self) -> list[Array]:
@@ -78,6 +92,9 @@ class ClassShares(ClassifierMixin):
 class TreeClassifier(ClassShares, DecisionTree):
     """A tree whose leaves hold class probabilities, for one target or several."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "trees_": TreesOf(trees=1),
+    }
     class_weight: Any
 
     def _shares(self, X: Any) -> Array:

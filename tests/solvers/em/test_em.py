@@ -215,6 +215,27 @@ def test_a_model_may_say_how_far_it_moved() -> None:
     assert len(evidence.history["gain"]) == len(evidence.history["iteration"])
 
 
+def test_a_small_gain_may_end_it_before_the_next_step_is_short() -> None:
+    class Measured(BernoulliMixture):
+        movement_name = "largest change of a rate in the next step"
+
+        def movement(self, before: tuple[Array, Array], after: tuple[Array, Array]) -> float:
+            return float(np.abs(after[1] - before[1]).max())
+
+        def movement_tol(self, tol: float) -> float:
+            return 1e-6
+
+    source, model = ArraySource(binary(), size=1000), Measured()
+    loose = em(model, source, [start()], tol=1e-3, max_iter=2000)
+    assert loose.evidence.status is Status.TOL
+    assert not loose.evidence.holds
+    assert "lower tol" in str(loose.evidence)
+    assert loose.evidence.certificate.value == model.movement(loose.params, model.m_step(loose.summary))
+    assert loose.evidence.history["gain"][-1] <= 1e-3
+    assert em(model, source, [start()], tol=1e-14, max_iter=2000).evidence.holds
+    assert em(model, source, [start()], tol=1e-3, max_iter=1).evidence.status is Status.MAX_ITER
+
+
 def test_bad_input() -> None:
     model = BernoulliMixture()
     with pytest.raises(ValueError, match="read more than once"):

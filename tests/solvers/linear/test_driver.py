@@ -149,7 +149,7 @@ def test_relative_gap() -> None:
         ("squared", L1(0.1), "ProxNewton"),
         ("logistic", Group(0.1, np.array([0, 0, 1, 1])), "ProxNewton"),
         ("logistic", L2(0.1), "Newton"),
-        ("poisson", L0(0.1), "ProxNewton"),
+        ("poisson", L0(0.1), "Count"),
         ("hinge", L2(0.1), "InteriorPoint"),
         ("softmax", L2(0.1), "ProxNewton"),
     ],

@@ -33,6 +33,18 @@ class Unnamed(Penalty):
         return np.sign(point) * np.maximum(np.abs(point) - 0.05 * step, 0.0)
 
 
+class Weak(Unnamed):
+    """So weak that it is the same at every scale."""
+
+    name = "weak"
+
+    def value(self, coef: Any) -> float:
+        return 0.0
+
+    def prox(self, point: Any, step: float) -> Any:
+        return point
+
+
 @pytest.mark.parametrize("layout", ["dense", "fortran", "sparse"])
 @pytest.mark.parametrize("penalty", PENALTIES, ids=lambda penalty: penalty.name)
 @pytest.mark.parametrize("loss", [*SMOOTH, "softmax"])
@@ -85,6 +97,18 @@ def test_without_a_conjugate_it_claims_to_be_stationary_and_no_more(loss: str, p
     if isinstance(penalty, Unnamed):
         twin = solve(ProxGradient(), make_problem(loss, L1(0.05)), tol=1e-10, max_iter=500)
         np.testing.assert_allclose(found.coef, twin.coef, atol=1e-4)
+
+
+@pytest.mark.parametrize("scales", [[1e4, 1.0, 1e-3, 1.0], [1e3, 1.0, 1.0, 1e-2], [1e-6, 1e-6, 1e6, 1e-6]], ids=str)
+@pytest.mark.parametrize("loss", ["squared", "logistic", "softmax"])
+def test_stationary_does_not_depend_on_the_scale_of_columns(loss: str, scales: list[float]) -> None:
+    """Without a conjugate, but convex: what is called stationary is as good as the same columns at one scale."""
+    plain = make_problem(loss, Weak())
+    scaled = replace(plain, design=as_design(plain.design.block(0, 40) * scales))
+    found = solve(ProxGradient(), scaled, tol=1e-9, max_iter=3000)
+    assert found.evidence.holds, str(found.evidence)
+    best = solve(ProxGradient(), plain, tol=1e-12, max_iter=3000)
+    assert found.evidence.facts["objective"] <= best.evidence.facts["objective"] * (1 + 1e-5)
 
 
 def test_penalties_that_no_kernel_knows_are_never_sent_to_coordinate_descent() -> None:

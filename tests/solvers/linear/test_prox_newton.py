@@ -15,6 +15,7 @@ from corollary.core.problem import Problem
 from corollary.solvers.linear.driver import State, solve
 from corollary.solvers.linear.newton import Newton
 from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.suitable import choose_solver
 
 PENALTIES: dict[str, Penalty] = {
     "l1": L1(0.05),
@@ -112,7 +113,7 @@ def test_warm_start_at_the_answer() -> None:
 @pytest.mark.parametrize("loss", SMOOTH)
 def test_l0_ends_where_no_coordinate_can_improve(loss: str) -> None:
     problem = make_problem(loss, L0(0.02))
-    found = solve(ProxNewton(), problem, tol=1e-9, max_iter=100)
+    found = solve(choose_solver(problem), problem, tol=1e-9, max_iter=100)
     assert found.evidence.holds
     assert "duality" not in found.evidence.certificate.name
     value = objective(problem, found.coef, found.intercept)
@@ -120,6 +121,8 @@ def test_l0_ends_where_no_coordinate_can_improve(loss: str) -> None:
         without = found.coef.copy()
         without[j] = 0.0
         assert objective(problem, without, found.intercept) >= value - 1e-9
+    with pytest.raises(ValueError, match="not convex"):
+        solve(ProxNewton(), problem, tol=1e-9, max_iter=100)
 
 
 def test_rows_far_from_every_curve() -> None:

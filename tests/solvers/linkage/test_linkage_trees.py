@@ -92,3 +92,29 @@ def test_what_rows_share_is_taken_away_exactly() -> None:
     X = np.array([[1e8 + 1, 1.0], [1e8 + 2, -5.0], [1e8 + 4, 2.0]])
     read = points(X, "euclidean", centred=True)
     np.testing.assert_array_equal(np.ldexp(read.columns, read.exponent), [[0.0, 1.0, 3.0], [1.0, -5.0, 2.0]])
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "centroid"])
+def test_the_check_says_what_a_sample_can(linkage: str) -> None:
+    """With so many wrong merges as the name allows for, a draw as large as this one finds one in 95 of 100 cases."""
+    X = np.random.default_rng(0).normal(size=(500, 2))
+    ones = np.ones(500)
+    leaves = read_leaves(X, "euclidean", ones > 0, centred=linkage in ("ward", "centroid"))
+    merged = merge(leaves, ones, linkage, None, 499)
+    found = check(merged.tree, merged.rows, ones, linkage)
+    assert found.error < 1e-12
+    assert found.drawn == 64
+    assert found.doubt == pytest.approx(1 - 0.05 ** (1 / 64))
+    assert f"64 of {found.few} merges" in found.name
+    assert "fewer than 4.6 %" in found.name
+    assert found.few > 480
+    rng, seen = np.random.default_rng(1), 0
+    for _ in range(40):
+        heights = merged.tree.heights.copy()
+        heights[rng.choice(480, int(np.ceil(found.doubt * 499)), replace=False)] *= 1.01
+        seen += check(replace(merged.tree, heights=heights), merged.rows, ones, linkage).error > 1e-7
+    assert seen >= 34
+    few = merge(read_leaves(X[:40], "euclidean", ones[:40] > 0, centred=True), ones[:40], "ward", None, 39)
+    assert (
+        check(few.tree, few.rows, ones[:40], "ward").name == "largest relative error of all 39 merges, worked out again"
+    )

@@ -221,10 +221,21 @@ def nearest_exactly(X, centres, scale, labels):
 
 
 @kernel
-def own_distances(X, centres, scale, labels, distances):
-    """Squared distance of each row to the centre of its label."""
+def review_rows(X, centres, scale, weights, labels, distances, sums):
+    """Squared distance of each row to the centre c of its label; its weight · (x − c) · scale is added to the sums.
+
+    About their own centre nothing is lost, wherever the data lie. The last two columns are as in :func:`move_rows`.
+    """
+    d = X.shape[1]
     for i in range(X.shape[0]):
-        distances[i] = _squared_distance(X[i], centres[labels[i]], scale)
+        w, own, total = weights[i], labels[i], 0.0
+        for j in range(d):
+            gap = (X[i, j] - centres[own, j]) * scale
+            total += gap * gap
+            sums[own, j] += w * gap
+        distances[i] = total
+        sums[own, d] += w
+        sums[own, d + 1] += 1.0 if w > 0.0 else 0.0
 
 
 @kernel

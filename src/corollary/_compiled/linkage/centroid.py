@@ -73,7 +73,8 @@ def merge_centres(columns, weights, names, leaves, best, near, second, place, do
     """Carry out merges done … until − 1; place p has name names[p], and union t is called n + t.
 
     ``near`` is the name of the nearest, ``best`` its squared distance (bits of a float), ``second`` a bound for all
-    others. ``place`` is where a name is, ``leaves[p]`` a row in the cluster at p.
+    others. ``place`` is where a name is, ``leaves[p]`` a row in the cluster at p. Returns how many merges are done in
+    all: fewer than ``until`` if some centre is at no finite distance from any other.
     """
     d, n = columns.shape
     point, values = np.empty(d), np.empty(CHUNK)
@@ -85,6 +86,8 @@ def merge_centres(columns, weights, names, leaves, best, near, second, place, do
             for c in range(d):
                 point[c] = columns[c, p]
             _compare(columns, m, p, names, near[p], near[p], best, near, second, point, values, bits)
+            if near[p] < 0:
+                return done
             continue
         q = place[near[p]]
         left[done], right[done], heights[done] = leaves[p], leaves[q], best[p]
@@ -104,3 +107,4 @@ def merge_centres(columns, weights, names, leaves, best, near, second, place, do
             point[c] = columns[c, p]
         _compare(columns, last, p, names, one, other, best, near, second, point, values, bits)
         done += 1
+    return done

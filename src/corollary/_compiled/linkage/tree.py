@@ -176,12 +176,15 @@ def ward_chain(
     """Merge all places along chains of nearest neighbours in Ward's measure (see ``triangle.chain``).
 
     ``links`` and ``steps`` hold the chain; ``ward`` is True, and there since constants would compile the search anew.
+    Returns how many merges were made: fewer than all if some place is at no finite distance from any other.
     """
     length, done, start, nobody = 0, 0, 0, links[0] * 0 - 1
     while done < left.shape[0]:
         if length == 0:
-            while blocks[start // WIDE, 0, start % WIDE] == np.inf:
+            while start < weights.shape[0] and blocks[start // WIDE, 0, start % WIDE] == np.inf:
                 start += 1
+            if start == weights.shape[0]:
+                return done
             links[0], steps[0], length = start, np.inf, 1
         x = links[length - 1]
         before = links[length - 2] if length > 1 else nobody
@@ -191,6 +194,8 @@ def ward_chain(
             blocks, weights, low, high, light, levels, ward, point, weights[x], x, steps[length - 1], before, not ward,
             stack, gaps, values, bits,
         )  # fmt: skip
+        if found < 0:  # every comparison failed: nothing is near
+            return done
         if found != before:
             links[length], steps[length] = found, least
             length += 1
@@ -199,3 +204,4 @@ def ward_chain(
         left[done], right[done], heights[done] = keep, gone, least
         _move(blocks, weights, low, high, light, node_of, keep, gone)
         done, length = done + 1, length - 2
+    return done

@@ -183,7 +183,8 @@ def chain(triangle, weights, linkage, alive, links, steps, left, right, heights)
     """Merge all that is left, along chains of nearest neighbours; a merge of x < y keeps the place of x.
 
     ``alive`` comes as all places, ``links`` and ``steps`` are room for a chain. Along it distances fall strictly, and
-    equal ones count for the cluster before, so that no chain can go round.
+    equal ones count for the cluster before, so that no chain can go round. Returns how many merges were made: fewer
+    than all if some cluster is at no finite distance from any other.
     """
     m, length, done = weights.shape[0], 0, 0
     while done < m - 1:
@@ -201,6 +202,8 @@ def chain(triangle, weights, linkage, alive, links, steps, left, right, heights)
             value = triangle[alive[q] * (alive[q] - 1) // 2 + x]
             if value < least:
                 nearest, least = alive[q], value
+        if nearest < 0:  # every comparison failed
+            return done
         if length < 2 or nearest != links[length - 2]:
             links[length], steps[length] = nearest, least
             length += 1
@@ -218,3 +221,4 @@ def chain(triangle, weights, linkage, alive, links, steps, left, right, heights)
                     triangle[_entry(a, y)] = _join(triangle[_entry(a, y)], triangle[_entry(b, y)], share, linkage)
         weights[a] += weights[b]
         done, length = done + 1, length - 2
+    return done

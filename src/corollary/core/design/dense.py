@@ -107,7 +107,13 @@ class DenseDesign(_ByRows):
         return sum_blocks(part, n, size)
 
     def take(self, columns: Array) -> DenseDesign:
-        return DenseDesign(np.asfortranarray(self.X[:, columns], dtype=np.float64))
+        out = np.empty((self.shape[0], len(columns)), order="F")
+
+        def work(start: int, stop: int) -> None:  # block by block: a part of X in its own type would be a second copy
+            out[start:stop] = self.X[start:stop, columns]
+
+        each_block(work, self.shape[0], self._size)
+        return DenseDesign(out)
 
     def rows(self, index: Array) -> DenseDesign:
         return DenseDesign(self.X[index])

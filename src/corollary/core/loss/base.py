@@ -54,7 +54,10 @@ class Loss(Part, ABC):
         between two points the value of a convex loss rises at least by the first slope and at most by the second.
         A loss of the library is known to be right; one of your own is looked at before it is believed.
         """
-        if not self.convex or self.multiclass or self.code >= 0:
+        if not self.convex or self.code >= 0:
+            return
+        if self.multiclass:
+            self._check_classes(y)
             return
         few = np.unique(y)[:: max(1, len(np.unique(y)) // 16)]
         reach = 20.0 * (1.0 + float(np.abs(few).max(initial=0.0))) if isinstance(self.link, Identity) else 20.0
@@ -83,6 +86,27 @@ class Loss(Part, ABC):
                 f"{slopes[row, at] * step:.4g} to {slopes[row, at + 1] * step:.4g}. Compare it with differences, as in "
                 "step 4 of 'How to add a loss'."
             )
+
+    def _check_classes(self, y: Array) -> None:
+        """The same for a loss with one raw prediction per class, between pairs of points near to and far from zero."""
+        k, draw = int(np.max(y, initial=0)) + 1, np.random.default_rng(0)
+        label = np.tile(np.arange(k), 200)
+        start = draw.normal(size=(len(label), k)) * draw.choice([0.1, 1.0, 10.0], size=(len(label), 1))
+        step = draw.normal(size=start.shape) * draw.choice([1e-3, 0.1, 1.0, 10.0], size=(len(label), 1))
+        with np.errstate(over="ignore", invalid="ignore"):  # comparisons with what overflowed are false
+            values = [self.value(label, f) for f in (start, start + step)]
+            low, high = ((self.gradient(label, f) * step).sum(axis=1) for f in (start, start + step))
+            rise, slack = values[1] - values[0], 1e-7 * (np.abs(values[0]) + np.abs(values[1]) + abs(low) + abs(high))
+            falls, wrong = low > high + slack, (rise < low - slack - 1e-300) | (rise > high + slack + 1e-300)
+        for found, what in ((falls, "not convex"), (wrong, "not convex, or its gradient is not that of its value")):
+            if found.any():
+                at = int(np.argmax(found))
+                raise ValueError(
+                    f"The {self.name} loss is {what}: for y = {label[at]} it rises by {rise[at]:.4g} from "
+                    f"f = {start[at]} by {step[at]}, where slopes allow {low[at]:.4g} to {high[at]:.4g}. Set "
+                    "``convex = False`` on its class, or compare it with differences, as in step 4 of 'How to add a "
+                    "loss'."
+                )
 
     @abstractmethod
     def value(self, y: Array, f: Array) -> Array:

@@ -57,7 +57,7 @@ class Huber(Loss):
     """½ r² for |r| ≤ δ, else δ|r| − ½ δ², with r = f − y."""
 
     name, code, task, lipschitz, flat, fading = "huber", codes.HUBER, "regression", 1.0, True, True
-    limits: ClassVar[dict[str, Limit]] = {"delta": Real(low=0, above=True)}
+    limits: ClassVar[dict[str, Limit]] = {"delta": Real(low=0, above=True, finite=True)}
     delta: float
 
     def __init__(self, delta: float = 1.35) -> None:
@@ -117,13 +117,29 @@ class Quantile(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         return inside((u >= -self.quantile - SLACK) & (u <= 1 - self.quantile + SLACK), u * y)
 
+    def best_shift(self, y: Array, raw: Array, weights: Array, l1: float = 0.0, l2: float = 0.0) -> float:
+        """Without penalties the weighted quantile of y − raw, and the middle where a whole interval is best.
+
+        That neither the order of the rows nor rows repeated in place of weights may decide: halving an interval on
+        which the slope is zero but for rounding goes to either end of it.
+        """
+        if l1 or l2:
+            return super().best_shift(y, raw, weights, l1, l2)
+        left = y - raw
+        order = np.argsort(left, kind="stable")
+        reach = np.cumsum(weights[order])
+        goal, slack = self.quantile * reach[-1], 1e-12 * reach[-1]
+        ends = (np.searchsorted(reach, goal - slack, side="left"), np.searchsorted(reach, goal + slack, side="right"))
+        low, high = (left[order[min(int(end), len(order) - 1)]] for end in ends)
+        return float(0.5 * low + 0.5 * high)
+
 
 class EpsilonInsensitive(Loss):
     """max(0, |f − y| − ε)."""
 
     name, code, task = "epsilon_insensitive", codes.EPSILON_INSENSITIVE, "regression"
     smooth, curved, piecewise_linear = False, False, True
-    limits: ClassVar[dict[str, Limit]] = {"epsilon": Real(low=0)}
+    limits: ClassVar[dict[str, Limit]] = {"epsilon": Real(low=0, finite=True)}
     epsilon: float
 
     def __init__(self, epsilon: float = 0.1) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.utils import get_tags
 
 from corollary.base import assigning, fitting
+from corollary.core.evidence import Certificate, Evidence, honest
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -19,6 +21,9 @@ from corollary.solvers.loop import Rules, run
 from corollary.solvers.trees.adaboost.ledger import Ledger, Samme
 from corollary.solvers.trees.adaboost.stumps import BinnedLearner
 
+_RECOUNTED = 256  # rows whose votes are counted again, from the learners that are kept
+_BOUND_AND_VOTES = "training error above its bound, or error of votes counted again"
+_VOTES = "error of votes counted again"
 TOLERANCE = 1e-9  # rounding of the sums that the training error and its bound are
 
 
@@ -74,8 +79,11 @@ class AdaBoostClassifier(BoostedVote):
               + \varepsilon_t e^{\alpha_t / 2} \big) = \prod_t 2 \sqrt{\varepsilon_t (1 - \varepsilon_t)}
               \text{ for } K = 2, \eta = 1.
 
-    That is a theorem about any learners, so the certificate, by how much the error is ever above its bound, checks the
-    bookkeeping: it is 0 unless something is wrong. "objective" is the exponential loss, for two classes the bound.
+    That is a theorem about any learners, so by how much the error is ever above its bound checks the bookkeeping: it is
+    0 unless something is wrong. A bound that is not below 1 says nothing; then it is called vacuous and is no part of
+    the certificate. The votes of some rows are counted again from the learners that are kept. Facts: margins of the
+    training rows (votes for the class less those for the best other, over all votes). "objective" is the exponential
+    loss, for two classes the bound.
 
     References
     ----------
@@ -152,8 +160,29 @@ class AdaBoostClassifier(BoostedVote):
         facts = {name: found.measure.more[name] for name in ("training error", "bound")}
         notes = (ledger.note,) if ledger.note and not found.stopped else ()
         evidence = found.evidence(facts=facts, notes=notes)
+        if ledger.whole and found.state == ledger.rounds:
+            evidence = self._with_margins(evidence, X, ledger)
         self._keep_evidence(weakened(evidence, vars(self).get("_members", ())))
         return self
+
+    def _with_margins(self, evidence: Evidence, X: Any, ledger: Ledger) -> Evidence:
+        """The evidence with margins, with what the bound is worth, and with the votes of some rows counted again."""
+        n = X.shape[0]
+        rows = np.sort(np.random.default_rng(n).permutation(n)[:_RECOUNTED])
+        scores = sum(self._votes(X[rows]), np.zeros((len(rows), ledger.n_classes)))
+        above, wrong, margins = evidence.certificate.value, ledger.miscounted(rows, scores), ledger.margin_facts()
+        # a bound that is not below 1 cannot be broken, so that it was not says nothing
+        name = _VOTES if ledger.bound >= 1 else _BOUND_AND_VOTES
+        certificate = Certificate(evidence.certificate.kind, name, max(above, wrong), TOLERANCE)
+        least, quarter, middle = (margins[name] for name in (*margins,) if not name.startswith("5 %"))
+        told = f"Margins, at most 1: smallest {least:.2g}, lower quartile {quarter:.2g}, median {middle:.2g}."
+        return replace(
+            evidence,
+            certificate=certificate,
+            status=honest(evidence.status, certificate),
+            facts={**evidence.facts, **margins},
+            notes=(ledger.bound_sentence, told, *evidence.notes),
+        )
 
     def _learner(self, X: Any, classes: Array, ledger: Ledger, categorical: Array) -> BinnedLearner | AnyLearner:
         small = binned_tree(self.estimator)

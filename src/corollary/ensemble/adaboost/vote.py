@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import softmax
@@ -14,9 +14,11 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
+from corollary.core.fitted import Count, Fitted, Floats, Labels, ListOf, Maybe, Model, TreesOf
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import tree_model
+from corollary.ensemble.members import check_members
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
 from corollary.tables import TableReader
@@ -26,6 +28,14 @@ from corollary.tree.decision_tree import DecisionTreeClassifier
 class BoostedVote(ClassifierMixin, TableReader):
     """A vote of learners with weights α, held as binned trees ``trees_`` or as fitted models ``_members``."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+        "n_classes_": Count("k"),
+        "trees_": Maybe(TreesOf(outputs="k")),
+        "_members": Maybe(ListOf(Model("predict", columns="d"), "trees")),
+        "estimator_weights_": Floats("trees"),
+        "estimator_errors_": Floats("trees", low=0, high=1),
+    }
     estimator: Any
     classes_: Array
     estimator_weights_: Array
@@ -44,6 +54,12 @@ class BoostedVote(ClassifierMixin, TableReader):
             return list(self._members)
         check_is_fitted(self)
         return [tree_model(self, self.trees_.tree(t)) for t in range(self.trees_.n_trees)]
+
+    def _check_state(self) -> None:
+        if ("trees_" in vars(self)) == ("_members" in vars(self)):
+            raise ValueError("it must have either trees_ or other learners.")
+        super()._check_state()
+        check_members(vars(self).get("_members", ()), self.classes_)
 
     @property
     def feature_importances_(self) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import is_classifier
@@ -14,9 +14,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, ORANGE, axes
+from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
 from corollary.solvers.trees.boosting.tree import HistogramRules
@@ -54,6 +57,11 @@ LIMITS: dict[str, Limit] = {
 class GradientBoosting(TableReader):
     """Fit and raw predictions. Subclasses say what the loss is and what raw predictions mean."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "start_": Floats("scores"),
+        "trees_": TreesOf(),
+        "n_iter_": Count(),
+    }
     start_: Array
     trees_: Trees
     n_iter_: int
@@ -78,7 +86,7 @@ class GradientBoosting(TableReader):
         binner = Binner.fit(X, self.max_bins, categorical, weights)
         codes = binner.transform(X)
         judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
-        boosting = Boosting(codes, binner, objective, plan, random, start, judged)
+        boosting = Boosting(codes, binner, objective, plan, random, start, judged, X)
 
         def attributes(trees: list[Trees]) -> dict[str, Any]:
             joined = Trees.join(trees) if trees else _no_trees()
@@ -89,15 +97,22 @@ class GradientBoosting(TableReader):
             setattr(self, name, value)
         self._keep_evidence(evidence)
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        rounds, outputs = self.n_iter_, len(self.start_)
+        if self.trees_.value.shape[1] != 1 or (rounds and rounds * outputs != self.trees_.n_trees):
+            raise ValueError(f"{rounds} rounds of {outputs} outputs are not {self.trees_.n_trees} trees of one value.")
+
     def _read_validation(self, X_val: Any, y_val: Any, sample_weight_val: Any) -> tuple[Any, Array, Array]:
         """Rows that only judge, through the same door."""
         if y_val is None:
             raise ValueError("X_val needs y_val: rows without answers cannot judge.")
         X_val = self._read_predict(X_val)
+        refuse_missing(y_val, numeric=not is_classifier(self))
         y_val = column_or_1d(y_val)
         check_consistent_length(X_val, y_val)
         y_val = y_val if is_classifier(self) else y_val.astype(np.float64)
-        return X_val, y_val, check_weights(sample_weight_val, X_val)
+        return X_val, y_val, within_reach(check_weights(sample_weight_val, X_val))[0]
 
     def _set_aside(self, X: Any, y: Array, weights: Array, validation: Any, random: Any) -> Any:
         """Split rows off for early stopping where it is wanted and none were given."""
@@ -116,9 +131,10 @@ class GradientBoosting(TableReader):
             max_leaves=leaves,
             max_depth=self.max_depth if self.max_depth is not None else 2**31 - 1,
             min_rows=self.min_samples_leaf,
-            l1=float(self.l1_regularization),
-            l2=float(self.l2_regularization),
-            leaf_cost=float(self.leaf_penalty),
+            min_hessian=HistogramRules.min_hessian * self._weight_unit,
+            l1=float(self.l1_regularization) * self._weight_unit,
+            l2=float(self.l2_regularization) * self._weight_unit,
+            leaf_cost=float(self.leaf_penalty) * self._weight_unit,
             smoothing=float(self.category_smoothing),
             best_first=self.growth == "leaf",
             monotone=self._directions(self.monotonic_cst),

@@ -10,6 +10,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, fitting
+from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.types import Array
@@ -101,8 +102,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
     few vectors of length n. The answer does not depend on the number of threads: histograms are sums of whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
-    check of the bookkeeping and claims nothing about other models.
+    *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
+    its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the
+    certificate. It is a check of the bookkeeping and claims nothing about other models. Facts: how much of the rows'
+    slopes at the start is left; the best round by validation loss, and its loss.
 
     Examples
     --------
@@ -114,6 +117,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     (True, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "start_": Floats(1),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf("regression"),
         "alpha": Real(low=0, above=True),
@@ -282,8 +288,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     few vectors of length n for each score. The answer does not depend on the number of threads: histograms are sums of
     whole numbers.
 
-    *Evidence.* Without sampling every round lowers the training loss: the largest rise is the certificate. It is a
-    check of the bookkeeping and claims nothing about other models.
+    *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
+    its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the
+    certificate. It is a check of the bookkeeping and claims nothing about other models. Facts: how much of the rows'
+    slopes at the start is left; the best round by validation loss, and its loss.
 
     Examples
     --------
@@ -296,6 +304,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     """
 
     classes_: Array
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "loss": LossOf("classification"),
         "class_weight": CLASS_WEIGHT,

@@ -9,6 +9,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
 from corollary.base import Estimator, assigning, fitting, predicting
+from corollary.core.fitted import Count, Fitted, Flag, Floats, Integers, Labels, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
@@ -98,8 +99,9 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     a few stumps for most windows.
 
     *Evidence.* Checked: the worst shortfall of a stage's detection rate on the validation part, measured with the code
-    that predicts. ``history`` has the rates of each stage and their products; "objective" is the false positive rate of
-    all stages so far, which on n windows cannot be known below about 1/n.
+    that predicts; in the end all stages together judge all of its positives again. ``history`` has the rates of each
+    stage and their products; "objective" is the false positive rate of all stages so far, which on n windows cannot be
+    known below about 1/n.
 
     References: P. Viola and M. Jones, Rapid object detection using a boosted cascade of simple features (2001).
 
@@ -113,6 +115,17 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     (True, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(high=2),
+        "window_": Record(Count(low=1), Count(low=1)),
+        "normalized_": Flag(),
+        "features_": Integers("m", 5, low=0),
+        "cuts_": Floats("m"),
+        "left_": Floats("m"),
+        "right_": Floats("m"),
+        "stage_ends_": Integers("stages", low=1),
+        "stage_thresholds_": Floats("stages"),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "min_detection_rate": Real(low=0, high=1, above=True),
         "max_false_positive_rate": Real(low=0, high=1),

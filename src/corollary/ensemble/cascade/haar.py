@@ -12,6 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from corollary.base import Estimator, assigning, fitting, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, Integers, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block
@@ -119,6 +120,11 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     ((5, 100), True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "window_": Record(Count(low=1), Count(low=1)),
+        "features_": Integers("m", 5, low=0),
+        "_n_features_out": Count("m"),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "window": Choice(None) | ArrayLike(),
         "stride": Integer(1),

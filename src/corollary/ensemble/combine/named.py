@@ -15,11 +15,14 @@ from sklearn.utils.validation import check_array, check_consistent_length, check
 
 from corollary.base import Estimator, check_weights, fitting, predicting
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import Fitted, Labels, ListOf, Maybe, Model, Nothing, Text
 from corollary.core.limits import N_JOBS, Choice, Instance, Limit
+from corollary.core.sparse_input import sound
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
-from corollary.ensemble.members import fit_member, in_order, weight_argument
+from corollary.ensemble.members import check_members, fit_member, in_order, weight_argument
 from corollary.ensemble.plots import plot_weights
 from corollary.labels import encode_labels
 
@@ -34,6 +37,12 @@ NAMED_LIMITS: dict[str, Limit] = {
 class NamedMembers(Estimator):
     """An estimator with ``estimators``, a list of (name, estimator) pairs whose parameters are its own too."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "estimators_": ListOf(Model("predict", columns="d"), "members", low=1),
+        "_names": ListOf(Text(), "members"),
+        "_labels": Labels() | Nothing(),
+        "classes_": Maybe(Labels()),
+    }
     estimators: Any
     n_jobs: Any
     cv: Any  # of those that hold out rows
@@ -57,6 +66,15 @@ class NamedMembers(Estimator):
         if new := {key: changes.pop(key) for key in list(changes) if key in names}:
             self.estimators = [(name, new.get(name, member)) for name, member in self.estimators]
         return super().set_params(**changes)
+
+    def _check_state(self) -> None:
+        if (self._labels is None) == bool(is_classifier(self)) or hasattr(self, "classes_") != bool(
+            is_classifier(self)
+        ):
+            raise ValueError("classes_ are what a classifier has, and nothing else.")
+        if self._labels is not None and len(self._labels) != len(self.classes_):
+            raise ValueError(f"members know {len(self._labels)} classes, but there are {len(self.classes_)}.")
+        check_members(self.estimators_, self._labels)
 
     def _pairs(self) -> Members:
         """The pairs, as far as they are pairs."""
@@ -114,7 +132,7 @@ class NamedMembers(Estimator):
         if is_frame(X):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
-        X = validate_data(self, X, accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
+        X = validate_data(self, sound(X), accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
     @fitting
@@ -124,10 +142,11 @@ class NamedMembers(Estimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         X, classifier = self._table(X, reset=True), is_classifier(self)
+        refuse_missing(y, numeric=not classifier)
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)
-        weights = check_weights(sample_weight, X)
+        weights = self._within_reach(check_weights(sample_weight, X))
         class_weight = getattr(self, "class_weight", None)
         self._names, self._labels = [name for name, _ in members], None
         if classifier:  # members see class numbers; those that come fitted know labels
@@ -135,7 +154,8 @@ class NamedMembers(Estimator):
             self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
         plain = sample_weight is None and class_weight is None
         self._observer(X, y, 0, lambda state: {})
-        self._keep_evidence(self._fit(members, X, y, None if plain else weights, weights))
+        given = None if plain else weights / self._weight_unit  # members bring them within reach themselves
+        self._keep_evidence(self._fit(members, X, y, given, weights))
         return self
 
     @abstractmethod

@@ -15,12 +15,13 @@ from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.fitted import Count, Fitted, ListOf, Model, Text
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import CV, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
 from corollary.ensemble.combine.votes import float_type, is_frame, one_hot, score_of, take_rows, votes_of
-from corollary.ensemble.members import fit_member, weakened
+from corollary.ensemble.members import check_members, fit_member, weakened
 
 METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -49,9 +50,24 @@ def columns_said(member: Any, X: Any, method: str, labels: Array | None) -> Arra
 class _Stacking(TransformerMixin, NamedMembers):
     """Fits the final model to held-out predictions, and the members to all rows."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "stack_method_": ListOf(Text("predict_proba", "decision_function", "predict"), "members"),
+        "final_estimator_": Model("predict"),
+        "_widths": ListOf(Count(low=1), "members"),
+    }
     final_estimator: Any
     passthrough: bool
     stack_method_: list[str]
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_members([self.final_estimator_], np.arange(len(self.classes_)) if is_classifier(self) else None)
+        for method, member in zip(self.stack_method_, self.estimators_, strict=True):
+            if not hasattr(member, method):
+                raise ValueError(f"a member has no {method}.")
+        width = sum(self._widths) + (self.n_features_in_ if self.passthrough else 0)
+        if getattr(self.final_estimator_, "n_features_in_", width) != width:
+            raise ValueError(f"final_estimator_ takes {self.final_estimator_.n_features_in_} columns, not {width}.")
 
     @abstractmethod
     def _final(self) -> Any:

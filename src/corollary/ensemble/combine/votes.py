@@ -77,12 +77,22 @@ def squared_error(vote: Array, truth: Array, weights: Array) -> float:
     return float(mean_squared_error(target, vote, sample_weight=weights, multioutput="raw_values").sum())
 
 
-def excess_of_vote(votes: list[Array], shares: Array, truth: Array, weights: Array) -> Certificate:
-    """A weighted mean has at most the mean squared error of its parts (Jensen): by how much it is above that."""
-    together = squared_error(weighted_sum(shares, votes), truth, weights)
-    limit = float(np.dot(shares, [squared_error(vote, truth, weights) for vote in votes]))
-    excess = max(0.0, together - limit) / (limit or 1.0)
-    return Certificate(Kind.CHECKED, "excess error of the vote over its members", excess, 1e-9)
+def counted_again(model: Any, X: Any, members: list[Any], shares: Array, whole_votes: bool = False) -> Certificate:
+    """How far what a model answers is from Σ share · vote, its members asked one by one; relative to the largest.
+
+    ``whole_votes``: a classifier casts one vote for what it predicts, whatever its probabilities.
+    """
+    labels = model._labels
+    answer = np.asarray(model.predict(X) if labels is None else model.predict_proba(X))
+    expected = np.zeros(answer.shape)
+    for share, member in zip(shares, members, strict=True):
+        if whole_votes and labels is not None:
+            expected += share * one_hot(np.searchsorted(labels, member.predict(X)), len(labels))
+        else:
+            expected += share * votes_of(member, X, labels)
+    size = float(np.abs(expected).max(initial=0.0)) or 1.0
+    off = float(np.abs(answer - expected).max(initial=0.0)) / size - 4 * float(np.finfo(answer.dtype).eps)
+    return Certificate(Kind.CHECKED, "error of the vote counted again", max(0.0, off), 1e-9)
 
 
 class ByVote(ClassifierMixin):

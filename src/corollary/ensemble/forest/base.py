@@ -16,9 +16,13 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
+from corollary.core.fitted import Anything, Count, Fitted, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.referee.ensembles import forest
+from corollary.referee.trees import Nodes
+from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
 from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
 from corollary.solvers.trees.forest.growth import NO_LIMIT, ForestRules
@@ -26,7 +30,7 @@ from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
 from corollary.solvers.trees.forest.rows import BinnedRows, Target, n_draws
 from corollary.solvers.trees.forest.shared_leaves import proximities
-from corollary.solvers.trees.forest.storage import Walker, expand, stored_binner
+from corollary.solvers.trees.forest.storage import NODES, Walker, expand, stored_binner
 from corollary.tables import TableReader
 
 _SEEDS = 2**62
@@ -42,6 +46,13 @@ class Forest(TableReader):
     data_key_: int  # tells whether rows given later are those of the fit
     _random_cuts: ClassVar[bool]
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "n_outputs_": Count("outputs", low=1),
+        "nodes_": NODES,
+        "data_key_": Count(low=-(2**63)),
+        "_n_draws": Count(),
+        "oob_score_": Maybe(Anything()),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_estimators": Integer(1),
         "max_depth": Choice(None) | Integer(1),
@@ -158,6 +169,13 @@ class Forest(TableReader):
             walker = Walker.of(trees)
             _expanded[self] = self.nodes_, walker
         return walker
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        each = [self.trees_.tree(t) for t in range(self.trees_.n_trees)]
+        if any((tree.category >= 0).any() for tree in each):
+            return Verification(None, "the referee walks down trees of numbers only")
+        nodes = [Nodes(tree.feature, tree.threshold, tree.left, tree.value) for tree in each]
+        return forest(self._read_predict(X), nodes, self._means(X))
 
     def _means(self, X: Any) -> Array:
         """Mean over the trees of the values at the leaves of the rows."""

@@ -8,8 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from corollary.base import assigning, check_weights, fitting, weights_by_class
+from corollary.core.fitted import Fitted, Floats, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
@@ -20,6 +22,11 @@ from corollary.tree.tree_classifier import ClassShares
 class ForestClassifier(ClassShares, Forest):
     """A forest whose leaves hold class masses, of one target or several."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "oob_decision_function_": Maybe(
+            Floats("?", "?", finite=False) | ListOf(Floats("?", "?", finite=False), "outputs")
+        ),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "criterion": Choice("gini", "entropy", "log_loss"),
         "class_weight": CLASS_WEIGHT | Choice("balanced_subsample") | ArrayLike(),
@@ -109,7 +116,7 @@ class ForestClassifier(ClassShares, Forest):
             unknown = sorted(set(np.unique(column).tolist()) - set(classes.tolist()), key=str)
             if unknown:
                 raise ValueError(f"y has classes that the fit did not have: {unknown!r}.")
-        return X, self._classes_to_learn(columns, check_weights(sample_weight, X))
+        return X, self._classes_to_learn(columns, within_reach(check_weights(sample_weight, X))[0])
 
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         votes = np.empty_like(bag.votes)

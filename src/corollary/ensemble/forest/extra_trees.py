@@ -79,8 +79,9 @@ class ExtraTreesClassifier(ForestClassifier):
     *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
     tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node while a tree is grown.
 
-    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
-    ``oob_score`` the out-of-bag error and its standard error.
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep, and
+    that in two of them every leaf predicts what its rows say. With ``oob_score`` the out-of-bag error and its standard
+    error.
 
     References
     ----------
@@ -195,8 +196,9 @@ class ExtraTreesRegressor(ForestRegressor):
     *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
     tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node while a tree is grown.
 
-    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep. With
-    ``oob_score`` the out-of-bag error and its standard error.
+    *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep, and
+    that in two of them every leaf predicts what its rows say. With ``oob_score`` the out-of-bag error and its standard
+    error.
 
     *Several targets.* y may have several columns; a split then lowers the sum of their variances.
 

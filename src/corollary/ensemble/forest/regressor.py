@@ -9,13 +9,16 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from corollary.base import assigning, check_weights, fitting, predicting
+from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.limits import Boolean, Choice, Limit
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows, Target
 from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
+from corollary.solvers.trees.forest.storage import TARGETS
 
 
 class ForestRegressor(RegressorMixin, Forest):
@@ -23,6 +26,10 @@ class ForestRegressor(RegressorMixin, Forest):
 
     leaf_targets_: dict[str, Array]  # training targets of each leaf, with ``keep_targets``
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "oob_prediction_": Maybe(Floats("?", finite=False) | Floats("?", "outputs", finite=False)),
+        "leaf_targets_": Maybe(TARGETS),
+    }
     limits: ClassVar[dict[str, Limit]] = {
         "criterion": Choice("squared_error", "poisson"),
         "keep_targets": Boolean(),
@@ -90,7 +97,7 @@ class ForestRegressor(RegressorMixin, Forest):
         X = self._read_predict(X)
         y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
         check_consistent_length(X, y)
-        return X, self._numbers_to_learn(y, check_weights(sample_weight, X))
+        return X, self._numbers_to_learn(y, within_reach(check_weights(sample_weight, X))[0])
 
     def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
         from sklearn.metrics import r2_score
@@ -107,6 +114,11 @@ class ForestRegressor(RegressorMixin, Forest):
             self.oob_score_ = self.oob_score(truth.squeeze(), found.squeeze())
         else:
             self.oob_score_ = float(r2_score(truth, found, sample_weight=bag.rows.weights[kept]))
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if self.trees_.value.shape[1] != self.n_outputs_:
+            raise ValueError(f"n_outputs_ is {self.n_outputs_}, but leaves have {self.trees_.value.shape[1]} numbers.")
 
     @property
     def _needs_members(self) -> bool:

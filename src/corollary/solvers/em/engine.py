@@ -5,6 +5,9 @@ averaged under ``params``: a Summary, which merges by ``+`` and knows the log-li
 ``m_step(summary)`` is the parameters that are best for such averages. Then no iteration can lower the log-likelihood
 (plus the log prior, if the model has one), whatever the model is. EM is at rest when an iteration gains next to
 nothing; that it never lost anything is measured on the way.
+
+A small gain says little of where one is: EM can be slow. A model that can tell how far apart two parameters are in
+units of their own is certified by the step that comes next: at a stationary point, and nowhere else, it has no length.
 """
 
 from __future__ import annotations
@@ -17,13 +20,15 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 import numpy as np
 
 from corollary.core.blocks import Source
-from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.parallel import one_blas_thread
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, best_of
 
 FALL = 1e-9  # a fall of the objective by less than this, relative to 1 + |objective|, is rounding
 ROUNDING = 1e-14  # no gain below this is seen in float64
 GAIN = "mean log-likelihood gained in the last iteration"
+SLOW = 3.0  # times the tolerance: a way to go that is worth telling
+TO_GO = "way to where EM would rest, if its steps went on shrinking as the last one did"
 
 
 class Expected(Protocol):
@@ -47,9 +52,10 @@ S = TypeVar("S", bound=Expected)
 class LatentModel(Protocol[Params, S]):
     """A latent-variable model.
 
-    Two methods are optional. ``log_prior(params)`` is what a prior adds; ``m_step`` must then maximise the sum.
-    ``movement(before, after)`` is how far one iteration moved the parameters: EM then ends when this, and not the gain,
-    is at most the tolerance, and ``movement_name`` is the name of the certificate.
+    Three methods are optional. ``log_prior(params)`` is what a prior adds; ``m_step`` must then maximise the sum.
+    ``movement(before, after)`` is how far one iteration moves the parameters, and ``movement_name`` the name of the
+    certificate: that of the step that would come next. EM then ends when this, and not the gain, is at most the
+    tolerance; unless ``movement_tol(tol)`` says what movement is to be certified where a gain of ``tol`` ends it.
     """
 
     def e_step(self, block: Any, params: Params) -> S: ...
@@ -100,22 +106,27 @@ def em(
     seconds : float
         The most seconds of wall clock, all starts together.
     """
-    limit = tol if tol > 0 or hasattr(model, "movement") else -1.0  # no residual is below zero
-    climbs = (_Climb(model, data, start) for start in starts)
+    measured = getattr(model, "movement_tol", None)
+    limit = tol if tol > 0 or (hasattr(model, "movement") and not measured) else -1.0  # no gain is below zero
+    climbs = (_Climb(model, data, start, limit) for start in starts)
     with one_blas_thread():  # also while starts are drawn: the same bits for any number of threads
-        found = best_of(climbs, Rules(max_iter, limit, observe, seconds))
+        found = best_of(climbs, Rules(max_iter, measured(tol) if measured else limit, observe, seconds))
     return Estimate(found.state.params, found.state.summary, _evidence(found))
 
 
 @dataclass(frozen=True)
 class _Place(Generic[Params, S]):
-    """Parameters, what the rows contribute under them, the objective there, and how it differs from the last one."""
+    """Parameters, what the rows contribute under them, the objective there, and the parameters that follow.
+
+    ``gain`` is how the objective differs from that of the place ``before``.
+    """
 
     params: Params
     summary: S
     value: float
+    following: Params
     gain: float = np.inf
-    movement: float = np.inf
+    before: Params | None = None
 
 
 class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
@@ -124,18 +135,18 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
     name = "EM"
     kind = Kind.STATIONARY
 
-    def __init__(self, model: LatentModel[Params, S], data: Source, start: Params) -> None:
-        self.model, self.data, self.start = model, data, start
+    def __init__(self, model: LatentModel[Params, S], data: Source, start: Params, enough: float) -> None:
+        self.model, self.data, self.start, self.enough = model, data, start, enough
         self.log_prior, self.movement = getattr(model, "log_prior", None), getattr(model, "movement", None)
+        self.at_end = hasattr(model, "movement_tol")  # the gain decides when, the movement is measured then
         self.certificate_name = getattr(model, "movement_name", GAIN)
 
     def init(self) -> _Place[Params, S]:
         return self._at(self.start)
 
     def step(self, state: _Place[Params, S]) -> _Place[Params, S]:
-        new = self._at(self.model.m_step(state.summary))
-        moved = self.movement(state.params, new.params) if self.movement else np.inf
-        return replace(new, gain=new.value - state.value, movement=moved)
+        new = self._at(state.following)
+        return replace(new, gain=new.value - state.value, before=state.params)
 
     def _at(self, params: Params) -> _Place[Params, S]:
         summary = self.data.total(partial(_e_step, self.model, params))
@@ -147,21 +158,34 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
                 "overflow float64. Rescale the columns of X to magnitudes below 1e100 (StandardScaler does), or start "
                 "from other parameters."
             )
-        return _Place(params, summary, float(value))
+        return _Place(params, summary, float(value), self.model.m_step(summary))
 
     def measure(self, state: _Place[Params, S]) -> Measure:
         """Done when nothing is gained or nothing moves; a fall of the objective beyond rounding ends it as well."""
         yardstick = 1.0 + abs(state.value)
         fell = state.gain < -FALL * yardstick
-        more = {"gain": state.gain} if self.movement else {}
-        rest = state.movement if self.movement else state.gain if state.gain > ROUNDING * yardstick else 0.0
-        return Measure(-state.value, np.inf if fell else rest, stalled=fell, more=more)
+        rest = state.gain if state.gain > ROUNDING * yardstick else 0.0
+        if not self.movement:
+            return Measure(-state.value, np.inf if fell else rest, stalled=fell)
+        if self.at_end:
+            return Measure(-state.value, stalled=fell, done=not fell and rest <= self.enough, more={"gain": state.gain})
+        rest = self.movement(state.params, state.following)
+        return Measure(-state.value, np.inf if fell else rest, stalled=fell, more={"gain": state.gain})
 
     def better(self, new: Measure, old: Measure) -> bool:
         return not new.stalled
 
     def snapshot(self, state: _Place[Params, S]) -> Params:
         return state.params
+
+    def finish(self, state: _Place[Params, S], measure: Measure) -> tuple[_Place[Params, S], Measure]:
+        if not (self.movement and self.at_end):
+            return state, measure
+        length, more = self.movement(state.params, state.following), dict(measure.more)
+        last = 0.0 if state.before is None else self.movement(state.before, state.params)
+        if length < last:
+            more[TO_GO] = length / (1.0 - length / last)
+        return state, replace(measure, residual=length, more=more)
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         return super().certify(measure, max(tol, 0.0))
@@ -178,11 +202,16 @@ def _evidence(found: Run[_Place[Params, S]]) -> Evidence:
     if fall > FALL:
         name = "largest fall of the log-likelihood in any iteration"
         found = replace(found, certificate=Certificate(Kind.CHECKED, name, fall, FALL))
-    facts = {"last gain": found.state.gain, "largest fall": fall}
-    notes: tuple[str, ...] = ()
+    facts, notes = {"last gain": found.state.gain, "largest fall": fall}, list[str]()
+    if found.status is Status.STALLED and fall <= FALL:
+        found = replace(found, status=Status.TOL)  # the gain was small enough, the next step is not
+    if (way := found.measure.more.get(TO_GO)) is not None:
+        facts[TO_GO] = way
+        if way > SLOW * found.certificate.tolerance:
+            notes.append(f"If steps go on shrinking as the last one did, EM has a way of {way:.2g} to go: lower tol.")
     if len(found.ends) > 1:
         best, worst = min(found.ends), max(found.ends)
         close = sum(end <= best + 1e-6 * (1 + abs(best)) for end in found.ends)
-        notes = (f"{close} of {len(found.ends)} starts ended at the best mean log-likelihood, {-best:.6g}.",)
+        notes.append(f"{close} of {len(found.ends)} starts ended at the best mean log-likelihood, {-best:.6g}.")
         facts |= {"starts": float(len(found.ends)), "worst objective": worst}
-    return found.evidence(facts=facts, notes=notes)
+    return found.evidence(facts=facts, notes=tuple(notes))

@@ -20,6 +20,7 @@ from corollary.core.gaussian_summary import GaussianSummary
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
+AT_REST = 1e-7  # a length that rounding can have: covariances are known to half the digits of float64 or so
 LabelledRows = tuple[Array, Array, Array]  # rows, weights, components of labelled rows (−1: not known)
 
 
@@ -59,6 +60,15 @@ class GaussianModel:
 
     def m_step(self, summary: GaussianSummary) -> Gaussians:
         return summary.finish(self.regular)
+
+    movement_name = "length of the next EM step in standard deviations of the components"
+
+    def movement(self, before: Gaussians, after: Gaussians) -> float:
+        return before.distance(after)
+
+    def movement_tol(self, tol: float) -> float:
+        """A gain is about half the squared length of its step, so a gain of ``tol`` goes with the root of it."""
+        return max(float(np.sqrt(tol)), AT_REST)
 
     def assigned(self, X: Array, shares: Array, about: Array, kind: str) -> Gaussians:
         """The best parameters for given shares of rows (n, k), in these units already; ``about`` is near the means."""

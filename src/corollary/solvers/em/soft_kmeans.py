@@ -7,15 +7,20 @@ the free energy that soft k-means lowers; β is the stiffness.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from corollary.core.blocks import Block, Source
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.scaling import scale_about
 from corollary.core.types import Array
+from corollary.solvers.em.start import Survey
 from corollary.solvers.loop import overflow
 
+MANY = 16.0
+DIGITS = 1e-9  # the error of an exponent that is allowed
 AT_REST = 1e-28  # squared movement, relative to the variance, that is rounding alone
 
 
@@ -46,17 +51,22 @@ class SoftSums:
 
 @dataclass(frozen=True)
 class SoftModel:
-    """E and M steps for centres in units of ``1 / scale``; ``spread`` is the mean variance of the columns there."""
+    """E and M steps for centres in units of ``1 / scale``; ``spread`` is the mean variance of the columns there.
+
+    Beside rows far away from all others, which would make any movement look small, it is no more than ``MANY`` times
+    what half of the rows have.
+    """
 
     stiffness: float
     scale: float = 1.0
     spread: float = 1.0
-    movement_name = "squared movement of the centres relative to the mean variance"
+    movement_name = "squared movement of the centres in the next step, relative to the mean variance"
 
     @classmethod
-    def of(cls, data: Source, low: Array, high: Array, typical: Array, stiffness: float) -> SoftModel:
-        """The model for blocks (X, weights) of rows from ``low`` to ``high``, about a ``typical`` one."""
-        scale = scale_about(typical, low, high)
+    def of(cls, data: Source, seen: Survey, stiffness: float) -> SoftModel:
+        """The model for blocks (X, weights) of rows, of which a survey was made."""
+        typical = seen.typical
+        scale = scale_about(typical, seen.low, seen.high)
 
         def part(block: Block) -> Array:
             moved = (block[0] - typical) * scale
@@ -64,6 +74,8 @@ class SoftModel:
 
         *sums, squares, mass = data.total(part)
         spread = float(squares - np.square(sums).sum() / mass) / mass / len(sums)
+        usual = float(np.median((((seen.sample[0] - typical) * scale) ** 2).sum(axis=1))) / len(sums)
+        spread = min(spread, MANY * usual) if usual > 0 else spread
         inside = stiffness / scale / scale
         if not np.isfinite(inside + spread) or inside == 0:
             raise overflow()
@@ -72,15 +84,14 @@ class SoftModel:
     def e_step(self, block: Block, centres: Array) -> SoftSums:
         """How far rows belong to the centres, and what follows from it."""
         X, weights = block
-        middle = centres.mean(axis=0)  # rows far from zero would leave no digits for their distances
-        rows, moved = X.astype(np.float64) * self.scale - middle, centres - middle
-        shares, energies = _shares(rows, moved, self.stiffness)
+        rows = _Rows(X.astype(np.float64) * self.scale, centres, self.stiffness)
+        shares, energies = rows.shares()
         shares *= weights[:, None]
         counts, weight, energy = shares.sum(axis=0), float(weights.sum()), float(weights @ energies)
         k, d = centres.shape
         constant = 0.5 * d * np.log(self.stiffness / np.pi) - np.log(k) + d * np.log(self.scale)
         log_likelihood = weight * constant - self.stiffness * energy
-        return SoftSums(centres, counts, shares.T @ rows - counts[:, None] * moved, energy, log_likelihood, weight)
+        return SoftSums(centres, counts, rows.offsets(shares, counts), energy, log_likelihood, weight)
 
     def m_step(self, summary: SoftSums) -> Array:
         """Centres moved to the means of the rows, weighted by how far they belong; those without any stay."""
@@ -92,6 +103,18 @@ class SoftModel:
         squared = float(((after - before) ** 2).sum())
         relative = squared / self.spread if self.spread > 0 else squared
         return relative if relative > AT_REST else 0.0
+
+    def narrowed(self, centres: Array, moves: float, tol: float, dtype: Any) -> tuple[Array, float]:
+        """Centres in the units of the data and how far (squared, relative) the next step moves them.
+
+        They are rounded to the dtype of the rows if their next step, longer by at most twice what rounding moved them,
+        is still within the tolerance.
+        """
+        exact = centres / self.scale
+        narrow = exact.astype(dtype)
+        rounded = self.movement(centres, narrow.astype(np.float64) * self.scale)
+        moved = float(np.sqrt(moves) + 2.0 * np.sqrt(rounded)) ** 2
+        return (narrow, moved) if moved <= tol or rounded == 0 else (exact, moves)
 
     def free_energy(self, summary: SoftSums) -> float:
         """The energy in the units of the data."""
@@ -108,23 +131,47 @@ def block_size(k: int) -> int:
 
 def responsibilities(X: Array, centres: Array, stiffness: float) -> tuple[Array, Array]:
     """How far each row belongs to each centre (n × k, rows sum to 1), and the free energy of each row."""
-    middle = centres.mean(axis=0)
 
     def part(start: int, stop: int) -> tuple[Array, Array]:
-        return _shares(X[start:stop] - middle, centres - middle, stiffness)
+        return _Rows(X[start:stop].astype(np.float64), centres, stiffness).shares()
 
     with one_blas_thread():
         shares, energies = zip(*map_blocks(part, X.shape[0], max(64, (1 << 18) // len(centres))), strict=True)
         return np.concatenate(shares), np.concatenate(energies)
 
 
-def _shares(rows: Array, centres: Array, stiffness: float) -> tuple[Array, Array]:
-    own, squares = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", centres, centres)
-    scores = squares - 2 * (rows @ centres.T)
-    least = scores.min(axis=1)
-    scores -= least[:, None]
-    scores *= -stiffness
-    np.exp(scores, out=scores)
-    totals = scores.sum(axis=1)
-    scores /= totals[:, None]
-    return scores, np.maximum(own + least, 0.0) - np.log(totals) / stiffness
+class _Rows:
+    """Rows of a block, and what they have to do with the centres.
+
+    Distances come from a matrix product about the middle of the centres, which rows far from zero would leave no digits
+    for. Where that is not enough, beside a row or a centre far from all others, they come from differences.
+    """
+
+    def __init__(self, X: Array, centres: Array, stiffness: float) -> None:
+        middle = centres.mean(axis=0)
+        self.X, self.centres, self.stiffness = X, centres, stiffness
+        self.rows, self.moved = X - middle, centres - middle
+        self.own, self.squares = (np.einsum("ij,ij->i", part, part) for part in (self.rows, self.moved))
+        reach = self.own.max(initial=0.0) + self.squares.max()
+        self.close = bool(stiffness * reach * np.finfo(np.float64).eps <= DIGITS)
+
+    def shares(self) -> tuple[Array, Array]:
+        """How far each row belongs to each centre, and its free energy."""
+        if self.close:
+            scores = self.squares - 2 * (self.rows @ self.moved.T)
+        else:
+            scores = cdist(self.X, self.centres, "sqeuclidean")
+        least = scores.min(axis=1)
+        scores -= least[:, None]
+        scores *= -self.stiffness
+        np.exp(scores, out=scores)
+        totals = scores.sum(axis=1)
+        scores /= totals[:, None]
+        distances = np.maximum(self.own + least, 0.0) if self.close else least
+        return scores, distances - np.log(totals) / self.stiffness
+
+    def offsets(self, shares: Array, counts: Array) -> Array:
+        """Σ share (x − c) of each centre c."""
+        if self.close:
+            return np.asarray(shares.T @ self.rows - counts[:, None] * self.moved)
+        return np.array([own @ (self.X - centre) for own, centre in zip(shares.T, self.centres, strict=True)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,8 @@ from corollary.core.scaling import row_lengths, scale_about
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import GROUP, Bounds, Sieve
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows, writable
+
+PIECE = 1 << 18  # numbers that are brought to float64 at a time
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ def extents(X: Array, weights: Array) -> list[Extent]:
 
     def survey(start: int, stop: int) -> Extent:
         found = Extent(np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf))
-        kernels.survey_rows(_as_rows(X[start:stop], None), weights[start:stop], found.sums, found.low, found.high)
+        for own in _pieces(X, start, stop):
+            kernels.survey_rows(_as_rows(X[own], None), weights[own], found.sums, found.low, found.high)
         return found
 
     return list(map_blocks(survey, n, block_rows(n, 1)))
@@ -48,7 +52,7 @@ class DenseRows(KMeansRows):
     """Rows of an array, in any order and of either precision; ``place`` is worked out unless it is given."""
 
     def __init__(self, X: Array, weights: Array, angular: bool = False, place: Place | None = None) -> None:
-        super().__init__(X.shape, X.dtype, weights, angular)
+        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
         self.X, self.lengths = X, row_lengths(X) if angular else None
         if place is None:
             place = (np.zeros(self.d), 1.0) if angular else place_of(extents(X, self.weights), self.mass or 1.0)
@@ -61,17 +65,15 @@ class DenseRows(KMeansRows):
         self.norms = np.empty(self.n, dtype=np.float32)
 
         def prepare(start: int, stop: int) -> tuple[float, Array]:
-            sums, own = np.zeros(self.d), slice(start, stop)
-            target = (*place, self.single[own], self.norms[own], sums)
-            return float(kernels.prepare_rows(self.block(start, stop), self.weights[own], *target)), sums
+            sums, total = np.zeros(self.d), 0.0
+            for own in _pieces(X, start, stop):
+                target = (*place, self.single[own], self.norms[own], sums)
+                total += float(kernels.prepare_rows(self.take(own), self.weights[own], *target))
+            return total, sums
 
         parts = list(map_blocks(prepare, self.n, block_rows(self.n, 1)))
         self._settle(place, float(sum(part[0] for part in parts)), np.sum([part[1] for part in parts], axis=0))
         self.largest = float(self.norms.max())
-
-    def block(self, start: int, stop: int) -> Array:
-        """A range of rows in float64, which kernels may be given."""
-        return _as_rows(self.X[start:stop], None if self.lengths is None else self.lengths[start:stop])
 
     def take(self, rows: Any) -> Array:
         return _as_rows(self.X[rows], None if self.lengths is None else self.lengths[rows])
@@ -89,18 +91,18 @@ class DenseRows(KMeansRows):
         def task(start: int, stop: int) -> SumChange:
             old = labels[start:stop].copy()
             doubtful = sieve.label(self.single, self.norms, labels, start, stop)
-            if len(doubtful):
-                winners = np.empty(len(doubtful), dtype=np.int32)
-                kernels.nearest_exactly(self.take(doubtful), sieve.centres, self.scale, winners)
-                labels[doubtful] = winners
+            for part in _pieces(self.X, 0, len(doubtful)):
+                asked = doubtful[part]
+                winners = np.empty(len(asked), dtype=np.int32)
+                kernels.nearest_exactly(self.take(asked), sieve.centres, self.scale, winners)
+                labels[asked] = winners
             changed = np.flatnonzero(labels[start:stop] != old)
-            rows: Any = changed + start
-            if len(changed) == stop - start:  # a range is not copied
-                rows = slice(start, stop)
-            sums = np.zeros((len(centres), self.d + 2))
-            kernels.move_rows(
-                self.take(rows), self.shift, self.scale, self.weights[rows], old[changed], labels[rows], sums
-            )
+            sums, whole = np.zeros((len(centres), self.d + 2)), len(changed) == stop - start
+            for part in _pieces(self.X, 0, len(changed)):
+                # a range is not copied
+                rows = slice(start + part.start, start + part.stop) if whole else changed[part] + start
+                moved = self.weights[rows], old[changed[part]], labels[rows]
+                kernels.move_rows(self.take(rows), self.shift, self.scale, *moved, sums)
             return SumChange(sums, len(changed))
 
         change = sum_blocks(task, self.n, block_rows(self.n, len(centres)))
@@ -109,16 +111,22 @@ class DenseRows(KMeansRows):
         return change
 
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
-        distances, none = np.empty(self.n), np.full(self.n, -1, dtype=np.int32)
+        distances = np.empty(self.n)
 
         def task(start: int, stop: int) -> Array:
-            block, rows = self.block(start, stop), slice(start, stop)
-            kernels.own_distances(block, centres, self.scale, labels[rows], distances[rows])
             sums = np.zeros((len(centres), self.d + 2))
-            kernels.move_rows(block, self.shift, self.scale, self.weights[rows], none[rows], labels[rows], sums)
+            for own in _pieces(self.X, start, stop):
+                seen = self.weights[own], labels[own], distances[own]
+                kernels.review_rows(self.take(own), centres, self.scale, *seen, sums)
             return sums
 
         return distances, sum_blocks(task, self.n, block_rows(self.n, len(centres)))
+
+
+def _pieces(X: Array, start: int, stop: int) -> Iterator[slice]:
+    """The range in pieces that are brought to float64 one after the other: never a copy of all."""
+    size = max(1, PIECE // max(1, X.shape[1]))
+    return (slice(first, min(first + size, stop)) for first in range(start, stop, size))
 
 
 def _as_rows(X: Array, lengths: Array | None) -> Array:

@@ -2,10 +2,16 @@
 
 The answer is exactly that of the plain algorithm in float64, with ties to the first centre; float32 and bounds decide
 only where their error is too small to change what float64 would say.
+
+The iteration keeps sums about a common shift, from which rows are taken and to which they are added: quick, but a row
+far from all others leaves its rounding there. What is claimed is therefore measured at the end, for the centres that
+are delivered, from all rows: how much of the cost one exact step more would save. Where the iteration had come to rest
+and this is more than the tolerance, exact steps follow.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +26,9 @@ from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, run
 
 ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
+LEAST = 1e-9  # a smaller saving is not asked for: the centres themselves are rounded
+EXACT_STEPS = 50  # at most
+COINCIDE = 1e-24  # squared, relative to the distance from zero: what the rounding of a mean can amount to
 RISE = "largest rise of the cost as a share of the total sum of squares"
 
 
@@ -27,9 +36,10 @@ RISE = "largest rise of the cost as a share of the total sum of squares"
 class Partition:
     """Centres, labels and sums that belong together, and what was seen on the way; changed in place.
 
-    ``rise`` is the largest rise of the cost between iterations, relative to the total sum of squares; ``repaired``
-    counts clusters that had lost all rows. The end adds ``off_mean``, the largest distance of a centre to the middle of
-    its rows in standard deviations, and ``empty``, the number of clusters without rows.
+    ``saved`` is what the last iteration took off the (scaled) cost, ``movement`` the squared movement of all centres
+    relative to the mean variance. ``rise`` is the largest rise of the cost between iterations, relative to the total
+    sum of squares; ``repaired`` counts clusters that had lost all rows. The end adds ``off_mean``, the largest distance
+    of a centre to the middle of its rows in standard deviations, and ``empty``, the number of clusters without rows.
     """
 
     centres: Array
@@ -38,6 +48,7 @@ class Partition:
     bounds: Bounds | None
     cost: float = np.inf
     movement: float = np.inf
+    saved: float = np.inf
     settled: bool = False
     rise: float = 0.0
     repaired: int = 0
@@ -46,13 +57,17 @@ class Partition:
 
 
 class Lloyd(Algorithm[Partition]):
-    """Until labels stay, or the squared movement of all centres is at most ``tol`` times the mean variance."""
+    """Until labels stay, or hardly anything moves.
+
+    That is when the squared movement of all centres is at most ``tol`` times the mean variance, and saved at most that
+    share of the cost: beside a single row far away any movement is small relative to the variance.
+    """
 
     name = "Lloyd's iteration"
-    certificate_name = "squared movement of the centres relative to the mean variance"
+    certificate_name = "share of the cost that one more exact Lloyd step saves"
 
-    def __init__(self, rows: KMeansRows, start: Array, bounded: bool = True) -> None:
-        self.rows, self.start, self.bounded = rows, start, bounded
+    def __init__(self, rows: KMeansRows, start: Array, bounded: bool = True, tol: float = 0.0) -> None:
+        self.rows, self.start, self.bounded, self.tol = rows, start, bounded, tol
         self.end: tuple[Partition, float] | None = None  # the answer and its cost
 
     def init(self) -> Partition:
@@ -81,7 +96,7 @@ class Lloyd(Algorithm[Partition]):
             state.bounds.drift(lengths)
         state.centres = after
         state.settled = change.moved == 0 and repaired == 0
-        squared = float(lengths @ lengths)
+        squared, state.saved = float(lengths @ lengths), float(state.sums[:, rows.d] @ (lengths * lengths))
         state.movement = squared / rows.spread if rows.spread > 0 else squared
         return state
 
@@ -90,9 +105,10 @@ class Lloyd(Algorithm[Partition]):
         rows, counts = self.rows, state.sums[:, -1].copy()
         distances, _ = rows.review(rows.centres(state.sums, state.centres), state.labels)
         costs = distances * rows.weights
+        far = COINCIDE * np.einsum("ij,ij->i", state.centres * rows.scale, state.centres * rows.scale)
         moving: list[int] = []
         for row in np.argsort(-costs, kind="stable")[: 2 * len(empty) + 8].tolist():
-            if len(moving) == len(empty) or not costs[row] > 1e-14 * rows.total / rows.n:
+            if len(moving) == len(empty) or not costs[row] > rows.weights[row] * far[state.labels[row]]:
                 break
             if counts[state.labels[row]] > 1:
                 counts[state.labels[row]] -= 1
@@ -108,7 +124,12 @@ class Lloyd(Algorithm[Partition]):
     def measure(self, state: Partition) -> Measure | None:
         if state.cost == np.inf:
             return None
-        return Measure(self.rows.unscaled(state.cost), state.movement, done=state.settled)
+        done = state.settled or self._at_rest(state)
+        return Measure(self.rows.unscaled(state.cost), done=done, more={"movement": state.movement})
+
+    def _at_rest(self, state: Partition) -> bool:
+        known = state.cost - ROUNDING * self.rows.total  # a cost below its rounding is not known
+        return state.movement <= self.tol and state.saved <= self.tol * max(known, 0.0)
 
     def snapshot(self, state: Partition) -> tuple[Array, Array]:
         """Centres and labels."""
@@ -122,14 +143,57 @@ class Lloyd(Algorithm[Partition]):
         rows = self.rows
         if not state.settled:
             rows.assign(state.centres, state.labels, state.bounds)
-        distances, sums = rows.review(state.centres, state.labels)
-        off = np.sqrt((((rows.centres(sums, state.centres) - state.centres) * rows.scale) ** 2).sum(axis=1).max())
-        off_mean = float(off / np.sqrt(rows.spread)) if rows.spread > 0 else 0.0
-        squared = float(rows.weights @ distances)
-        inertia = rows.unscaled(squared / 2 if rows.angular else squared)
-        found = replace(state, sums=sums, bounds=None, off_mean=off_mean, empty=int((sums[:, -1] == 0).sum()))
-        self.end = found, inertia
-        return found, replace(measure, objective=inertia)
+        seen = _Seen.at(rows, state.centres, state.labels)
+        if state.settled or self._at_rest(state):
+            seen = self._polished(seen)
+        off = np.sqrt((((rows.means(seen.centres, seen.sums) - seen.centres) * rows.scale) ** 2).sum(axis=1).max())
+        found = replace(
+            state,
+            centres=seen.centres,
+            labels=seen.labels,
+            sums=seen.sums,
+            bounds=None,
+            off_mean=float(off / np.sqrt(rows.spread)) if rows.spread > 0 else 0.0,
+            empty=int((seen.sums[:, -1] == 0).sum()),
+        )
+        self.end = found, rows.unscaled(seen.cost / 2 if rows.angular else seen.cost)
+        return found, replace(measure, objective=self.end[1], residual=seen.share)
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        return super().certify(measure, max(tol, LEAST))
+
+    def _polished(self, seen: _Seen) -> _Seen:
+        """After exact steps in float64, as long as one saves more than the tolerance; few fits need any."""
+        for _ in range(EXACT_STEPS):
+            if seen.share <= max(self.tol, LEAST):
+                break
+            centres, labels = self.rows.means(seen.centres, seen.sums), seen.labels.copy()
+            self.rows.assign(centres, labels, None)
+            after = _Seen.at(self.rows, centres, labels)
+            if not after.cost < seen.cost:
+                break
+            seen = after
+        return seen
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Centres and labels with what a review of all rows says: the sums about the centres and the (scaled) cost.
+
+    ``share`` of the cost would be saved by moving the centres to the means of their rows.
+    """
+
+    centres: Array
+    labels: Array
+    sums: Array
+    cost: float
+    share: float
+
+    @classmethod
+    def at(cls, rows: KMeansRows, centres: Array, labels: Array) -> _Seen:
+        distances, sums = rows.review(centres, labels)
+        cost, saving = float(rows.weights @ distances), rows.saving(centres, sums)
+        return cls(centres, labels, sums, cost, saving / cost if cost != 0 else 0.0)
 
 
 def lloyd(
@@ -146,11 +210,16 @@ def lloyd(
     """k-means on X (dense or sparse) from given centres."""
     with one_blas_thread():
         rows = as_rows(X, weights, metric == "cosine")
-    return run(Lloyd(rows, centres, bounded), Rules(max_iter, tol, observe))
+    return run(Lloyd(rows, centres, bounded, tol), rules(max_iter, tol, observe))
 
 
-def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
-    """The evidence: the last movement of the centres, or, if the cost ever rose, a certificate that fails."""
+def rules(max_iter: int, tol: float, observe: Observer | None = None) -> Rules:
+    """When to stop: the tolerance of the certificate is ``tol``, but no less than what rounding leaves."""
+    return Rules(max_iter, max(tol, LEAST), observe)
+
+
+def evidence_of(found: Run[Partition], notes: tuple[str, ...], more: Mapping[str, float] | None = None) -> Evidence:
+    """The evidence: what one more step would save, or, if the cost ever rose, a certificate that fails."""
     state = found.state
     if state.repaired:
         times = "time" if state.repaired == 1 else "times"
@@ -163,4 +232,4 @@ def evidence_of(found: Run[Partition], notes: tuple[str, ...]) -> Evidence:
     if state.rise > ROUNDING:
         rising = Certificate(Kind.CHECKED, RISE, state.rise, ROUNDING)
         found = replace(found, certificate=rising, status=honest(found.status, rising))
-    return found.evidence(facts=facts, notes=notes)
+    return found.evidence(facts=facts | dict(more or {}), notes=notes)

@@ -72,8 +72,8 @@ class Running:
 class MiniBatch(Algorithm[Running]):
     """Batch after batch, until the centres move less than ``still`` or the cost has not fallen for ``patience``.
 
-    What a step costs is known of its batch only, so the certificate is worked out at the end, from all rows if these
-    are labelled.
+    What a step costs is known of its batch only, so the certificate is worked out at the end, for the centres that are
+    delivered: from all rows if these are labelled, else from one more batch.
     """
 
     name = "mini-batch k-means"
@@ -91,7 +91,7 @@ class MiniBatch(Algorithm[Running]):
     ) -> None:
         self.batches, self.start, self.rng, self.variance = batches, start, rng, 1.0
         self.still, self.waiting, self.ratio, self.label = still, waiting, ratio, label
-        where = "" if label else ", in the last batch"
+        where = "" if label else ", in one more batch"
         self.certificate_name = f"share of the cost that the means of their rows would save{where}"
 
     def init(self) -> Running:
@@ -115,8 +115,17 @@ class MiniBatch(Algorithm[Running]):
         return state.centres
 
     def finish(self, state: Running, measure: Measure) -> tuple[Running, Measure]:
-        if not self.label:
-            assert state.last is not None
-            return state, replace(measure, residual=state.last.saving)
-        labels, cost, sums = self.batches.judge(state.centres.astype(self.batches.dtype))
-        return replace(state, labels=labels), replace(measure, objective=cost, residual=sums.saving)
+        """The centres in the dtype of the rows, unless rounding them would cost what is claimed."""
+        narrow = state.centres.astype(self.batches.dtype).astype(np.float64)
+        judge = self._judged if self.label else self._sampled
+        found, cost, saving = judge(state, narrow)
+        if saving > SETTLED and (narrow != state.centres).any():
+            found, cost, saving = judge(state, state.centres)
+        return found, replace(measure, objective=measure.objective if cost is None else cost, residual=saving)
+
+    def _judged(self, state: Running, centres: Array) -> tuple[Running, float | None, float]:
+        labels, cost, sums = self.batches.judge(centres)
+        return replace(state, centres=centres, labels=labels), cost, sums.saving
+
+    def _sampled(self, state: Running, centres: Array) -> tuple[Running, float | None, float]:
+        return replace(state, centres=centres), None, summarize(*self.batches.draw(), centres).saving

@@ -23,8 +23,8 @@ PARTED = 4  # costliest clusters whose splits are tried in each round
 class Moves:
     """Starts that moves from the best answer so far give; ``kept`` of the ``tried`` ones lowered the cost."""
 
-    def __init__(self, rows: KMeansRows, rng: np.random.RandomState, bounded: bool = True) -> None:
-        self.rows, self.rng, self.bounded = rows, rng, bounded
+    def __init__(self, rows: KMeansRows, rng: np.random.RandomState, bounded: bool = True, tol: float = 0.0) -> None:
+        self.rows, self.rng, self.bounded, self.tol = rows, rng, bounded, tol
         self.kept = self.tried = 0
 
     def starts(self, found: Partition, cost: float) -> Iterator[Lloyd]:
@@ -35,7 +35,7 @@ class Moves:
             if move is None:
                 return
             source, centres = move
-            start = Lloyd(self.rows, centres, self.bounded)
+            start = Lloyd(self.rows, centres, self.bounded, self.tol)
             yield start
             assert start.end is not None
             self.tried += 1
@@ -64,6 +64,7 @@ def _best_move(
 ) -> tuple[int, Array] | None:
     """The split and the merge that together promise the lowest cost: the cluster parted, and the new centres."""
     distances, sums = rows.review(found.centres, found.labels)
+    sums = rows.about_shift(found.centres, sums)
     costs: Array = np.bincount(found.labels, distances * rows.weights, len(found.centres))
     if rows.angular:
         costs = costs / 2
@@ -116,6 +117,6 @@ def _part(rows: KMeansRows, members: Array, rng: np.random.RandomState) -> tuple
     middle = (weights / weights.sum()) @ inside.X
     far = inside.X[np.argmax(((inside.X - middle) ** 2).sum(axis=1))]
     start = np.stack([far, inside.X[np.argmax(((inside.X - far) ** 2).sum(axis=1))]])
-    halves = run(Lloyd(inside, start, bounded=False), Rules(max_iter=20, tol=1e-3)).uninterrupted()
+    halves = run(Lloyd(inside, start, bounded=False, tol=1e-3), Rules(max_iter=20, tol=1e-3)).uninterrupted()
     cost = halves.measure.objective * mass / float(weights.sum())
     return halves.state.centres, cost if rows.angular else cost * rows.scale * rows.scale

@@ -41,8 +41,9 @@ class ClusterSums:
     @property
     def saving(self) -> float:
         """The share of the cost that moving each centre to the mean of its rows would save."""
-        gain = (self.offsets**2).sum(axis=1) / np.where(self.weight > 0, self.weight, 1.0)
-        return float(gain.sum() / self.cost) if self.cost > 0 else 0.0
+        means, largest = self.offsets / np.where(self.weight > 0, self.weight, 1.0)[:, None], self.weight.max()
+        saved = float((self.weight / (largest or 1.0)) @ (means**2).sum(axis=1))
+        return saved / (self.cost / largest) if self.cost > 0 else 0.0
 
 
 def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array, Array, ClusterSums]:
@@ -50,9 +51,9 @@ def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array,
     labels = np.full(rows.n, -1, dtype=np.int32)
     rows.assign(centres, labels, None)
     distances, sums = rows.review(centres, labels)
-    weight, cost = sums[:, rows.d], float(weights @ distances) / rows.scale / rows.scale
-    offsets = sums[:, : rows.d] / rows.scale + weight[:, None] * (rows.shift - centres)
+    cost = float(rows.weights @ distances) / rows.scale / rows.scale / rows.unit
     distances = distances / 2 if angular else distances / rows.scale / rows.scale
+    weight, offsets = sums[:, rows.d] / rows.unit, sums[:, : rows.d] / rows.scale / rows.unit
     return labels, distances, ClusterSums(weight, offsets, cost)
 
 

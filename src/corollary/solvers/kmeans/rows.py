@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.kmeans import dense as kernels
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.loop import overflow
@@ -45,11 +46,15 @@ def writable(array: Array) -> Array:
 class KMeansRows(ABC):
     """Weighted rows. ``total`` is Σ w ‖(x − shift) scale‖², ``spread`` the mean variance of the columns, scaled."""
 
-    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
+    held = True  # whether single rows can be had without reading all
+
+    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool, part: bool = False) -> None:
         self.n, self.d = shape
         self.dtype, self.angular = np.dtype(dtype), angular
-        self.weights = writable(weights)
-        self.mass = float(weights.sum())
+        # the largest weight is brought to about one, so that no product with a square vanishes; not in a part of rows
+        self.unit = 1.0 if part else power_of_two(float(weights.max(initial=0.0)))
+        self.weights = writable(weights) if self.unit == 1.0 else weights * self.unit
+        self.mass = float(self.weights.sum())
 
     def _settle(self, place: Place, total: float, moment: Array) -> None:
         """Keep the place of the rows and what is known of them there; ``moment`` is Σ w (x − shift) scale."""
@@ -68,7 +73,11 @@ class KMeansRows(ABC):
 
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
-        """Squared (scaled) distance of each row to its own centre, and the sums of all clusters, from scratch."""
+        """Squared (scaled) distance of each row to its own centre c, and Σ w (x − c) scale of the clusters, afresh.
+
+        The sums have the columns of :class:`SumChange`. About the centres, and not about a common shift, no digit is
+        lost however far away the data, or a single row, may lie.
+        """
 
     @abstractmethod
     def take(self, rows: Array) -> Array:
@@ -102,9 +111,45 @@ class KMeansRows(ABC):
         full = weight > 0
         return max(0.0, self.total - float((squares[full] / weight[full]).sum()))
 
+    def about_shift(self, centres: Array, sums: Array) -> Array:
+        """The sums of a review as the iteration has them: Σ w (x − shift) scale."""
+        moved = sums.copy()
+        moved[:, : self.d] += sums[:, self.d, None] * ((centres - self.shift) * self.scale)
+        return moved
+
+    def means(self, centres: Array, sums: Array) -> Array:
+        """The best centres of a review, in float64 whatever X is; a centre without rows stays."""
+        weight = np.where(sums[:, self.d] > 0, sums[:, self.d], 1.0)[:, None]
+        means: Array = centres + sums[:, : self.d] / weight / self.scale
+        if self.angular:
+            length = np.sqrt(np.einsum("ij,ij->i", means, means))
+            means = np.where((length > 0)[:, None], means / np.where(length > 0, length, 1.0)[:, None], centres)
+        return means
+
+    def saving(self, centres: Array, sums: Array) -> float:
+        r"""By how much the (scaled) cost falls when each centre c moves to the best place for its rows.
+
+        With S = Σ w (x − c) and W = Σ w of a cluster that is ‖S‖² / W. For directions s = S + W c it is
+        2 (‖s‖ − s·c) = 2 ‖p‖² / (‖s‖ + s·c) where p is the part of S across c.
+        """
+        offsets, weight = sums[:, : self.d], sums[:, self.d]
+        if not self.angular:
+            mean = offsets / np.where(weight > 0, weight, 1.0)[:, None]  # divided first: weights may be of any size
+            return float(weight @ np.einsum("ij,ij->i", mean, mean))
+        total = offsets + weight[:, None] * centres
+        across = offsets - np.einsum("ij,ij->i", offsets, centres)[:, None] * centres
+        both = np.sqrt(np.einsum("ij,ij->i", total, total)) + np.einsum("ij,ij->i", total, centres)
+        across, both = across[both > 0], both[both > 0]
+        return float(2 * np.einsum("ij,ij->i", across / both[:, None], across).sum())
+
+    def narrowed(self, centres: Array) -> Array:
+        """The centres in the dtype of X, if that changes none of them; else as they are, in float64."""
+        narrow = centres.astype(self.dtype)
+        return narrow if (narrow == centres).all() else centres
+
     def unscaled(self, squared: float) -> float:
         """A sum of scaled squared distances as the user's cost (half the square, 1 − cosine, for directions)."""
-        value = squared if self.angular else squared / self.scale / self.scale
+        value = (squared if self.angular else squared / self.scale / self.scale) / self.unit
         if not np.isfinite(value):
             raise overflow()
         return value

@@ -15,6 +15,10 @@ from corollary.core.parallel import block_rows, map_blocks, one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.draws import places
 
+TYPICAL = 256  # rows whose medians are a place in the middle
+FAR = 1e4  # rows are moved there, which costs a copy of each block, if it is so much (squared) further than they spread
+COINCIDE = 1e-14  # squared distances below this share of the squared norms are rounding
+
 
 def plus_plus(X: Any, weights: Array, n_clusters: int, rng: Any, n_trials: int | None = None) -> Array:
     """Rows of X (dense or CSR) as starting centres: each new one is drawn with probability ∝ weight × squared distance.
@@ -86,15 +90,15 @@ class _Points:
     """Squared distances from all rows to some of them, by one matrix product."""
 
     def __init__(self, X: Any, weights: Array) -> None:
-        self.X, self.weights, self.n = X, weights, X.shape[0]
-        total = weights.sum()
+        self.X, self.weights, self.n, self.far = X, weights, X.shape[0], False
         if sparse.issparse(X):
             self.middle = np.zeros(X.shape[1])
             self.squares = np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
         else:
-            # a column with a huge mean would leave no digits for the distances
-            self.middle = np.asarray(weights / total @ X, dtype=np.float64)
+            # far from zero there would be no digits left for the distances, nor far from a mean that one row has moved
+            self.middle = np.median(X[:: max(1, self.n // TYPICAL)], axis=0).astype(np.float64)
             self.squares = np.concatenate(list(self._each(self._square)))
+            self.far = bool(self.middle @ self.middle > FAR * np.median(self.squares[:: max(1, self.n // TYPICAL)]))
 
     def _each(self, task: Any) -> Any:
         return map_blocks(task, self.n, block_rows(self.n, self.X.shape[1] * 8))
@@ -106,15 +110,19 @@ class _Points:
     def improve(self, candidates: Array, nearest: Array) -> tuple[Array, int]:
         """The candidate that lowers the cost most, and every row's distance to its nearest centre with it."""
         moved = rows_of(self.X, candidates).astype(np.float64) - self.middle
-        base = np.einsum("ij,ij->i", moved, moved) + 2 * (moved @ self.middle)
-        factors = (-2 * moved.T).astype(self.X.dtype)
+        own = np.einsum("ij,ij->i", moved, moved)
+        base = own if self.far else own + 2 * (moved @ self.middle)
+        factors = -2 * moved.T if self.far else (-2 * moved.T).astype(self.X.dtype)
 
         def task(start: int, stop: int) -> tuple[Array, Array]:
-            distances = np.asarray(self.X[start:stop] @ factors, dtype=np.float64).T
+            rows = self.X[start:stop] - self.middle if self.far else self.X[start:stop]
+            distances = np.asarray(rows @ factors, dtype=np.float64).T
             distances += base[:, None] + self.squares[start:stop]
             np.clip(distances, 0.0, nearest[start:stop], out=distances)
             return distances, distances @ self.weights[start:stop]
 
         parts = list(self._each(task))
         best = int(np.argmin(sum(part[1] for part in parts)))
-        return np.concatenate([part[0][best] for part in parts]), best
+        found = np.concatenate([part[0][best] for part in parts])
+        found[found <= COINCIDE * (self.squares + own[best])] = 0.0  # rounding must not be drawn as if it were distance
+        return found, best

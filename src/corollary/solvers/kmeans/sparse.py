@@ -20,7 +20,10 @@ class SparseRows(KMeansRows):
 
     def __init__(self, X: Any, weights: Array, angular: bool = False, place: Place | None = None) -> None:
         X = X.tocsr()
-        super().__init__(X.shape, X.dtype, weights, angular)
+        if not X.has_canonical_format:  # entries of the same place are to be added before they are squared
+            X = X.copy()
+            X.sum_duplicates()
+        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
         self.data = np.array(X.data, dtype=np.float64)
         self.indices, self.indptr = np.array(X.indices, dtype=np.int32), np.array(X.indptr, dtype=np.int64)
         scale = power_of_two(magnitude(self.data))
@@ -30,9 +33,9 @@ class SparseRows(KMeansRows):
             scale = 1.0
         place = (np.zeros(self.d), scale) if place is None else place
         self.squares = self._squares(place[1])
-        entry_weights = np.repeat(weights, np.diff(self.indptr))
+        entry_weights = np.repeat(self.weights, np.diff(self.indptr))
         moment = np.bincount(self.indices, entry_weights * self.data * place[1], self.d)
-        self._settle(place, float(weights @ self.squares), moment)
+        self._settle(place, float(self.weights @ self.squares), moment)
 
     def _squares(self, scale: float) -> Array:
         row_of = np.repeat(np.arange(self.n), np.diff(self.indptr))
@@ -48,12 +51,12 @@ class SparseRows(KMeansRows):
 
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
         scaled, half = self._table(centres)
-        columns, scores = np.ascontiguousarray(scaled.T), np.empty(self.n)
+        columns = np.ascontiguousarray(scaled.T)
         entries = (self.data, self.indices, self.indptr, self.scale)
 
         def task(start: int, stop: int) -> SumChange:
             old = labels[start:stop].copy()
-            kernels.nearest_sparse(start, stop, *entries, columns, half, labels, scores)
+            kernels.nearest_sparse(start, stop, *entries, columns, half, self.squares, labels)
             changed = np.flatnonzero(labels[start:stop] != old)
             sums = np.zeros((len(centres), self.d + 2))
             kernels.move_sparse(changed + start, *entries, self.weights, old[changed], labels, sums)
@@ -63,15 +66,22 @@ class SparseRows(KMeansRows):
 
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
         scaled, half = self._table(centres)
-        scores, none = np.empty(self.n), np.full(self.n, -1, dtype=np.int32)
+        distances, none = np.empty(self.n), np.full(self.n, -1, dtype=np.int32)
         entries = (self.data, self.indices, self.indptr, self.scale)
 
         def task(start: int, stop: int) -> Array:
-            kernels.own_scores(start, stop, *entries, scaled, half, labels, scores)
+            kernels.own_distances(start, stop, *entries, scaled, half, self.squares, labels, distances)
             sums = np.zeros((len(centres), self.d + 2))
             rows = np.arange(start, stop)
             kernels.move_sparse(rows, *entries, self.weights, none[start:stop], labels, sums)
             return sums
 
         sums = sum_blocks(task, self.n, block_rows(self.n, len(centres)))
-        return np.maximum(self.squares + 2 * scores, 0.0), sums
+        sums[:, : self.d] -= sums[:, self.d, None] * scaled
+        return distances, sums
+
+    def saving(self, centres: Array, sums: Array) -> float:
+        """With what the rounding of sums about zero may hide: they are not moved, which would fill them."""
+        half = self._table(centres)[1]
+        unit = float(np.finfo(np.float64).eps) * (8 + np.sqrt(sums[:, -1]))
+        return super().saving(centres, sums) + float(sums[:, self.d] @ (unit * unit * 2 * half))

@@ -28,6 +28,7 @@ class _ConjugateGradients(Algorithm[_Iterate]):
     """Conjugate gradients on the normal equations; X is centred implicitly and stays sparse."""
 
     name = "conjugate gradients"
+    patience = 100  # below rounding, directions are noise and the iterates drift away
 
     def __init__(self, task: Task) -> None:
         self.task, self.rows, self.alpha = task, task.centred, task.alpha
@@ -59,6 +60,9 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         intercept = self.task.level - self.task.mean @ coef
         direction = steepest + _ratio(energy, state.energy) * state.direction
         return _Iterate(coef, intercept, residual, slope, direction, energy)
+
+    def better(self, new: Measure, old: Measure) -> bool:
+        return bool(new.residual is not None and old.residual is not None and new.residual <= old.residual)
 
     def measure(self, state: _Iterate) -> Measure:
         """For ridge the relative duality gap, which is at most ‖∇‖² / (2α); else ‖X̃ᵀr‖ / (‖X̃‖ ‖ỹ‖)."""

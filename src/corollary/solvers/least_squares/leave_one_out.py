@@ -1,7 +1,9 @@
 """Ridge for a whole path of penalties, and its leave-one-out errors, from one decomposition of the data.
 
 Leaving out row i changes its prediction error from rᵢ to rᵢ / (1 − hᵢ), where hᵢ is the row's own entry of the hat
-matrix: exact, intercept and weights included. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every α of the path shares U, S and V.
+matrix: exact, intercept included. A row of weight w counts as w rows, of which one is left out: hᵢ is then that of one
+copy, the entry divided by w. Of a row that weighs less than one all is left out. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every
+α of the path shares U, S and V.
 """
 
 from __future__ import annotations
@@ -95,7 +97,7 @@ class _Tall(RidgePath):
             leverage = rotated @ shrink
             leverage += share
             if task.weights is not None:
-                leverage *= task.weights[start:stop, None]
+                leverage *= np.minimum(task.weights[start:stop, None], 1.0)
             return start, stop, residuals / _remaining(1 - leverage)[:, None, :]
 
         for start, stop, residuals in task.design.view(centre=self.mean).map_rows(part, size):
@@ -124,7 +126,9 @@ class _Wide(RidgePath):
         shrink = alphas / (self.squares[:, None] + alphas)
         if self.task.fit_intercept:
             shrink[-1] = 0.0
-        left = _remaining(np.square(self.vectors) @ shrink)
+        left = np.square(self.vectors) @ shrink  # 1 − w h
+        one = (1 / np.maximum(root, 1.0) ** 2)[:, None]  # the share of a row that is left out
+        left = _remaining(one * left + (1 - one))
         residuals = np.stack([self.vectors @ (p[:, None] * shrink) for p in self.projected.T], axis=1)
         out = np.empty_like(residuals)
         out[live] = residuals[live] / root[live, None, None] / left[live, None, :]

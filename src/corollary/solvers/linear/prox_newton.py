@@ -41,6 +41,7 @@ class ProxNewton(Solver):
         Need("loss", "smooth", True, "it has kinks; use the interior-point solver with a separable penalty"),
         Need("loss", "curved", True, "it has no second derivative; use proximal gradient"),
         Need("penalty", "by_coordinate", True, "coordinate descent does not know it; use proximal gradient"),
+        Need("penalty", "convex", True, "it is not convex; use coordinate descent for counts"),
     )
 
     def __init__(self, cache: GramCache | None = None) -> None:
@@ -106,8 +107,6 @@ class ProxNewton(Solver):
             worst = alive[np.argsort(-scores, kind="stable")[:size]]
             chosen = np.isin(groups, groups[np.concatenate([worst, support])])
             return np.flatnonzero(chosen)
-        if not problem.penalty.convex:
-            return np.arange(problem.design.shape[1])
         # columns close to entering come along: the next step, or the next point of a path, is likely to want them
         strength = problem.penalty.l1
         pull = np.abs(state.memory["gradient"])
@@ -175,7 +174,8 @@ class ProxNewton(Solver):
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
         """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
-        part = problem.design.take(wanted)
+        whole = len(wanted) == problem.design.shape[1] and problem.design.resident
+        part = problem.design if whole else problem.design.take(wanted)  # all columns need no copy of X
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
@@ -211,7 +211,7 @@ class ProxNewton(Solver):
         memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
         memory["gradient"] = self._gradient(problem, memory, balanced)
-        if problem.penalty.convex and problem.penalty.absent:
+        if problem.penalty.absent:
             memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
 
@@ -263,10 +263,6 @@ class ProxNewton(Solver):
         state.objective = problem.primal_value(memory["value"], state.coef)
         memory["violation"] = penalty.subdiff_distance(state.coef, memory["gradient"])
         settled = previous is not None and state.objective >= previous.objective - 1e-15 * abs(previous.objective)
-        if not penalty.convex:
-            # L0 has no dual: what is measured is how much another pass over all coordinates gained
-            state.dual = -np.inf if previous is None else 2 * state.objective - max(previous.objective, state.objective)
-            return state
         if penalty.absent:
             dual = self._free_dual(problem, memory)
         else:

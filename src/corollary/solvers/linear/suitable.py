@@ -23,6 +23,10 @@ def choose_solver(problem: Problem) -> Solver:
         from corollary.solvers.linear.prox_gradient import ProxGradient
 
         return ProxGradient()
+    if not penalty.convex:
+        from corollary.solvers.linear.count import Count
+
+        return Count()
     limit = COUPLED if penalty.l2 > 0 else FULL_BLOCK  # without a penalty only the full Hessian gives a certificate
     coupled = loss.simplex and problem.design.shape[1] * problem.n_classes <= limit
     if not penalty.quadratic or coupled:

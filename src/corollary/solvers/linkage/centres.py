@@ -17,7 +17,7 @@ from corollary.core.parallel import each_block
 from corollary.core.types import Array
 from corollary.solvers.kdtree import part_rows
 from corollary.solvers.linkage.chain import SMALL, STALLED
-from corollary.solvers.linkage.leaves import Merges, Points
+from corollary.solvers.linkage.leaves import Merges, Points, too_large
 
 WIDE = kernels.WIDE
 SLICE = 500  # merges between two checks for Ctrl-C
@@ -75,6 +75,8 @@ class CentreTree:
             kernels.neighbours(*self.parts, ward, places, first, last, best, near, second, *self.desk())
 
         each_block(task, len(places), 256)
+        if near.min(initial=0) < 0:
+            raise too_large()
         by_number = np.argsort(self.order[places])
         return best[by_number], self.order[near[by_number]], second[by_number]
 
@@ -82,7 +84,10 @@ class CentreTree:
         """Merge all centres (which leaves the tree without them); ``left`` and ``right`` are numbers of centres."""
         n = len(self.order)
         links, steps = np.zeros(n, dtype=np.int64), np.empty(n)
-        kernels.ward_chain(*self.parts, True, self.node_of, links, steps, left, right, heights, *self.desk())
+        desk = self.desk()
+        done = kernels.ward_chain(*self.parts, True, self.node_of, links, steps, left, right, heights, *desk)
+        if done < len(left):
+            raise too_large()
         left[:], right[:] = self.order[left], self.order[right]
 
 
@@ -152,5 +157,7 @@ def merge_centroids(rows: Points, weights: Array) -> Merges:
     left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
     for start in range(0, n - 1, SLICE):
         stop = min(n - 1, start + SLICE)
-        merge_centres(columns, weights, names, leaves, best, near, bound, place, start, stop, left, right, bits)
+        state = (names, leaves, best, near, bound, place)
+        if merge_centres(columns, weights, *state, start, stop, left, right, bits) < stop:
+            raise too_large()
     return left, right, rows.finished(bits.view(np.float64))

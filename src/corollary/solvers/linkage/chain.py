@@ -14,7 +14,7 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
-from corollary.solvers.linkage.leaves import Merges, Points
+from corollary.solvers.linkage.leaves import Merges, Points, too_large
 
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}
 STALLED = 25  # if a pass merges fewer than one cluster in so many, chains are quicker
@@ -107,9 +107,11 @@ def _merge_all(triangle: Array, best: Array, near: Array, weights: Array, linkag
         rows, weights, m, done = rows[kept], weights[kept], len(kept), done + len(one)
     if m > 1:
         links, steps = np.zeros(m, dtype=np.int64), np.empty(m)
-        kernels.chain(
+        finished = kernels.chain(
             triangle, weights, linkage, np.arange(m), links, steps, left[done:], right[done:], heights[done:]
         )  # fmt: skip
+        if finished < m - 1:
+            raise too_large()
         left[done:], right[done:] = rows[left[done:]], rows[right[done:]]
     return left, right, heights
 

@@ -18,7 +18,23 @@ Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, an
 _CODES = COMPILED | {"sqeuclidean": EUCLIDEAN}
 _SHAPES = {"euclidean": ROOT, "l2": ROOT, "cosine": HALF}  # what becomes of the sum, unless it is the distance
 PAIRS = 1 << 16
+LIGHTEST = 2.0**-500
 SAMPLE = 40  # rows on which a metric of the user's is asked for both directions
+
+
+def balanced(weights: Array) -> tuple[Array, int]:
+    """Weights divided by 4**h, and h: the largest is about one, so that no product of two overflows or vanishes.
+
+    Ward's heights go with the root of the weights, and are divided by 2**h. Weights below 2**−500 of the largest have
+    no say in any mean, and count as that.
+    """
+    half = exponent_of(float(weights.max(initial=0.0))) // 2
+    return np.maximum(np.ldexp(weights, -2 * half), LIGHTEST), half
+
+
+def too_large() -> ValueError:
+    """What to say when distances, or their products with weights, leave the range of float64."""
+    return ValueError("X has distances that are too large for float64; divide X, or sample_weight, by a constant.")
 
 
 @dataclass(frozen=True)

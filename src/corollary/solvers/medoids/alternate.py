@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.core.evidence import Certificate
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.loop import Algorithm, Measure
-from corollary.solvers.medoids.swaps import Medoids
+from corollary.solvers.medoids.swaps import Medoids, with_rounding
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,9 @@ class Alternate(Algorithm[Alternation]):
 
     def measure(self, state: Alternation) -> Measure:
         return Measure(state.cost, state.saved / state.cost if state.cost > 0 else 0.0)
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        return with_rounding(super().certify(measure, tol), self.distances.rounding)
 
     def _around(self, medoids: Array) -> Alternation:
         """Points with the nearest of the medoids, and where the medoids would go next."""

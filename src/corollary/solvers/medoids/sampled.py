@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.evidence import Certificate
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import stored_distances
 from corollary.solvers.distances import between, checked
 from corollary.solvers.loop import Algorithm, Measure, Rules, Run, run
 from corollary.solvers.medoids.start import first_medoids
-from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
+from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single, with_rounding
 
 SAMPLE_ROWS = 2000
 
@@ -48,7 +49,7 @@ class Sampled(Algorithm[Draws]):
         random: np.random.RandomState,
     ) -> None:
         self.X, self.weights, self.k, self.metric, self.options = X, weights, k, metric, options
-        self.how, self.rules, self.random = init, rules, random
+        self.how, self.rules, self.random, self.rounding = init, rules, random, 0.0
         self.possible = np.flatnonzero(weights > 0)
         self.size = min(len(self.possible), max(SAMPLE_ROWS, 50 * k))
         other = "other medoid" if k == 1 else "swap"
@@ -67,10 +68,11 @@ class Sampled(Algorithm[Draws]):
         labels, cost = self._judged(self.X[points])
         if len(known) and not cost < state.cost:
             return state
-        return Draws(points, labels, cost, float(found.certificate.value))
+        return Draws(points, labels, cost, float(found.certificate.value) - self.rounding)
 
     def _within(self, sample: Array) -> Run[Any]:
         distances, weights = stored_distances(self.X[sample], self.metric, self.options), self.weights[sample]
+        self.rounding = distances.rounding
         if self.k == 1:
             return best_single(distances, weights, self.rules.tol)
         start = first_medoids(distances, weights, self.k, self.how, self.random)
@@ -94,3 +96,6 @@ class Sampled(Algorithm[Draws]):
 
     def finish(self, state: Draws, measure: Measure) -> tuple[Draws, Measure]:
         return state, replace(measure, residual=state.gain)
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        return with_rounding(super().certify(measure, tol), self.rounding)

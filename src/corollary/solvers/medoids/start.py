@@ -20,7 +20,8 @@ def build(distances: Distances, weights: Array, k: int) -> Array:
     the points with the largest bounds are looked at again.
     """
     possible = weights > 0
-    totals = np.concatenate([rows @ weights.astype(rows.dtype) for _, _, rows in distances.blocks()])
+    shares = weights / weights.max()  # float32 may not have room for the weights themselves
+    totals = np.concatenate([rows @ shares.astype(rows.dtype) for _, _, rows in distances.blocks()])
     medoids = [int(np.argmin(np.where(possible, totals, np.inf)))]
     first = distances.table(medoids)[:, 0].copy()
     bounds = np.full(distances.n, -1.0)

@@ -175,20 +175,32 @@ class EagerSwaps(Algorithm[SwapSearch]):
             gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
         return state, replace(measure, objective=float(state.cost), residual=gain)
 
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        return with_rounding(super().certify(measure, tol), self.distances.rounding)
+
+
+def with_rounding(certificate: Certificate, rounding: float) -> Certificate:
+    """A gain, with what the rounding of stored distances may add to it; the tolerance makes room for that."""
+    return replace(certificate, value=certificate.value + rounding, tolerance=certificate.tolerance + rounding)
+
 
 def best_single(distances: Distances, weights: Array, tol: float) -> Run[Medoids]:
-    """The medoid of all points. Every candidate is tried, so it is the best one up to rounding."""
-    totals = np.concatenate([rows @ weights.astype(rows.dtype) for _, _, rows in distances.blocks()])
-    rounding = distances.n * float(np.finfo(totals.dtype).eps)
+    """The medoid of all points: every candidate is tried; those that rounding cannot tell apart, again in float64."""
+    largest = float(weights.max())  # float32 may not have room for the weights themselves
+    shares = weights / largest
+    totals = np.concatenate([rows @ shares.astype(rows.dtype) for _, _, rows in distances.blocks()])
+    slack = 4 * distances.n * float(np.finfo(totals.dtype).eps)
     totals = np.where(weights > 0, totals.astype(np.float64), np.inf)
-    best = int(np.argmin(totals))
-    cost = float(distances.table([best])[:, 0] @ weights)
-    gain = max(0.0, (cost - float(totals[best])) / cost - rounding) if cost > 0 else 0.0
+    close = np.flatnonzero(totals <= totals.min() * (1 + slack))
+    sums = np.array([shares @ distances.row(int(i)) for i in close])
+    best, cost = int(close[np.argmin(sums)]), float(sums.min()) * largest
     return Run(
         state=Medoids(np.array([best]), np.zeros(distances.n, dtype=np.int32), cost),
-        measure=Measure(cost, gain),
+        measure=Measure(cost, 0.0),
         status=Status.EXACT,
-        certificate=Certificate(Kind.EXACT, "relative gain of any other medoid", gain, tol),
+        certificate=with_rounding(
+            Certificate(Kind.EXACT, "relative gain of any other medoid", 0.0, tol), distances.rounding
+        ),
         solver="trial of every row",
         n_iter=1,
         seconds=0.0,

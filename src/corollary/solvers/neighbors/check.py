@@ -1,63 +1,118 @@
-"""A search checked against brute force on a few rows."""
+"""A search checked against a comparison with all rows, for rows drawn at random; all of them if they are few."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import scipy.sparse
+from scipy.spatial.distance import cdist
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
-from corollary.core.evidence import Certificate, Kind
-from corollary.core.parallel import block_rows
+from corollary.core.evidence import Certificate, Kind, share_wrong_at_most
 from corollary.core.types import Array
+from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.metric import Metric, points
-from corollary.solvers.neighbors.search import MetricSearch, Search
+from corollary.solvers.neighbors.search import BlockSearch, MetricSearch, Search
+from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
 _VALUES = 2_000_000  # that are compared, all rows and columns together: a few hundredths of a second
-_MOST = 8
+_CALLS = 5_000  # of a function of two rows, which takes much longer than that
+_MOST = 59  # rows without a fault show that, with 95 % confidence, fewer than 5 % of all have one
 TOLERANCE = 1e-9
 
 
-def excess_certificate(search: Search, X: Any, k: int) -> Certificate:
-    """By how much the k distances of a few rows exceed those of a plain comparison with every row, relatively."""
-    if not isinstance(search, MetricSearch):
-        # these compare everything already; what remains to be checked is the selection, and one row shows it
-        row = X[:1]
-        found, _ = search.nearest(row, k)
-        within = search.within(row, found[:, -1])[1]
-        return Certificate(
-            Kind.CHECKED, "distance excess of 1 checked row", float(np.abs(within[:k] - found[0]).max()), TOLERANCE
-        )
-    P = points(search.metric, X, search.scale, queries=False)
-    count = int(np.clip(_VALUES // max(1, P.shape[0] * P.shape[1]), 1, _MOST))
-    chosen = np.linspace(0, P.shape[0] - 1, min(count, P.shape[0])).astype(np.int64)
-    queries = points(search.metric, X[chosen], search.scale, queries=True)
-    found, _ = search.index.nearest(queries, k)
-    worst = 0.0
-    for i in range(len(chosen)):
-        plain = np.sort(np.partition(_plain(search.metric, P, queries[[i]]), k - 1)[:k])
-        size = np.maximum(plain, float(plain[-1]) * 1e-3 if search.metric.code == EUCLIDEAN else 0.0)
-        excess = np.divide(found[i] - plain, size, out=np.zeros(k), where=size > 0)
-        worst = max(worst, float(excess.max()))
-    plural = "s" * (len(chosen) != 1)
-    return Certificate(Kind.CHECKED, f"distance excess of {len(chosen)} checked row{plural}", worst, TOLERANCE)
+@dataclass(frozen=True)
+class Check:
+    """What a comparison with all rows has shown for ``checked`` of ``total`` rows."""
+
+    excess: float
+    checked: int
+    total: int
+
+    @property
+    def certificate(self) -> Certificate:
+        which = "all" if self.checked == self.total else f"{self.checked} checked"
+        name = f"distance excess of {which} row{'s' * (self.checked != 1 or self.total == 1)}"
+        return Certificate(Kind.CHECKED, name, self.excess, TOLERANCE)
+
+    @property
+    def facts(self) -> dict[str, float]:
+        share = share_wrong_at_most(self.checked, self.total)
+        return {"rows": float(self.total), "checked rows": float(self.checked), "share of rows wrong at most": share}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        share = share_wrong_at_most(self.checked, self.total)
+        if share == 0.0 or not self.certificate.holds:
+            return ()
+        return (f"With 95 % confidence the neighbours of fewer than {100 * share:.2g} % of all rows are wrong.",)
 
 
-def _plain(metric: Metric, P: Any, q: Any) -> Array:
-    """Reduced distances from one query to all points, by NumPy."""
+def check_search(search: Search, X: Any, k: int) -> Check:
+    """By how much the k distances of some rows exceed those of a comparison with every row, relatively."""
+    n = X.shape[0]
+    if isinstance(search, MetricSearch):
+        count = _VALUES // max(1, n * X.shape[1])
+    else:
+        count = (_CALLS if callable(getattr(search, "metric", None)) else _VALUES // max(1, X.shape[1])) // n
+    count = min(max(count, 1), _MOST, n)
+    chosen = np.sort(np.random.RandomState(0).permutation(n)[:count])
+    queries = X[chosen]
+    found, rows = search.nearest(queries, k)
+    if isinstance(search, MetricSearch):
+        best, own = _truth(search, X, queries, rows)
+    else:
+        assert isinstance(search, BlockSearch)
+        table = search.table(queries)
+        best, own = np.sort(table, axis=1)[:, :k], np.take_along_axis(table, rows, axis=1)
+    return Check(max(_excess(own, best), _excess(found, best)), count, n)
+
+
+def _excess(distances: Array, best: Array) -> float:
+    """The largest relative amount by which distances differ from the best; any amount is too much where that is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        excess = np.abs(distances - best) / best
+    return float(np.where(distances == best, 0.0, excess).max(initial=0.0))
+
+
+def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Array, Array]:
+    """The k smallest distances of each query, and those of the rows that were found for it.
+
+    Plain distances to all rows leave a few candidates, which are measured as they are.
+    """
+    metric, k = search.metric, rows.shape[1]
+    P = points(metric, X, search.scale, queries=False)
+    part = points(metric, queries, search.scale, queries=True)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = _plain(metric, P, part)
+        kth = np.partition(np.where(np.isnan(high), np.inf, high), k - 1, axis=1)[:, k - 1]
+        limits = Doubt(metric, X, search.index, queries, part).wider(kth)
+        query, row = np.nonzero(~(low > limits[:, None]))
+    shrink = shrink_for(metric, X)
+    keys = distances_of(metric, queries, X, query, row, shrink)
+    order = np.lexsort((keys, query))
+    first = np.flatnonzero(np.diff(query, prepend=-1))
+    best = keys[order][first[:, None] + np.arange(k)]
+    own = distances_of(metric, queries, X, np.repeat(np.arange(len(rows)), k), rows.ravel(), shrink)
+    with np.errstate(over="ignore"):
+        return best / shrink, own.reshape(rows.shape) / shrink
+
+
+def _plain(metric: Metric, P: Any, Q: Any) -> tuple[Array, Array]:
+    """Lower and upper bounds of the reduced distances from each query to all points, by SciPy."""
     if scipy.sparse.issparse(P):
-        squares = np.asarray(P.multiply(P).sum(axis=1)).ravel() + float(q.multiply(q).sum())
-        return np.maximum(squares - 2 * (P @ q.T).toarray().ravel(), 0.0)
-    out, step = np.empty(len(P)), block_rows(len(P), 8 * P.shape[1])
-    for a in range(0, len(P), step):
-        gap = np.abs(P[a : a + step] - q)
-        if metric.code == EUCLIDEAN:
-            out[a : a + step] = np.einsum("ij,ij->i", gap, gap)
-        elif metric.code == MANHATTAN:
-            out[a : a + step] = gap.sum(axis=1)
-        elif metric.code == CHEBYSHEV:
-            out[a : a + step] = gap.max(axis=1)
-        else:
-            out[a : a + step] = (gap**metric.p).sum(axis=1)
-    return out
+        norms = np.asarray(Q.multiply(Q).sum(axis=1)).reshape(-1, 1) + np.asarray(P.multiply(P).sum(axis=1)).ravel()
+        squares = norms - 2 * (Q @ P.T).toarray()
+        return squares - 1e-12 * norms, squares + 1e-12 * norms
+    if metric.code == MANHATTAN:
+        plain = cdist(Q, P, "cityblock")
+    elif metric.code == CHEBYSHEV:
+        plain = cdist(Q, P, "chebyshev")
+    elif metric.code == EUCLIDEAN:
+        plain = cdist(Q, P, "sqeuclidean")
+    else:
+        plain = cdist(Q, P, "minkowski", p=metric.p) ** metric.p
+        return plain * (1 - 1e-9), plain * (1 + 1e-9)
+    return plain, plain

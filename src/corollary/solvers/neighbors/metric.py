@@ -10,21 +10,28 @@ import numpy as np
 import scipy.sparse
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.distances import COMPILED
+from corollary.solvers.neighbors.long import centred_rows
 
 _POWERS = {EUCLIDEAN: 2.0, MANHATTAN: 1.0, CHEBYSHEV: math.inf}
-_LARGEST = 2.0**300  # between this and its inverse, squares and their sums stay in range
+_LARGEST = 600.0  # between 2 to this and its inverse, powers and their sums stay in range
+_MOST = 2.0**900  # sums of so large numbers are finite
+_SAMPLE = 4096  # values that show how large most are
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric by its code and power; ``cosine`` is half the squared Euclidean distance of unit vectors."""
+    """A metric by its code and power; ``cosine`` is half the squared Euclidean distance of unit vectors.
+
+    ``centred`` makes a correlation of it: rows are taken about their own means.
+    """
 
     code: int
     p: float
     cosine: bool = False
+    centred: bool = False
 
     @staticmethod
     def of(name: Any, p: float, parameters: dict[str, Any] | None) -> Metric | None:
@@ -34,7 +41,12 @@ class Metric:
             name = {1.0: "l1", 2.0: "l2", math.inf: "chebyshev"}.get(p, name)
             if name == "minkowski":
                 return Metric(MINKOWSKI, p)
-        if not isinstance(name, str) or name not in COMPILED or parameters:
+        if not isinstance(name, str) or parameters:
+            return None
+        if name == "correlation":
+            return Metric(EUCLIDEAN, 2.0, cosine=True, centred=True)
+        name = "l2" if name == "nan_euclidean" else name  # rows have no gaps here
+        if name not in COMPILED:
             return None
         return Metric(COMPILED[name], _POWERS[COMPILED[name]], name == "cosine")
 
@@ -42,11 +54,12 @@ class Metric:
         """Distances from the reduced ones of points that were multiplied by ``scale``."""
         if self.cosine:
             return reduced * 0.5
-        if self.code == EUCLIDEAN:
-            reduced = np.sqrt(reduced)
-        elif self.code == MINKOWSKI:
-            reduced = reduced ** (1.0 / self.p)
-        return reduced / scale if scale != 1.0 else reduced
+        with np.errstate(over="ignore"):  # what is beyond float64 is ∞
+            if self.code == EUCLIDEAN:
+                reduced = np.sqrt(reduced)
+            elif self.code == MINKOWSKI:
+                reduced = reduced ** (1.0 / self.p)
+            return reduced / scale if scale != 1.0 else reduced
 
     def reduced(self, radius: Array, scale: float) -> Array:
         """The largest reduced distance that does not come out beyond ``radius``."""
@@ -63,11 +76,19 @@ class Metric:
         return reduced
 
 
-def scale_for(metric: Metric, size: float) -> float:
-    """A power of two that brings values up to ``size`` where squares neither overflow nor vanish; mostly 1."""
-    if metric.cosine or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / _LARGEST < size < _LARGEST:
+def scale_for(metric: Metric, X: Any) -> float:
+    """A power of two that brings most values where powers neither overflow nor vanish; mostly 1.
+
+    Rows out of all proportion to the others may still do so: :mod:`corollary.solvers.neighbors.doubt` sees to them.
+    """
+    size, largest = magnitude(X), 2.0 ** (_LARGEST / max(metric.p, 2.0))
+    if metric.cosine or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / largest < size < largest:
         return 1.0
-    return power_of_two(size)
+    values = X.data if scipy.sparse.issparse(X) else X
+    sample = np.abs(values.reshape(-1)[:: max(1, values.size // _SAMPLE)] if values.flags.c_contiguous else values)
+    typical = float(np.median(sample[sample > 0])) if (sample > 0).any() else size
+    scale = 1.0 if 1 / largest < typical < largest else power_of_two(typical)
+    return scale if size * scale < _MOST else power_of_two(size) * _MOST
 
 
 def points(metric: Metric, X: Any, scale: float, *, queries: bool) -> Any:
@@ -84,8 +105,21 @@ def points(metric: Metric, X: Any, scale: float, *, queries: bool) -> Any:
     else:
         X = np.ascontiguousarray(X)
     if scale != 1.0:
-        X = X * scale
+        with np.errstate(over="ignore"):  # queries may be out of all proportion
+            X = X * scale
+    if metric.centred:
+        X = _varying(centred_rows(X))
     return _unit_rows(X, queries) if metric.cosine else X
+
+
+def _varying(X: Array) -> Array:
+    flat = ~X.any(axis=1)
+    if flat.any():
+        raise ValueError(
+            f"metric='correlation' needs rows that vary, but row {int(np.argmax(flat))} has the same value in every "
+            "column."
+        )
+    return X
 
 
 def _unit_rows(X: Any, queries: bool) -> Any:

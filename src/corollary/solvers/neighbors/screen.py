@@ -87,7 +87,7 @@ class QueryBlock:
 
     def tighten(self, worst: Array) -> None:
         """From now on nothing farther than ``worst`` (computed squared distances) is of interest."""
-        self._cut_at(worst * self.screen.scale**2)
+        self._cut_at(worst * self.screen.scale * self.screen.scale)  # the square itself may be 0 or ∞
 
     def _cut_at(self, worst: Array) -> None:
         half = 0.5 * (worst * (1 + self.rounding) - self.squares * (1 - self.rounding))

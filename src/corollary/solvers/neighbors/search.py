@@ -12,10 +12,10 @@ import scipy.sparse
 
 from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import nearest as compiled
-from corollary.core.scaling import magnitude
 from corollary.core.types import Array
 from corollary.solvers.distances import between, variances_of
 from corollary.solvers.neighbors.brute import plain_index
+from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
 from corollary.solvers.neighbors.metric import Metric, points, scale_for
 from corollary.solvers.neighbors.tree import Tree, tree_if_it_pays
@@ -54,37 +54,59 @@ class MetricSearch(Search):
         return self.index.name
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        answers = [(scale, index.nearest(part, k)) for scale, index, part in self._points(Q)]
-        distances = [self.metric.distance(reduced, scale) for scale, (reduced, _) in answers]
-        rows = [rows for _, (_, rows) in answers]
-        return (distances[0], rows[0]) if len(rows) == 1 else (np.concatenate(distances), np.concatenate(rows))
+        answers = [self._k_nearest(own, part, k) for own, part in self._points(Q)]
+        if len(answers) == 1:
+            return answers[0]
+        distances, rows = (np.concatenate(column) for column in zip(*answers, strict=True))
+        return distances, rows
+
+    def _k_nearest(self, Q: Any, part: Any, k: int) -> tuple[Array, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):  # queries out of all proportion are answered again
+            reduced, rows = self.index.nearest(part, k)
+        distances, doubt = self.metric.distance(reduced, self.scale), Doubt(self.metric, self.X, self.index, Q, part)
+        unsure = doubt.queries(np.repeat(np.arange(len(rows)), k), rows.ravel(), reduced.ravel())
+        if len(unsure):
+            distances[unsure], rows[unsure] = doubt.nearest(unsure, reduced[unsure, -1], k)
+        return distances, rows
 
     def within(self, Q: Any, radius: Array) -> Lists:
         found, at = [], 0
-        for scale, index, part in self._points(Q):
-            own = radius[at : at + part.shape[0]]
+        for own, part in self._points(Q):
+            found.append(self._all_within(own, part, radius[at : at + part.shape[0]]))
             at += part.shape[0]
-            places, reduced, rows = index.within(part, self.metric.reduced(own, scale))
-            found.append((np.diff(places), self.metric.distance(reduced, scale), rows))
         counts, distances, rows = (np.concatenate(column) for column in zip(*found, strict=True))
         return np.concatenate([[0], np.cumsum(counts)]), distances, rows
 
-    def _points(self, Q: Any) -> Iterator[tuple[float, Index, Any]]:
-        """Queries as points, in parts that may be made dense, each with the index to search."""
-        scale, index = self.scale, self.index
-        size = magnitude(Q)
-        if scale_for(self.metric, size * scale) != 1.0 and size * scale > 1:  # queries far larger than the values of X
-            scale = scale_for(self.metric, max(size, magnitude(self.X)))
-            index = plain_index(points(self.metric, self.X, scale, queries=False), self.metric)
+    def _all_within(self, Q: Any, part: Any, radius: Array) -> Lists:
+        """How many rows are within the radius of each query, with their distances and numbers."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            limits = self.metric.reduced(radius, self.scale)
+            places, reduced, rows = self.index.within(part, np.minimum(limits, np.finfo(np.float64).max))
+        distances, doubt = self.metric.distance(reduced, self.scale), Doubt(self.metric, self.X, self.index, Q, part)
+        query, counts = np.repeat(np.arange(len(radius)), np.diff(places)), np.diff(places)
+        unclear = np.flatnonzero((limits < doubt.least) | (limits == np.inf))
+        unsure = np.union1d(doubt.queries(query, rows, reduced), unclear)
+        if len(unsure) == 0:
+            return counts, distances, rows
+        again, measured, numbers = doubt.within(unsure, limits[unsure], radius[unsure])
+        sure = ~np.isin(query, unsure)
+        counts[unsure] = np.diff(again)
+        query = np.concatenate([query[sure], np.repeat(unsure, np.diff(again))])
+        order = np.argsort(query, kind="stable")
+        return counts, np.concatenate([distances[sure], measured])[order], np.concatenate([rows[sure], numbers])[order]
+
+    def _points(self, Q: Any) -> Iterator[tuple[Any, Any]]:
+        """Queries, stored like X, and as points; in parts where they are made dense."""
         sparse = scipy.sparse.issparse(self.X)
         if sparse or not scipy.sparse.issparse(Q):
             Q = scipy.sparse.csr_array(Q) if sparse else Q
-            yield scale, index, points(self.metric, Q, scale, queries=True)
+            yield Q, points(self.metric, Q, self.scale, queries=True)
             return
         step = max(1, _DENSE_QUERIES // Q.shape[1])
         Q = scipy.sparse.csr_array(Q)
         for a in range(0, Q.shape[0], step):
-            yield scale, index, points(self.metric, Q[a : a + step].toarray(), scale, queries=True)
+            own = Q[a : a + step].toarray()
+            yield own, points(self.metric, own, self.scale, queries=True)
 
 
 class BlockSearch(Search):
@@ -100,6 +122,10 @@ class BlockSearch(Search):
     def _sizes(self) -> tuple[int, int]:
         width = min(self._n_rows(), 4096)
         return max(1, PAIRS // max(1, width)), width
+
+    def table(self, Q: Any) -> Array:
+        """Distances of a few queries to all rows."""
+        return self._block(scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q, 0, self._n_rows())
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         distances, rows = empty_answers(Q.shape[0], k)
@@ -152,6 +178,11 @@ class PairwiseSearch(BlockSearch):
                 f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
                 "a distance must be a number ≥ 0."
             )
+        if isinstance(self.metric, str) and not np.isfinite(block.max(initial=0.0)):
+            raise ValueError(
+                f"Distances by metric {self.metric!r} overflow float64. Rescale the columns of X to magnitudes below "
+                "1e100 (StandardScaler does)."
+            )
         return np.ascontiguousarray(block, dtype=np.float64)
 
 
@@ -176,7 +207,7 @@ def make_search(
     if isinstance(metric, str) and metric == "precomputed":
         return TableSearch(X.shape[1])
     known = Metric.of(metric, p, parameters)
-    if known is None or (scipy.sparse.issparse(X) and known.code != EUCLIDEAN):
+    if known is None or (scipy.sparse.issparse(X) and (known.code != EUCLIDEAN or known.centred)):
         if algorithm == "kd_tree":
             raise ValueError(
                 f"algorithm='kd_tree' needs dense rows and the metric 'euclidean', 'manhattan', 'chebyshev', "
@@ -192,7 +223,7 @@ def make_search(
         if isinstance(metric, str) and metric == "minkowski":
             extra.setdefault("p", p)
         return PairwiseSearch(X, metric, extra)
-    scale = scale_for(known, magnitude(X))
+    scale = scale_for(known, X)
     return MetricSearch(X, known, scale, _index(points(known, X, scale, queries=False), known, algorithm, leaf_size, k))
 
 

@@ -64,8 +64,8 @@ class Tree(Index):
         centre, scale = np.zeros(d), 1.0
         if single:
             low, high = boxes[0]
-            centre = low + 0.5 * (high - low)
-            scale = power_of_two(float((high - low).max()))
+            centre = 0.5 * low + 0.5 * high
+            scale = 0.5 * power_of_two(float((0.5 * high - 0.5 * low).max()))
         points = X[index]
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)

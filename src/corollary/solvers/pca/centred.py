@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -136,11 +137,11 @@ class CentredArray(StoredRows):
     def moments(self) -> Moments:
         self.passes += 1
         n, d = self.shape
-        centre, nothing = self.centre * self.unit, np.zeros(0)
+        start_at, nothing = np.zeros(d), np.zeros(0)
         inner = max(64, GRAM_BYTES // (8 * d), d)
         as_they_are = self._about_zero and self.root is None and self.unit == 1.0
         if as_they_are:
-            centre = np.zeros(d)
+            start_at = -self.centre
 
         def part(start: int, stop: int) -> Moments:
             weight = float(stop - start) if self.weights is None else float(self.weights[start:stop].sum())
@@ -153,7 +154,7 @@ class CentredArray(StoredRows):
                     xx += np.matmul(rows.T, rows, out=square)
                 offset = sums / (weight or 1.0)
                 xx -= np.outer(sums, offset)
-            return Moments(weight, centre + offset, nothing, xx, np.zeros((d, 0)), nothing)
+            return Moments(weight, start_at + offset, nothing, xx, np.zeros((d, 0)), nothing)
 
         return sum_blocks(part, n, GRAM_BLOCKS * inner)
 
@@ -195,6 +196,9 @@ class CentredSparse(StoredRows):
         super().__init__(X, weights)
         self.centre = np.zeros(self.shape[1])  # a sparse matrix stays sparse about zero only
 
+    def blur(self) -> Array:
+        return np.asarray(self.total * (self.centre * self.unit) ** 2)
+
     def block(self, start: int, stop: int) -> Array:
         if self._rows is None:
             self._rows = self._scaled.tocsr()
@@ -227,7 +231,8 @@ class CentredSparse(StoredRows):
     def moments(self) -> Moments:
         self.passes += 1
         with np.errstate(over="ignore", invalid="ignore"):
-            return SparseDesign(self._scaled).moments(np.zeros((self.shape[0], 0)), self.weights)
+            found = SparseDesign(self._scaled).moments(np.zeros((self.shape[0], 0)), self.weights)
+            return replace(found, mean_x=found.mean_x - self.centre * self.unit)
 
     def first_moments(self) -> tuple[Array, float]:
         self.passes += 1

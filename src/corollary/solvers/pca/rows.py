@@ -35,6 +35,16 @@ class CentredRows(ABC):
     squares: float = 0.0
     passes: int = 0
 
+    @property
+    def wobble(self) -> float:
+        """The square that the rounding of the mean can add to AᵀA."""
+        away = float(np.linalg.norm(self.centre)) * self.unit * float(np.finfo(np.float64).eps)
+        return self.total * away * away
+
+    def blur(self) -> Array:
+        """Squares, column by column, that are taken away again when products are formed: their rounding stays."""
+        return np.zeros(self.shape[1])
+
     @abstractmethod
     def forth(self, V: Array) -> Array:
         """A V (n × l)."""
@@ -65,7 +75,7 @@ class CentredRows(ABC):
 
     @abstractmethod
     def moments(self) -> Moments:
-        """Centred second moments, of X · unit."""
+        """Centred second moments, of X · unit; means count from the centre, so that huge ones do not round."""
 
     @abstractmethod
     def first_moments(self) -> tuple[Array, float]:
@@ -83,11 +93,11 @@ class CentredRows(ABC):
         self.centre, self.squares = mean / self.unit, squares
 
     def scatter(self) -> Moments:
-        """AᵀA as moments, of X · unit, in one pass (one more if squares overflow or vanish)."""
+        """AᵀA as :meth:`moments`, in one pass (one more if squares overflow or vanish); the centre becomes the mean."""
         moments = self.moments()
         if self._out_of_range(float(np.trace(moments.xx))):
             moments = self.moments()
-        self.centre, self.squares = moments.mean_x / self.unit, float(np.trace(moments.xx))
+        self.centre, self.squares = self.centre + moments.mean_x / self.unit, float(np.trace(moments.xx))
         return moments
 
     def _out_of_range(self, squares: float) -> bool:

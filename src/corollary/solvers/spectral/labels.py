@@ -16,13 +16,15 @@ from corollary.solvers.kmeans.seeding import plus_plus
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, best_of
 
+TOL = 1e-4  # of k-means
+
 
 def by_kmeans(vectors: Array, k: int, n_init: int, random: Any, observe: Observer | None = None) -> Run[Partition]:
     """The best of ``n_init`` runs of k-means on the rows."""
     weights = np.ones(len(vectors))
     rows = as_rows(vectors, weights)
-    starts = (Lloyd(rows, plus_plus(vectors, weights, k, random)) for _ in range(n_init))
-    return best_of(starts, Rules(max_iter=300, tol=1e-4, observe=observe))
+    starts = (Lloyd(rows, plus_plus(vectors, weights, k, random), tol=TOL) for _ in range(n_init))
+    return best_of(starts, Rules(max_iter=300, tol=TOL, observe=observe))
 
 
 @dataclass(frozen=True)

@@ -9,10 +9,13 @@ from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
 
 from corollary.base import assigning, predicting
+from corollary.core.fitted import Count, Fitted, Floats, Labels, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
+from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.votes import ByMean, ByVote, one_hot, votes_of
+from corollary.ensemble.members import check_members
 from corollary.labels import encode_labels
 
 
@@ -68,12 +71,14 @@ class BaggingClassifier(ByVote, Bagging):
 
     Notes
     -----
-    *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows for each member.
+    *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
+    most 1000 rows) for each member.
 
-    *Evidence.* Checked. With ``oob_score``: by how much the vote's squared error is above that of its members, out of
-    the bag, which by Jensen's inequality is never; else that members got the weight they were to get. Facts: the
-    out-of-bag score and its standard error, the coverage of the samples and what it should be. Ctrl-C and callbacks
-    keep the members that are fitted; "objective" of the history counts those that are still to come.
+    *Evidence.* Checked: members got the weight they were to get. The error out of the bag and its 95 % interval (of
+    shares Wilson's, of squares the normal one) are in its sentence and its facts: of all rows with ``oob_score``, else
+    of 1000 drawn ones; without rows that a member has not seen there is none. Facts: the out-of-bag score and its
+    standard error, the coverage of the samples and what it should be. Ctrl-C and callbacks keep the members that are
+    fitted; "objective" of the history counts those that are still to come.
 
     Examples
     --------
@@ -86,6 +91,11 @@ class BaggingClassifier(ByVote, Bagging):
     (True, 0.63)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "classes_": Labels(),
+        "n_classes_": Count("k"),
+        "oob_decision_function_": Maybe(Floats("rows", "k", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS | {"class_weight": CLASS_WEIGHT}
     _several = False
     classes_: Array
@@ -119,11 +129,18 @@ class BaggingClassifier(ByVote, Bagging):
         self.n_classes_ = len(self.classes_)
         return codes, weights
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_members(self.estimators_, np.arange(self.n_classes_))
+
     def _votes(self, member: Any, X: Any) -> Array:
         return votes_of(member, X, np.arange(self.n_classes_))
 
     def _as_votes(self, target: Array) -> Array:
         return one_hot(target, self.n_classes_)
+
+    def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
+        return ErrorInterval.of_shares(votes.argmax(axis=1) != truth.argmax(axis=1), weights)
 
     def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
         self.oob_decision_function_, self.oob_score_ = votes, float("nan")
@@ -192,7 +209,8 @@ class BaggingRegressor(ByMean, Bagging):
 
     Notes
     -----
-    *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows for each member.
+    *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
+    most 1000 rows) for each member.
 
     *Evidence.* As for :class:`BaggingClassifier`.
 
@@ -207,6 +225,10 @@ class BaggingRegressor(ByMean, Bagging):
     (1.0, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_columns": ListOf(Count(low=1), kind=tuple),
+        "oob_prediction_": Maybe(Floats("rows", finite=False) | Floats("rows", "?", finite=False)),
+    }
     limits: ClassVar[dict[str, Limit]] = BAGGING_LIMITS
     _several = True
 
@@ -230,8 +252,15 @@ class BaggingRegressor(ByMean, Bagging):
     def _as_votes(self, target: Array) -> Array:
         return target.reshape(len(target), -1)
 
+    def _check_state(self) -> None:
+        super()._check_state()
+        check_members(self.estimators_, None)
+
     def _votes(self, member: Any, X: Any) -> Array:
         return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+
+    def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
+        return ErrorInterval.of_squares(np.square(votes - truth).mean(axis=1), weights)
 
     def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
         self.oob_prediction_, self.oob_score_ = votes.reshape(target.shape), float("nan")

@@ -17,14 +17,21 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
-from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.evidence import Evidence
+from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.sparse_input import sound
+from corollary.core.target import refuse_missing
 from corollary.core.types import Array
+from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, weakened
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
+
+MOST_ROWS = 2**31 - 1  # that can be drawn for a member
+ASKED = 1000  # rows that judge members out of the bag where nobody asked for more
 
 BAGGING_LIMITS: dict[str, Limit] = {
     "estimator": Choice(None) | Instance("an estimator", methods=("fit", "predict")),
@@ -43,6 +50,14 @@ BAGGING_LIMITS: dict[str, Limit] = {
 class Bagging(Estimator):
     """Members fitted to random samples of the rows and columns. Subclasses say how votes are counted."""
 
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "estimators_": ListOf(Model("predict"), "members", low=1),
+        "estimators_features_": ListOf(Integers("?", low=0, below="d"), "members"),
+        "_seeds": Integers("members", low=0, high=SEEDS),
+        "_rows": Record(Integers("rows", low=0, below="rows"), Floats("rows", low=0)),
+        "_sampling": Record(Count(low=1), Flag(), Count(low=1)),
+        "oob_score_": Maybe(Anything()),
+    }
     _several: ClassVar[bool]  # whether y may have several columns
     estimators_: list[Any]
     estimators_features_: list[Array]
@@ -70,6 +85,16 @@ class Bagging(Estimator):
         tags.input_tags.allow_nan = inner.input_tags.allow_nan
         return tags
 
+    def _check_state(self) -> None:
+        for member, columns in zip(self.estimators_, self.estimators_features_, strict=True):
+            if getattr(member, "n_features_in_", len(columns)) != len(columns):
+                raise ValueError(f"a member takes {member.n_features_in_} columns, but was given {len(columns)}.")
+        weights, (size, _, drawn) = self._rows[1], self._sampling
+        if size > max(len(weights), round(float(weights.sum()))) or drawn > self.n_features_in_:
+            raise ValueError(f"{size} rows and {drawn} columns for each member are more than there are.")
+        if not (np.bincount(self._rows[0], minlength=len(weights)) == 1).all():
+            raise ValueError("the order of the rows must name each of them once.")
+
     @property
     @abstractmethod
     def estimator_(self) -> Any:
@@ -96,11 +121,18 @@ class Bagging(Estimator):
         """Fit the members to samples of X (n × d, dense or sparse) and y."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_missing(y, numeric=not is_classifier(self))
         # members know what numbers they can take
         X, y = validate_data(
-            self, X, y, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, multi_output=self._several
+            self,
+            sound(X),
+            y,
+            accept_sparse=("csr", "csc"),
+            dtype=None,
+            ensure_all_finite=False,
+            multi_output=self._several,
         )
-        weights = check_weights(sample_weight, X)
+        weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
         X = X.tocsr() if hasattr(X, "tocsr") else X
         sampler = self._sampler(X, target, drawn)
@@ -125,7 +157,7 @@ class Bagging(Estimator):
         evidence = replace(found.evidence(), facts=bag.facts(found.state))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
-        if self.oob_score:
+        if self.oob_score or not (sampler.whole or found.stopped):
             evidence = self._judged(evidence, X, y, target, weights, sampler)
         self._keep_evidence(weakened(evidence, self.estimators_))
         return self
@@ -136,6 +168,11 @@ class Bagging(Estimator):
         urn = Urn.of(X, target, weights * max(1.0, n / weights.sum()))
         size = rows if self.max_samples is None else self.max_samples
         size = size if isinstance(size, (int, np.integer)) else max(1, round(size * rows))
+        if size > MOST_ROWS:
+            raise ValueError(
+                f"sample_weight sums to {weights.sum() / self._weight_unit:.3g}, and a weight counts how many times a "
+                "row is there: a member cannot be drawn so many rows. Divide the weights, or set max_samples."
+            )
         if size > rows:
             raise ValueError(f"max_samples must be at most the number of rows, {rows}, but it is {size}.")
         wanted = self.max_features
@@ -195,7 +232,9 @@ class Bagging(Estimator):
 
     def _vote(self, X: Any) -> tuple[Array, Any]:
         """(mean of the members' votes (n, outputs), the type that results should have)."""
-        X = validate_data(self, X, accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            self, sound(X), accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False
+        )
         X = X.tocsr() if hasattr(X, "tocsr") else X
         total: Any = 0.0
         for _, votes in self._said(X):
@@ -205,10 +244,14 @@ class Bagging(Estimator):
     def _judged(
         self, evidence: Evidence, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
     ) -> Evidence:
-        """A mean vote has at most the mean squared error of its voters (Jensen): checked on rows out of the bag."""
+        """The error of votes out of the bag, with its interval: of all rows with ``oob_score``, else of some."""
+        asked = weights > 0
+        if not self.oob_score and asked.sum() > ASKED:
+            drawn = np.random.default_rng(len(weights)).permutation(np.flatnonzero(asked))[:ASKED]
+            asked = np.isin(np.arange(len(weights)), drawn)
 
         def unseen(seed: int) -> Array:
-            return np.flatnonzero((sampler.sample(seed)[0] == 0) & (weights > 0))
+            return np.flatnonzero((sampler.sample(seed)[0] == 0) & asked)
 
         truth = self._as_votes(target)
         votes, count, single = np.zeros_like(truth), np.zeros(len(truth)), np.zeros(len(truth))
@@ -219,20 +262,24 @@ class Bagging(Estimator):
         voted = count > 0
         votes[voted] /= count[voted, None]
         votes[~voted] = np.nan
-        w = weights[voted] / weights[voted].sum() if voted.any() else np.zeros(0)
-        alone = float(w @ (single[voted] / count[voted]))
-        mean = float(w @ np.square(votes[voted] - truth[voted]).sum(axis=1))
-        missing = float(weights[~voted].sum() / weights.sum())
-        facts = self._out_of_bag(votes, target, y, weights, voted) | {
-            "out-of-bag squared error of the vote": mean,
-            "out-of-bag squared error of a member": alone,
-            "rows without out-of-bag vote": missing,
-        }
-        name, excess = "excess error of the vote over its members out of the bag", max(0.0, mean - alone)
-        note = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
-        return replace(
-            evidence,
-            certificate=Certificate(Kind.CHECKED, name, excess / (alone or 1.0), 1e-9),
-            facts={**evidence.facts, **facts},
-            notes=(note,) if missing > 0 else (),
-        )
+        missing = float(weights[asked & ~voted].sum() / weights[asked].sum())
+        facts = {"rows without out-of-bag vote": missing} if self.oob_score else {}
+        notes: tuple[str, ...] = ()
+        if voted.any():
+            w = weights[voted] / weights[voted].sum()
+            facts["out-of-bag squared error of the vote"] = float(w @ np.square(votes - truth)[voted].sum(axis=1))
+            facts["out-of-bag squared error of a member"] = float(w @ (single[voted] / count[voted]))
+            error = self._error_out_of_bag(votes[voted], truth[voted], weights[voted])
+            facts |= error.facts
+            notes += (error.sentence,)
+        if self.oob_score:
+            facts |= self._out_of_bag(votes, target, y, weights, voted)
+            if missing > 0:
+                notes += (
+                    f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators.",
+                )
+        return replace(evidence, facts={**evidence.facts, **facts}, notes=evidence.notes + notes)
+
+    @abstractmethod
+    def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
+        """The error of mean votes on rows that the voters had not seen."""

@@ -30,6 +30,7 @@ from corollary.solvers.loop import Algorithm, Measure
 
 ROWS = 1 << 15  # rows of a block; sums of blocks are added in order, so threads do not change a bit
 _LARGE = 2.0**200
+_LOUDEST = 400.0  # α beyond this would take weights out of float64; the bound holds for any α
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Ledger:
             self.note = f"Boosting ended after round {self.rounds + 1}: its learner makes no mistake on these rows."
             return self._enter(said, 0.0, 1.0 + math.fsum(self.alphas))  # outvotes all that came before
         odds = math.log1p(-error) - math.log(error) + math.log(self.n_classes - 1)
-        return self._enter(said, error, self.learning_rate * odds)
+        return self._enter(said, error, min(self.learning_rate * odds, _LOUDEST))
 
     def _enter(self, said: Array, error: float, alpha: float) -> Heavier:
         from corollary._compiled.trees.stump import reweigh
@@ -133,6 +134,43 @@ class Ledger:
         votes = self.votes[np.arange(len(self.labels)), self.labels]
         short = votes * self.n_classes < self.votes.sum(axis=1) * (1 - 1e-12)
         return max(self.excess, float(self._base[short].sum()) - self.objective)
+
+    def margins(self) -> Array:
+        """Of each row, the votes of its class less those of the best other class, over all votes: in [−1, 1]."""
+        rows, total = np.arange(len(self.labels)), math.fsum(self.alphas)
+        if total <= 0:
+            return np.zeros(len(rows))
+        others = self.votes.copy()
+        others[rows, self.labels] = -np.inf
+        margins: Array = (self.votes[rows, self.labels] - others.max(axis=1)) / total
+        return margins
+
+    def margin_facts(self) -> dict[str, float]:
+        """The smallest margin of the training rows, and weighted quantiles."""
+        margins = self.margins()
+        found = {"smallest margin": float(margins.min())}
+        for name, level in (("5 % quantile", 0.05), ("lower quartile", 0.25), ("median", 0.5)):
+            level_of = np.quantile(margins, level, weights=self._base, method="inverted_cdf")
+            found[f"{name} of the margins"] = float(level_of)
+        return found
+
+    def miscounted(self, rows: Array, scores: Array) -> float:
+        """How far the votes of some rows are from ``scores`` of the kept learners, as a part of all votes.
+
+        A learner adds α to the score of the class that it says and −α / (K − 1) to the others.
+        """
+        total, k = math.fsum(self.alphas), self.n_classes
+        expected = (k * self.votes[rows] - total) / (k - 1)
+        return float(np.abs(scores - expected).max(initial=0.0)) / (total if total > 0 else 1.0)
+
+    @property
+    def bound_sentence(self) -> str:
+        """What the bound says of the training error, if anything."""
+        plain = self.n_classes == 2 and self.learning_rate == 1.0
+        product = "Π √(4 ε (1 − ε))" if plain else "Π ((1 − ε) e^(−α/2) + ε e^(α/2))"
+        if self.bound >= 1.0:
+            return f"The bound of the training error, {product} = {self.bound:.3g}, is vacuous: no error is above 1."
+        return f"The bound of the training error, {product}, is {self.bound:.3g}."
 
 
 class Learner(Protocol):

@@ -22,6 +22,10 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.boosting.leaves import Leaves
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.tree import Grower, HistogramRules
+from corollary.solvers.trees.referee.leaves import Boosted
+
+TOLERANCE = 1e-9
+RISE_OR_SLOPE = "rise of the training loss, or slope left in checked leaves"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Boosting(Algorithm[int]):
     """Rounds of boosting. The state is their number; tree r · outputs + k is that of output k in round r.
 
     ``validation`` is (X, objective) of rows that only judge: the best state is the one with the lowest loss on them.
+    With ``X``, the numbers that ``codes`` stand for, steps of leaves are worked out again in the end.
     """
 
     name = "gradient boosting on histograms"
@@ -71,7 +76,9 @@ class Boosting(Algorithm[int]):
         random: np.random.RandomState,
         start: Start,
         validation: tuple[Any, Objective] | None = None,
+        X: Any = None,
     ) -> None:
+        self.X, self.start, self.slope_left, self.leaves_checked = X, start.constant, 0.0, 0
         self.codes, self.objective, self.plan, self.random = codes, objective, plan, random
         self.leaves = Leaves(objective, plan.rules, plan.learning_rate, binner)
         n, k = len(objective.y), objective.n_outputs
@@ -86,6 +93,7 @@ class Boosting(Algorithm[int]):
         self.gradient, self.hessian = np.empty((k, n)), np.empty((k, n))
         self.judges = None if validation is None else _Judges(*validation, start)
         self.losses: list[float] = []
+        self.first_slope = 0.0
         self.lowest, self.best_round, self.improved = np.inf, self.begun, True
 
     def init(self) -> int:
@@ -100,6 +108,8 @@ class Boosting(Algorithm[int]):
 
     def measure(self, state: int) -> Measure:
         loss = self.objective.derivatives(self.raw, self.gradient, self.hessian)
+        if not self.losses:
+            self.first_slope = float(np.abs(self.gradient).sum())
         self.losses.append(loss)
         finite, done, more = bool(np.isfinite(loss)), state >= self.plan.n_rounds, {}
         self.improved = finite
@@ -120,17 +130,37 @@ class Boosting(Algorithm[int]):
     def snapshot(self, state: int) -> list[Trees]:
         return self.trees[: state * self.objective.n_outputs]
 
-    def certify(self, measure: Measure, tol: float) -> Certificate:
-        """The training loss never rose; if trees see some of the rows only, it is not above its start."""
+    def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
+        """Leaves of the last tree and of two others are worked out again, where their rows and bounds are known."""
+        rules, objective = self.plan.rules, self.objective
+        if self.X is not None and state > self.begun and not self.plan.samples_rows and rules.monotone is None:
+            trees, rate = Trees.join(self.snapshot(state)), self.plan.learning_rate
+            boosted = Boosted(
+                self.X, objective.loss, objective.y, objective.weights, self.start, trees, rate, rules.l1, rules.l2,
+                objective.newton,
+            )  # fmt: skip
+            self.slope_left, self.leaves_checked = boosted.slope_left(self.begun)
+        return state, measure
+
+    @property
+    def rise(self) -> float:
+        """Largest rise of the training loss in a round, relative to its start."""
         losses = np.array(self.losses)
-        scale = max(abs(losses[0]), np.finfo(float).tiny)
         if not np.isfinite(losses).all():
-            return Certificate(self.kind, "largest rise of the training loss", np.inf, 1e-9)
-        if self.plan.samples_rows:  # a sample's step may be wrong for the rest by its noise
-            rise = max(0.0, float(losses[-1] - losses[0]) / scale)
+            return np.inf
+        return float(np.max(np.diff(losses), initial=0.0)) / max(abs(losses[0]), np.finfo(float).tiny)
+
+    def certify(self, measure: Measure, tol: float) -> Certificate:
+        """The training loss never rose, and leaves that were worked out again have no slope left after their step.
+
+        If trees see some of the rows only, the loss is not above its start.
+        """
+        if self.plan.samples_rows and np.isfinite(self.rise):  # a sample's step may be wrong for the rest by its noise
+            scale = max(abs(self.losses[0]), np.finfo(float).tiny)
+            rise = max(0.0, float(self.losses[-1] - self.losses[0]) / scale)
             return Certificate(self.kind, "training loss above its start", rise, 1.0 / np.sqrt(len(self.objective.y)))
-        rise = float(np.max(np.diff(losses), initial=0.0)) / scale
-        return Certificate(self.kind, "largest rise of the training loss", rise, 1e-9)
+        name = "rise of the training loss" if not self.leaves_checked else RISE_OR_SLOPE
+        return Certificate(self.kind, name, max(self.rise, self.slope_left), TOLERANCE)
 
     def _round(self, iteration: int) -> list[Trees]:
         """One tree per output. Several outputs are grown side by side, one thread each, else threads share a tree."""
@@ -207,13 +237,31 @@ def boost(boosting: Boosting, observe: Observer | None = None) -> tuple[list[Tre
     """The trees of the rounds that are kept, and the evidence."""
     plan = boosting.plan
     found = run(boosting, Rules(plan.n_rounds, observe=observe))
-    if not (found.certificate.holds or found.stopped):
+    if not (found.certificate.holds or found.stopped) and found.certificate.value > boosting.slope_left:
         found = replace(found, status=Status.RISING)
     trees = boosting.snapshot(found.state)
     facts = {"training loss": float(found.measure.objective), "trees": float(len(trees))}
-    if boosting.judges is not None:
-        facts["validation loss"] = float(min(found.history["validation loss"]))
+    facts["leaves worked out again"] = float(boosting.leaves_checked)
+    facts["slope left in leaves"] = boosting.slope_left
+    if not found.stopped and found.state == found.history["iteration"][-1] and boosting.first_slope > 0:
+        facts["slopes of the rows over those at the start"] = float(
+            np.abs(boosting.gradient).sum() / boosting.first_slope
+        )
     notes: tuple[str, ...] = ()
-    if found.status is Status.CONVERGED and found.state < plan.n_rounds and not found.notes:
-        notes = (f"Kept {found.state} rounds: the validation loss fell no further.",)
+    if boosting.judges is not None:
+        judged = found.history["validation loss"]
+        facts["validation loss"], facts["best round"] = float(min(judged)), float(boosting.best_round)
+        further = int(found.history["iteration"][-1]) - found.state
+        if found.status is Status.CONVERGED and not found.notes:
+            notes = (_judgement(found.state, facts["validation loss"], further, plan),)
     return trees, found.evidence(facts=facts, notes=notes)
+
+
+def _judgement(kept: int, loss: float, further: int, plan: Plan) -> str:
+    """What the rows that only judge have said."""
+    if further == 0:
+        return f"The validation loss, {loss:.4g}, was lowest after the last round: more rounds may lower it."
+    return (
+        f"Kept {kept} rounds: their validation loss, {loss:.4g}, was not lowered by more than {plan.tol:g} in the "
+        f"{further} rounds that followed."
+    )

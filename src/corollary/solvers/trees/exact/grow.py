@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from corollary.core.binning import Binner
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks
 from corollary.core.scaling import magnitude, power_of_two
@@ -49,11 +50,15 @@ class ExactRules:
     seed: int = 0
 
 
-def grow(X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None = None) -> Trees:
+def grow(
+    X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None = None,
+    binner: Binner | None = None,
+) -> Trees:  # fmt: skip
     """Grow one tree on X (n × d, NaN is missing) and y (n, outputs).
 
     With ``n_classes`` (one number per output) y holds class numbers, and the tree's values are probabilities, output
-    after output; without it y holds numbers. Rows of weight zero are left out.
+    after output; without it y holds numbers. Rows of weight zero are left out. ``binner`` is for ``rules.max_bins``;
+    without one it is made here.
 
     Cost: O(n d log n) to sort, O(n d) per level (times log n for absolute error); memory 8 n d bytes, and as much
     again for random thresholds.
@@ -63,9 +68,8 @@ def grow(X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[in
         X, y, weights = X[kept], y[kept], weights[kept]
     if rules.max_bins is None:
         return _Task(column_source(X), y, weights, rules, n_classes).run()
-    from corollary.core.binning import Binner
-
-    binner = Binner.fit(X, rules.max_bins, rules.categorical, weights)
+    if binner is None:
+        binner = Binner.fit(X, rules.max_bins, rules.categorical, weights)
     codes = binner.transform(X, order="F").astype(np.float64)
     codes[codes == binner.n_bins] = np.nan
     trees = _Task(DenseColumns(codes), y, weights, rules, n_classes).run()

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Kind
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-
-TOLERANCE = 1e-9
 
 
 def impurity_balance(
     trees: Trees, leaves: Array, y: Array, weights: Array, criterion: str, n_classes: list[int] | None
-) -> tuple[Certificate, float]:
-    """(certificate, Σ W·I over the leaves) from the leaf that each row reaches; y is (n, outputs).
+) -> tuple[float, float]:
+    """(relative gap, Σ W·I over the leaves) from the leaf that each row reaches; y is (n, outputs).
 
     Cost: O(n) for one pass, O(n log n) for absolute error.
     """
@@ -29,7 +26,7 @@ def impurity_balance(
     root = weighted_impurity(np.zeros(len(group), dtype=np.intp), y, weights, criterion, n_classes)
     below = weighted_impurity(group, y, weights, criterion, n_classes)
     gap = abs(root - float(trees.gain.sum()) - below)
-    return Certificate(Kind.CHECKED, "impurity balance", gap / root if root > 0 else gap, TOLERANCE), below
+    return gap / root if root > 0 else gap, below
 
 
 def weighted_impurity(

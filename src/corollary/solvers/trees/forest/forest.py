@@ -17,6 +17,9 @@ from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
+from corollary.solvers.trees.referee.exact import certificate
+from corollary.solvers.trees.referee.forest import search_forest
+from corollary.solvers.trees.referee.search import Findings
 
 TOLERANCE = 1e-8
 
@@ -31,7 +34,6 @@ class ForestGrowth(Algorithm[int]):
 
     name = "forest of binned trees"
     kind = Kind.CHECKED
-    certificate_name = "impurity balance"
 
     def __init__(
         self, rows: BinnedRows, rules: ForestRules, seeds: Array, *, earlier: dict[str, Array] | None, judged: bool,
@@ -40,6 +42,7 @@ class ForestGrowth(Algorithm[int]):
         self.rows, self.rules, self.seeds, self.earlier, self.members = rows, rules, seeds, earlier, members
         self.bag = OutOfBag(rows) if judged else None
         self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
+        self.found: Findings | None = None
         self.parts: list[GrownTree] = []
         if earlier is not None:
             trees = expand(earlier, rules.criterion, classes=rows.n_classes > 0)
@@ -72,8 +75,7 @@ class ForestGrowth(Algorithm[int]):
         if state == 0:
             return None
         more = {} if self.bag is None else {"OOB error": self.bag.error()[0]}
-        grown, balanced = state >= len(self.seeds), self.imbalance <= TOLERANCE
-        return Measure(self.impurity / state, done=grown and balanced, stalled=grown and not balanced, more=more)
+        return Measure(self.impurity / state, done=state >= len(self.seeds), more=more)
 
     def snapshot(self, state: int) -> dict[str, Array]:
         """The trees as they are stored."""
@@ -86,9 +88,17 @@ class ForestGrowth(Algorithm[int]):
     def settle(self, state: int) -> int:
         return self.begun + len(self.parts)
 
+    def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
+        """Nodes of a few of the trees are searched again."""
+        parts = self.parts[: state - self.begun]
+        self.found = search_forest(self.rows, self.rules, parts, self.seeds[self.begun :]) if parts else None
+        return state, measure
+
     def certify(self, measure: Measure, tol: float) -> Certificate:
-        """In every tree the impurity of the root is what its splits took away and its leaves keep."""
-        return Certificate(self.kind, self.certificate_name, self.imbalance, TOLERANCE)
+        """In trees that were searched no node has a better split; in every tree gains and what is left add up."""
+        if self.found is None:  # no tree was grown, so none was searched
+            return Certificate(self.kind, "imbalance of the impurities of new trees", self.imbalance, TOLERANCE)
+        return certificate(self.found, self.imbalance, greedy=False, tolerance=TOLERANCE)
 
 
 def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[str, Array], Evidence]:
@@ -100,11 +110,13 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         facts["leaves per tree"] = float(np.mean([len(part.mass) for part in parts]))
         facts["depth"] = float(max(part.depth for part in parts))
         facts["share of rows in a tree's sample"] = float(np.mean([part.coverage for part in parts]))
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = () if growth.found is None else (growth.found.sentence,)
+    if growth.found is not None:
+        facts["nodes searched again"] = float(growth.found.drawn)
     if growth.bag is not None:
         facts["OOB error"], facts["standard error"] = growth.bag.error()
         without = int((~growth.bag.judged & (growth.rows.weights > 0)).sum())
         facts["rows without an OOB vote"] = float(without)
         if without:
-            notes = (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
+            notes += (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
     return growth.snapshot(found.state), found.evidence(facts=facts, notes=notes)

@@ -14,7 +14,7 @@ from corollary.solvers.trees.forest.nodes import GrownTree, KernelNodes, gain_un
 from corollary.solvers.trees.forest.rows import BinnedRows
 
 NO_LIMIT = 2**31 - 1
-_GROWTH = 0x5DEECE66D  # tells the numbers that grow a tree from those that draw its rows
+GROWTH = 0x5DEECE66D  # tells the numbers that grow a tree from those that draw its rows
 Targets = tuple[Any, Any, Any]  # packed, votes, sums: see ``_compiled/trees/forest/layout.py``
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "squared_error": 0, "poisson": 2}  # codes of the kernel
 
@@ -53,7 +53,7 @@ def grow_tree(rows: BinnedRows, rules: ForestRules, seed: int, *, outside: bool,
     categories = int(binner.n_bins[binner.categorical].max(initial=0))
     tree = forest.make_tree(chosen.shape[1], n_sums)
     bits = np.empty((len(tree.whole), (categories + 31) // 32), dtype=np.uint32) if categories else None
-    scratch = forest.make_scratch(len(rows.codes), binner.width, n_sums, np.uint64(seed ^ _GROWTH))
+    scratch = forest.make_scratch(len(rows.codes), binner.width, n_sums, np.uint64(seed ^ GROWTH))
     setup = Setup(_column_facts(binner, rules.monotone), _numbers(rows, rules, mass, shifts))
     general = None if n_sums == 1 and CRITERIA[rules.criterion] == 0 and rules.monotone is None else True
     forest.plant(tree, scratch, _totals(rows, mass), chosen.shape[1])

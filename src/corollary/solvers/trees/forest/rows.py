@@ -14,6 +14,8 @@ from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import row_keys
 
+MOST_ROWS = 2**26  # that weights may stand for when a tree's sample is drawn
+
 
 @dataclass(frozen=True, eq=False)
 class Target:
@@ -121,10 +123,16 @@ class BinnedRows:
         return weighted if weighted.any() else self.weights * of_rows
 
 
+def n_rows(weights: Array) -> float:
+    """How many rows there are: whole weights count as so many, unless drawing them all would take for ever."""
+    total = float(weights.sum())
+    whole = total <= MOST_ROWS and bool(np.all(weights == np.rint(weights)))
+    return total if whole else float((weights > 0).sum())
+
+
 def n_draws(max_samples: Any, weights: Array) -> int:
-    """Rows in each tree's sample: whole weights count as so many rows."""
-    whole = bool(np.all(weights == np.rint(weights)))
-    total = float(weights.sum()) if whole else float((weights > 0).sum())
+    """Rows in each tree's sample."""
+    total = n_rows(weights)
     if max_samples is None:
         return int(total)
     return int(max_samples) if isinstance(max_samples, Integral) else max(1, int(max_samples * total))
@@ -141,8 +149,7 @@ def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> 
     largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
     scale = float(middle[0]) if relative else 1.0 / power_of_two(float(largest.max(initial=0.0)))
     moved, largest = moved / scale, largest / scale
-    total = max(draws, weights.sum() if np.all(weights == np.rint(weights)) else kept.sum())
-    steps = 52 - int(np.ceil(np.log2(total + 1)))
+    steps = 52 - int(np.ceil(np.log2(max(draws, n_rows(weights)) + 1)))
     unit = 2.0 ** (np.ceil(np.log2(np.where(largest > 0, largest, 1.0))) - steps)
     return np.rint(moved / unit) * unit, float(scale)
 

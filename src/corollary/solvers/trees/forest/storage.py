@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary.core.binning import Binner
+from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.fitted import Booleans, Floats, Integers, Numbers, Record
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -23,6 +24,30 @@ from corollary.solvers.trees.forest.nodes import GrownTree, class_impurity, clas
 _BLOCK = 512  # rows that walk down the trees at a time
 _BY_INNER = ("feature", "cut")
 _BY_LEAF = ("sums", "mass", "rows", "spread")
+
+
+# what is stored, for those who read it from a file
+NODES = Record(
+    thresholds=Numbers("d", "bins", finite=False),
+    n_bins=Integers("d", low=0, high=MOST_BINS),
+    categorical=Booleans("d"),
+    sizes=Integers("trees", low=1),
+    seeds=Integers("trees"),
+    feature=Integers("inner", low=0, below="d"),
+    cut=Integers("inner", low=0, below="bins"),
+    sums=Numbers("leaves", "?"),
+    mass=Numbers("leaves", low=0, above=True),
+    rows=Numbers("leaves", low=1, high=2**31 - 1),
+    spread=Numbers("leaves", low=0),
+    leaf=Integers("?", high=255, low=0),
+    missing_left=Integers("?", high=255, low=0),
+    bits=Integers("sets", "?", low=0),
+)
+TARGETS = Record(
+    values=Floats("distinct", increasing=True),
+    ranks=Integers("listed", low=0, below="distinct"),
+    mass=Numbers("listed", low=0),
+)
 
 
 def small(values: Array) -> Array:

@@ -1,0 +1,111 @@
+"""The verdict on coefficients that were called optimal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.referee.linear.descent import Found, descend
+from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
+from corollary.referee.linear.problem import Objective, Problem
+from corollary.referee.verdict import Verification
+
+FLOOR = 1e-6  # of the null model's objective: relative to less than that nothing is measured
+LARGEST = 20_000_000  # numbers in X beyond which extended precision takes too long
+
+
+def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Verification:
+    """Whether nothing is lower than these coefficients by more than ``tolerance``, relative to their objective."""
+    if given.X.shape[0] * given.X.shape[1] > LARGEST:
+        return Verification(None, f"X has more than {LARGEST:,} entries, too many for this arithmetic")
+    known = given.n_classes or given.loss in SMOOTH or pieces(given.loss, np.zeros(1), 0.5) is not None
+    if not known:
+        return Verification(None, f"the referee does not know the loss {given.loss!r}")
+    if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+        return Verification(False, "coefficients are not finite")
+    with np.errstate(all="ignore"):
+        problem = Problem(given)
+        x = problem.inward(coef, intercept)
+        value = problem.value(x)
+        if not np.isfinite(value):
+            return Verification(False, "the objective of these coefficients is not finite")
+        null = _null(problem)
+        found = _search(problem, x)
+        slack = rounding(problem, x)
+    return _verdict(problem, value, found, null, slack, tolerance)
+
+
+def _search(problem: Problem, x: Array) -> Found:
+    """The lower of two descents: from the coefficients, and from nothing if the first leaves doubts."""
+    problem.prepare(x)
+    found = descend(problem, x)
+    if found.value - found.bound > LONG(1e-10) * abs(found.value):
+        blank = np.zeros_like(x)
+        problem.prepare(blank)
+        second = descend(problem, blank)
+        if second.value < found.value:
+            found = Found(second.value, second.x, max(found.bound, second.bound))
+        found.bound = max(found.bound, second.bound)
+    return found
+
+
+def _null(problem: Problem) -> Any:
+    """The objective of the best constant, or of zero where there is no intercept."""
+    blank = np.zeros((problem.Z.shape[1], problem.k), LONG)
+    if not problem.first:
+        return problem.value(blank)
+    given = problem.given
+    constant = Objective(
+        np.zeros((len(problem.y), 0)), problem.y if given.n_classes else problem.y[:, 0], problem.weights,
+        given.loss, given.parameter, n_classes=given.n_classes,
+    )  # fmt: skip
+    alone = Problem(constant)
+    start = np.zeros((1, problem.k), LONG)
+    if not given.n_classes and given.loss in ("squared", "huber", "absolute", "quantile", "epsilon_insensitive"):
+        start[:] = np.median(problem.y)
+    alone.prepare(start)
+    return descend(alone, start).value
+
+
+def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
+    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly.
+
+    With ``steepest``, as if every row were on the steepest part of Huber's loss.
+    """
+    given = problem.given
+    f = problem.Z @ x
+    slope, curve = np.ones(len(f), LONG), np.zeros(len(f), LONG)
+    if steepest and given.loss == "huber":
+        slope = np.full(len(f), LONG(given.parameter))
+    elif not given.n_classes and given.loss in SMOOTH:
+        _, slopes, curves = SMOOTH[given.loss](problem.y, f, LONG(given.parameter))
+        slope, curve = np.abs(slopes[:, 0]), curves[:, 0]
+    moved = np.abs(problem.Z) @ np.abs(x).max(axis=1) if problem.k > 1 else np.abs(problem.Z) @ np.abs(x[:, 0])
+    far = np.abs(problem.centre.astype(LONG)) @ np.abs(x[problem.first :] * problem.scale[:, None])
+    reach = moved + (far.max() if problem.first and far.size else 0)
+    off = 2 * np.finfo(np.float64).eps * reach
+    return (problem.weights * off * (slope + 4 * curve * off)).sum()
+
+
+def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
+    scale = max(abs(value), FLOOR * abs(null), np.finfo(LONG).tiny)
+    lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
+    unsure = float(slack / scale)
+    here = shown(value * problem.unit)
+    if lower > tolerance * 1.01 + unsure:
+        best = shown(found.value * problem.unit)
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of it, where {here} was called optimal"
+        words += f" within {tolerance:.2g}"
+        return Verification(False, words, lower)
+    if room <= tolerance * 1.01 + 1e-15:
+        words = f"the objective is {here}; an independent bound shows that nothing is lower by more than"
+        return Verification(True, f"{words} {max(room, 0.0):.2g} of it", max(room, 0.0))
+    words = f"the objective is {here}; a search found nothing lower by more than {max(lower, 0.0):.2g} of it, but "
+    return Verification(None, words + f"the bound that it leaves is {room:.2g}", max(lower, 0.0))
+
+
+def shown(number: Any) -> str:
+    """Six digits, also beyond the range of float64."""
+    inside = number == 0 or 1e-300 < abs(number) < 1e300
+    return f"{float(number):.6g}" if inside else str(np.format_float_scientific(number, precision=5))

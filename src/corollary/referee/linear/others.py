@@ -1,0 +1,131 @@
+"""Linear claims that are not a bound on one convex objective in the coefficients: a scale besides, or a count."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from corollary.referee.linear.descent import descend
+from corollary.referee.linear.judge import rounding, shown
+from corollary.referee.linear.losses import LONG, SMOOTH, Array
+from corollary.referee.linear.problem import Objective, Problem
+from corollary.referee.verdict import Verification, measured
+
+
+def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float, tolerance: float) -> Verification:
+    """min over (β, b, σ) of Σ w (σ + σ H_ε(r/σ)) + ½ l2 ‖β‖², which is convex in all of them; ``parameter`` is ε.
+
+    For fixed σ it is Huber's loss. A lower value is looked for over σ; the slope in σ bounds what could be gained.
+    """
+    with np.errstate(all="ignore"):
+        problem, total = _at_scale(given, scale)
+        x = problem.inward(coef, intercept)
+        value = problem.value(x) * problem.unit + total * LONG(scale)
+        if not np.isfinite(value):
+            return Verification(False, "the objective is not finite")
+        problem.prepare(x)
+        here = descend(problem, x)
+        lowest = here.value * problem.unit + total * LONG(scale)
+        y = np.asarray(given.y, dtype=LONG)[np.asarray(given.weights) > 0]
+        unit = LONG(scale) if scale > 0 else np.abs(y - np.median(y)).mean()
+        for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if scale > 0 else (1e-6, 1e-4, 1e-2, 0.1):
+            other, _ = _at_scale(given, float(unit * LONG(factor)))
+            other.prepare(here.x)
+            lowest = min(lowest, descend(other, here.x).value * other.unit + total * unit * LONG(factor))
+        null = (np.abs(y - np.median(y)) * 2 * LONG(given.parameter) * problem.weights).sum() * problem.unit
+        size = max(abs(value), LONG(1e-6) * null, np.finfo(LONG).tiny)
+        lower, slack = float((value - lowest) / size), float(rounding(problem, x, steepest=True) * problem.unit / size)
+        if lower > tolerance * 1.01 + slack:
+            words = f"an objective of {shown(lowest)} exists where {shown(value)} was called optimal within"
+            return Verification(False, f"{words} {tolerance:.2g}", lower)
+        bound = here.bound * problem.unit + total * LONG(scale)
+        if scale > 0:
+            r = np.abs(problem.Z @ here.x - problem.y)[:, 0]
+            inner = np.minimum(r / LONG(scale), LONG(given.parameter)) ** 2
+            slope = (_live(given) * (1 - inner)).sum()
+            bound = bound - abs(slope) * 10 * LONG(scale)
+        room = float((value - bound) / size)
+    if scale > 0 and room <= tolerance * 1.01 + 1e-15:
+        words = f"the objective is {shown(value)}; an independent bound over scales up to ten times as large shows that"
+        return Verification(True, f"{words} nothing is lower by more than {max(room, 0.0):.2g} of it", max(room, 0.0))
+    words = f"the objective is {shown(value)}; nothing lower by more than {max(lower, 0.0):.2g} was found"
+    return Verification(None, f"{words}; the bound leaves {room:.2g}", max(lower, 0.0))
+
+
+def _live(given: Objective) -> Array:
+    weights = np.asarray(given.weights, dtype=LONG)
+    return weights[weights > 0]
+
+
+def _at_scale(given: Objective, scale: float) -> tuple[Problem, Any]:
+    """σ H_ε(r/σ) = (2/σ) huber_{εσ}(r), and 2ε|r| at σ = 0; besides, Σ w."""
+    weights = np.asarray(given.weights, dtype=LONG)
+    if scale > 0:
+        fixed = replace(
+            given, weights=weights * (2 / LONG(scale)), loss="huber", parameter=float(given.parameter * scale)
+        )
+    else:
+        fixed = replace(given, weights=weights * (2 * LONG(given.parameter)), loss="absolute")
+    return Problem(fixed), weights.sum()
+
+
+def single_coefficients(
+    given: Objective, strength: float, coef: Array, intercept: Any, tolerance: float
+) -> Verification:
+    """Σ w ℓ + strength · (number of non-zero coefficients): can any one coefficient be changed, added or removed?
+
+    The intercept, where there is one, follows.
+    """
+    if given.loss not in SMOOTH:
+        return Verification(None, f"the referee does not change single coefficients for the loss {given.loss!r}")
+    with np.errstate(all="ignore"):
+        X = given.X.toarray() if hasattr(given.X, "toarray") else np.asarray(given.X)
+        live = np.asarray(given.weights) > 0
+        X, y = X[live].astype(LONG), np.asarray(given.y)[live].astype(LONG)
+        w, beta = _live(given), np.asarray(coef, dtype=LONG).ravel()
+        f = X @ beta + LONG(intercept)
+        each, slope, _ = SMOOTH[given.loss](y, f, LONG(given.parameter))
+        start = (w * each).sum()
+        value, best = start + LONG(strength) * np.count_nonzero(beta), LONG(0)
+        level = [np.ones(len(y), LONG)] if given.fit_intercept else []
+        for j in range(len(beta)):
+            column = X[:, j] - np.median(X[:, j]) if given.fit_intercept else X[:, j]
+            without = _lowest(given, y, w, f - column * beta[j], level)
+            now = start + (LONG(strength) if beta[j] != 0 else 0)
+            best = max(best, now - min(without, _lowest(given, y, w, f, [*level, column]) + LONG(strength)))
+        reach = np.abs(X) @ np.abs(beta) + abs(LONG(intercept))
+        slack = 2 * np.finfo(np.float64).eps * (w * np.abs(slope) * reach).sum()
+        size = max(abs(value), np.finfo(LONG).tiny)
+    words = "the relative gain of the best change of one coefficient"
+    return measured(float(best / size), tolerance * 1.01, words, float(slack / size))
+
+
+def _lowest(given: Objective, y: Array, w: Array, f: Array, directions: list[Array]) -> Any:
+    """The least Σ w ℓ(y, f + directions · t) over t, one or two numbers, by Newton's method with halving."""
+    loss, parameter = SMOOTH[given.loss], LONG(given.parameter)
+    each, slope, curve = loss(y, f, parameter)
+    value = (w * each).sum()
+    if not directions:
+        return value
+    A = np.stack(directions, axis=1)
+    A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(LONG).tiny)
+    for _ in range(50):
+        g, H = A.T @ (w * slope), (A.T * (w * curve)) @ A
+        top = np.abs(H).max()
+        if not (top > 0 and np.isfinite(g).all() and np.isfinite(top)):
+            break
+        step = -np.linalg.lstsq((H / top).astype(float), (g / top).astype(float), rcond=1e-15)[0].astype(LONG)
+        for _ in range(40):
+            each, slope, curve = loss(y, f + A @ step, parameter)
+            new = (w * each).sum()
+            if new <= value:
+                break
+            step = step / 2
+        else:
+            break
+        f, drop, value = f + A @ step, value - new, new
+        if drop <= LONG(1e-17) * abs(value):
+            break
+    return value

@@ -1,0 +1,96 @@
+"""The referee of k-medoids and of merges: every swap is tried, every merge is worked out from its rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.referee.neighbors import distances
+from corollary.referee.verdict import Verification, measured
+
+Array = Any
+LONG = np.longdouble
+MOST = 600  # rows beyond which trying everything takes too long
+
+
+def swaps(X: Any, weights: Array, medoids: Array, metric: str, tolerance: float) -> Verification:
+    """The largest gain of exchanging one medoid for any other row, over the cost Σ w d(x, nearest medoid)."""
+    X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(LONG)
+    if len(X) > MOST:
+        return Verification(None, f"trying every swap of more than {MOST} rows would take too long")
+    with np.errstate(all="ignore"):
+        D = X if metric == "precomputed" else distances(X, X, metric)
+    if D is None:
+        return Verification(None, f"the referee does not know the metric {metric!r}")
+    w = np.asarray(weights, dtype=LONG) / np.max(weights)
+    near = D[:, medoids]
+    cost = (w * near.min(axis=1)).sum()
+    lowest = cost
+    for out in range(len(medoids)):
+        rest = np.delete(near, out, axis=1)
+        left = rest.min(axis=1) if rest.shape[1] else np.full(len(X), np.inf, LONG)
+        lowest = min(lowest, (w @ np.minimum(left[:, None], D)).min())
+    gain = float((cost - lowest) / cost) if cost > 0 else 0.0
+    rounding = 8 * float(np.finfo(np.float64).eps)
+    return measured(gain, tolerance * 1.01 + rounding, "the relative gain of the best swap of a medoid")
+
+
+def merges(
+    X: Any, sizes: Array, children: Array, heights: Array, linkage: str, metric: str, greedy: bool
+) -> Verification:
+    """Every merge from the rows on its two sides; and, where ``greedy``, whether a nearer pair was passed over."""
+    X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(LONG)
+    n = len(X)
+    if n > MOST or linkage not in ("single", "complete", "average", "ward", "centroid"):
+        return Verification(None, f"the referee does not work out {linkage} merges of {n} rows")
+    if np.any(np.asarray(sizes) <= 0):
+        return Verification(None, "rows of weight zero have no say, and merges of theirs none to judge")
+    central = linkage in ("ward", "centroid")
+    with np.errstate(all="ignore"):
+        D = None if central else (X if metric == "precomputed" else distances(X, X, metric))
+    if D is None and not central:
+        return Verification(None, f"the referee does not know the metric {metric!r}")
+    X = X - np.median(X, axis=0)
+    w = np.asarray(sizes, dtype=LONG)
+    w = w / w.max()
+    mass, centres = list(w), list(X)
+    between = np.full((2 * n - 1, 2 * n - 1), np.inf, LONG)  # heights between nodes that are alive
+    for i in range(n):
+        others = _central(linkage, mass[i], centres[i], w[:i], X[:i]) if central else D[i, :i]  # type: ignore[index]
+        between[i, :i] = between[:i, i] = others
+    alive, wrong, passed = list(range(n)), 0.0, 0.0
+    size = float(np.max(between[np.isfinite(between)], initial=0))
+    floor = max(16 * float(np.finfo(np.float64).eps) * size, float(np.finfo(np.float64).tiny))
+    for t, (a, b) in enumerate(np.asarray(children, dtype=np.intp).tolist()):
+        if a not in alive or b not in alive or a == b:
+            return Verification(False, f"merge {t} joins nodes that are not there to be joined")
+        own, said = between[a, b], LONG(heights[t])
+        wrong = max(wrong, float(max(abs(own - said) - floor, 0) / max(own, said, LONG(floor))))
+        if greedy:
+            least = between[np.ix_(alive, alive)].min()
+            passed = max(passed, float((own - least - floor) / max(own, LONG(floor))))
+        new = n + t
+        alive = [node for node in alive if node not in (a, b)]
+        mass.append(mass[a] + mass[b])
+        centres.append((mass[a] * centres[a] + mass[b] * centres[b]) / mass[-1])
+        if alive:
+            rest = np.array(alive)
+            if central:
+                masses, places = np.array([mass[i] for i in alive]), np.array([centres[i] for i in alive])
+                joined = _central(linkage, mass[-1], centres[-1], masses, places)
+            elif linkage == "average":
+                joined = (mass[a] * between[a, rest] + mass[b] * between[b, rest]) / mass[-1]
+            else:
+                joined = (np.minimum if linkage == "single" else np.maximum)(between[a, rest], between[b, rest])
+            between[new, rest] = between[rest, new] = joined
+        alive.append(new)
+    if wrong > 1e-7 or passed > 1e-7:
+        what = f"a height is off by {wrong:.2g}" if wrong > 1e-7 else f"a pair nearer by {passed:.2g} was passed over"
+        return Verification(False, f"{what} (relative)", max(wrong, passed))
+    return Verification(True, f"all {len(heights)} merges were worked out again: off by {wrong:.2g} at most", wrong)
+
+
+def _central(linkage: str, mass: Any, centre: Array, masses: Array, centres: Array) -> Array:
+    away = np.sqrt(((centres - centre) ** 2).sum(axis=1))
+    return away * np.sqrt(2 * mass * masses / (mass + masses)) if linkage == "ward" else away

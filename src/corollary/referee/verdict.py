@@ -1,0 +1,57 @@
+"""What the referee says about one claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """Whether a claim ``stands`` (True), is refuted (False) or could not be decided (None), and why, in ``words``.
+
+    ``found`` is the referee's own number for what the certificate measures, as far as it has one (else NaN); ``claim``
+    is the certificate as the fit states it.
+    """
+
+    stands: bool | None
+    words: str
+    found: float = NAN
+    claim: str = ""
+
+    @property
+    def verdict(self) -> str:
+        return {True: "Stands", False: "Refuted", None: "Not decided"}[self.stands]
+
+    def __str__(self) -> str:
+        claimed = f" (claimed: {self.claim})" if self.claim else ""
+        return f"{self.verdict}: {self.words}{claimed}."
+
+    __repr__ = __str__
+
+
+def of_claim(found: Verification, claim: str) -> Verification:
+    """The same, with the claim that was judged."""
+    return replace(found, claim=claim)
+
+
+def weakest(parts: Sequence[Verification]) -> Verification:
+    """One verdict for several parts of a claim: refuted if any is, undecided if any is, else the largest number."""
+
+    def weakness(part: Verification) -> tuple[int, float]:
+        return ({False: 2, None: 1, True: 0}[part.stands], part.found if part.found == part.found else -1.0)
+
+    return max(parts, key=weakness)
+
+
+def measured(number: float, tolerance: float, what: str, slack: float = 0.0) -> Verification:
+    """The verdict on a number that is claimed to be at most ``tolerance``; ``slack`` is what rounding may do."""
+    if number != number:
+        return Verification(None, f"{what} could not be computed")
+    if number <= tolerance:
+        return Verification(True, f"{what} is {number:.2g}, at most {tolerance:.2g}", number)
+    if number <= tolerance + slack:
+        return Verification(None, f"{what} is {number:.2g}, above {tolerance:.2g} by less than rounding does", number)
+    return Verification(False, f"{what} is {number:.3g} where at most {tolerance:.2g} was claimed", number)

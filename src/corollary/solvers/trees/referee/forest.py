@@ -1,0 +1,129 @@
+"""The referee of a forest: a few of its trees, with the rows that they drew, searched again."""
+
+from __future__ import annotations
+
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from corollary.core.scaling import magnitude, power_of_two
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.solvers.trees.referee.draws import columns_drawn
+from corollary.solvers.trees.referee.exact import scaled
+from corollary.solvers.trees.referee.gains import Targets
+from corollary.solvers.trees.referee.search import CELLS, NODES, Findings, Growth, Search
+from corollary.solvers.trees.referee.values import Passage
+
+if TYPE_CHECKING:
+    from corollary.solvers.trees.forest.growth import ForestRules
+    from corollary.solvers.trees.forest.nodes import GrownTree
+    from corollary.solvers.trees.forest.rows import BinnedRows
+
+_TREES = 2  # that are searched
+_REPLAYED = 48  # nodes of a tree whose draws of columns are repeated, from the root on
+
+
+def search_forest(rows: BinnedRows, rules: ForestRules, parts: list[GrownTree], seeds: Array) -> Findings:
+    """Search nodes of trees drawn at random; ``seeds[t]`` is that of ``parts[t]``.
+
+    Cost: at most ``CELLS`` numbers sorted; a few passes over the rows of each of two trees.
+    """
+    chosen = np.random.default_rng(len(parts)).permutation(len(parts))[:_TREES]
+    share = len(chosen)
+    return reduce(add, (_search_tree(rows, rules, parts[t], int(seeds[t]), share) for t in chosen))
+
+
+def _search_tree(rows: BinnedRows, rules: ForestRules, part: GrownTree, seed: int, share: int) -> Findings:
+    from corollary.solvers.trees.forest.out_of_bag import coded_trees
+    from corollary.solvers.trees.forest.storage import expand, pack
+
+    kept = pack([part], np.array([seed]), rows.binner, None)
+    with np.errstate(over="ignore", invalid="ignore"):  # impurities of enormous targets, which are not read
+        tree = expand(kept, rules.criterion, classes=rows.n_classes > 0)
+    mass = rows.mass(rows.drawn(seed) if rows.draws else None)
+    inside = np.flatnonzero(mass > 0).astype(np.int32)
+    leaves = coded_trees(tree, kept)[0].walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
+    unit = 1.0 if rows.n_classes else power_of_two(magnitude(rows.y))
+    heavy = power_of_two(magnitude(mass))
+    targets = _targets(rows, rules.criterion, inside, mass[inside] * heavy, unit)
+    tree = scaled(tree, unit, heavy)
+    growth = _growth(rows, rules, targets, tree, leaves, inside, seed, unit)
+    search = Search(growth, tree, leaves, np.random.default_rng(seed & 0xFFFF))
+    return search.run(targets.impurity(), CELLS // share, NODES // share)
+
+
+def _targets(rows: BinnedRows, criterion: str, inside: Array, weights: Array, unit: float) -> Targets:
+    if not rows.n_classes:
+        return Targets(criterion, rows.y[inside] * unit, weights)
+    blocks = rows.blocks or (rows.n_classes,)
+    label = rows.label.reshape(rows.n, -1)[inside] - np.cumsum((0, *blocks[:-1]))
+    return Targets(criterion, label, weights, tuple(blocks))
+
+
+def _growth(
+    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int,
+    unit: float,
+) -> Growth:  # fmt: skip
+    n_bins, total, d = rows.binner.n_bins, float(targets.weights.sum()), len(rows.codes)
+
+    def values(at: Array, columns: Array) -> Array:
+        codes = rows.codes[np.ix_(columns, inside[at])].T.astype(np.float64)
+        codes[codes == n_bins[columns]] = np.nan
+        return codes
+
+    early = rules.max_leaves > 0 or rules.ccp_alpha > 0
+    tried: dict[int, Array] = {}
+    if rules.max_features < d and not early and rows.edges is None:
+        tried = _draws(rows, rules, targets, tree, leaves, inside, seed)
+
+    def columns(node: int, at: Array) -> tuple[Array, bool]:
+        if rules.monotone is not None:  # within bounds that depend on the path
+            return np.empty(0, dtype=np.intp), False
+        if rules.max_features >= d:
+            return np.arange(d), True
+        if node in tried:
+            return tried[node], True
+        return (tree.feature[[node]] if tree.feature[node] >= 0 else np.empty(0, dtype=np.intp)), False
+
+    return Growth(
+        targets=targets,
+        values=values,
+        columns=columns,
+        categorical=rows.binner.categorical,
+        max_depth=rules.max_depth,
+        min_split=rules.min_split,
+        min_leaf=rules.min_leaf,
+        min_weight=rules.min_mass_share * total,
+        min_gain=targets.gain_unit(unit, rules.min_gain * total),
+        leaves_may_stop=early,
+        random_cuts=rows.edges is not None,
+        categories_with_missing=True,
+    )
+
+
+def _draws(
+    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int
+) -> dict[int, Array]:  # fmt: skip
+    """The columns that nodes near the root tried."""
+    from corollary._compiled.trees.forest.grow import PACK_ROWS
+    from corollary.solvers.trees.forest.growth import GROWTH
+
+    passage = Passage.of(tree, leaves, targets.weights)
+    live = passage.count >= max(rules.min_split, 2 * rules.min_leaf)
+    live &= tree.node_depths() < rules.max_depth
+    live &= passage.weight >= 2 * rules.min_mass_share * targets.weights.sum()
+    live &= ~tree.is_leaf | passage.mixed(leaves, targets.y)
+    return columns_drawn(
+        tree,
+        passage.count,
+        live,
+        lambda node, f: rows.codes[f, inside[passage.rows(node)]],
+        d=len(rows.codes),
+        wanted=rules.max_features,
+        seed=seed ^ GROWTH,
+        at_once=min(PACK_ROWS, len(inside)),
+        most=_REPLAYED,
+    )

@@ -1,0 +1,195 @@
+"""Nodes of a grown tree searched again: is there a split that gains more than the one that was taken?
+
+Rows are sent down the finished tree, as predictions send them. Of its nodes some are drawn, and of each every split
+that the rules allow is tried by brute force; leaves that could have been split are among them. What every leaf
+predicts, and how many rows and how much weight pass every node, is worked out again from the rows for the whole tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from corollary.core.trees import Trees
+from corollary.core.types import Array
+from corollary.solvers.trees.referee.gains import Node, Targets
+from corollary.solvers.trees.referee.values import Passage, value_error
+
+CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
+NODES = 24  # nodes drawn from a tree
+_PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
+
+
+@dataclass(frozen=True, eq=False)
+class Growth:
+    """By what rules a tree was grown, as far as a search needs them. ``min_weight`` and ``min_gain`` are sums."""
+
+    targets: Targets
+    values: Callable[[Array, Array], Array]  # (rows, columns) → float64, NaN for missing
+    columns: Callable[[int, Array], tuple[Array, bool]]  # (node, rows) → columns that may be searched, and if all tried
+    categorical: Array  # bool (d,)
+    max_depth: float = np.inf
+    min_split: int = 2
+    min_leaf: int = 1
+    min_weight: float = 0.0
+    min_gain: float = 0.0
+    leaves_may_stop: bool = False  # leaves are there for other reasons too: pruning, a largest number of leaves
+    random_cuts: bool = False  # cuts are drawn, so there is no other to search for
+    clipped: bool = False  # values are kept within bounds, so they need not be means
+    categories_with_missing: bool = False  # whether missing values are one more category
+
+
+@dataclass
+class Findings:
+    """What searches found. ``excess`` and ``error`` are relative to the impurity and the spread at the root."""
+
+    excess: float = 0.0
+    error: float = 0.0
+    nodes: int = 0  # inner nodes, and leaves that the rules would let be split
+    small: int = 0  # those of them that are small enough to be searched over all their columns
+    drawn: int = 0  # small ones that were drawn
+    partly: int = 0  # searches that did not cover all columns that the node tried
+    cells: int = 0  # numbers sorted
+    random_cuts: bool = False
+    trees: int = 1
+
+    def __add__(self, other: Findings) -> Findings:
+        return Findings(
+            excess=max(self.excess, other.excess),
+            error=max(self.error, other.error),
+            nodes=self.nodes + other.nodes,
+            small=self.small + other.small,
+            drawn=self.drawn + other.drawn,
+            partly=self.partly + other.partly,
+            cells=self.cells + other.cells,
+            random_cuts=self.random_cuts or other.random_cuts,
+            trees=self.trees + other.trees,
+        )
+
+    @property
+    def everything(self) -> bool:
+        """Whether every node was searched over all its columns."""
+        return self.drawn == self.nodes and not self.partly
+
+    @property
+    def sentence(self) -> str:
+        """How much was searched, and what that says of the rest."""
+        if self.random_cuts:
+            return "Cuts were drawn at random, so no other was searched for."
+        of = "" if self.trees == 1 else f" of {self.trees} trees"
+        if self.everything:
+            return f"All {self.nodes} nodes{of} were searched again." if self.nodes else "There was nothing to split."
+        if not self.drawn:
+            return f"No node{of} was small enough to be searched again over all columns."
+        which = f"nodes{of}" if self.small == self.nodes else f"smaller nodes{of}"
+        over = "" if not self.partly else f" ({self.partly} searches over some of the columns)"
+        if self.drawn == self.small:
+            return f"All {self.small} {which} were searched again{over}."
+        share = 1 - 0.05 ** (1 / self.drawn)
+        return (
+            f"{self.drawn} of {self.small} {which}, drawn at random, were searched again{over}: with 95 % confidence "
+            f"fewer than {share:.1%} of these exceed the excess."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """One tree (``tree``, its root first), the rows that it was grown on and where they end."""
+
+    growth: Growth
+    tree: Trees
+    leaves: Array
+    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+
+    def run(self, root: float, cells: int = CELLS, nodes: int = NODES) -> Findings:
+        """Search until ``cells`` numbers were sorted or ``nodes`` nodes were drawn; ``root`` is W·I of the root."""
+        growth, tree, targets = self.growth, self.tree, self.growth.targets
+        passage = Passage.of(tree, self.leaves, targets.weights)
+        found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts)
+        if not growth.clipped:
+            found.error = max(found.error, value_error(tree, self.leaves, targets, root))
+        if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
+            return found
+        which = self._worth_searching(passage)
+        small = self._cost(passage.count[which], len(growth.categorical)) <= cells
+        found.nodes, found.small = len(which), int(small.sum())
+        large = which[~small]
+        beside = [*large[:1], *self.rng.permutation(large[1:])[:2]]  # the root, if it is large, and two others
+        drawn = list(self.rng.permutation(which[small])[:nodes])
+        for place, t in enumerate([*drawn, *beside]):
+            if found.cells >= cells:
+                break
+            room = cells if place < len(drawn) else cells // _PART
+            excess, whole, sorted_cells = self._excess(int(t), passage.rows(int(t)), passage, room)
+            found.excess = max(found.excess, excess / root if root > 0 else excess)
+            found.cells += sorted_cells
+            found.drawn += place < len(drawn)
+            found.partly += not whole
+        return found
+
+    def _cost(self, rows: Array, columns: int) -> Array:
+        """Numbers that a search of all columns sorts or adds up."""
+        targets = self.growth.targets
+        each: Any = 1 if targets.n_classes == (2,) else targets.width
+        if targets.criterion == "absolute_error":  # a table of rows by rows, whose numbers are only added up
+            each = np.maximum(rows / 16, 1) * targets.width
+        return np.asarray(rows, dtype=np.float64) * each * columns
+
+    def _worth_searching(self, passage: Passage) -> Array:
+        """Inner nodes, and leaves that no rule forbids to split."""
+        growth, tree = self.growth, self.tree
+        live = ~tree.is_leaf
+        if not growth.leaves_may_stop:
+            enough = (passage.count >= max(growth.min_split, 2 * growth.min_leaf)) & (
+                passage.weight >= 2 * growth.min_weight * (1 + 1e-9)
+            )
+            may = tree.is_leaf & enough & (tree.node_depths() < growth.max_depth)
+            live |= may & passage.mixed(self.leaves, growth.targets.y)
+        return np.flatnonzero(live)
+
+    def _excess(self, t: int, rows: Array, passage: Passage, limit: int) -> tuple[float, bool, int]:
+        """(gain of the best split beyond that of the one taken and rounding, whether all columns were tried, cells)."""
+        growth, tree = self.growth, self.tree
+        columns, whole = growth.columns(t, rows)
+        room = int(limit // max(1.0, float(self._cost(np.array([len(rows)]), 1)[0])))
+        if len(columns) > max(room, 1):
+            columns, whole = self.rng.permutation(columns)[: max(room, 1)], False
+        cells = int(self._cost(np.array([len(rows)]), len(columns))[0])
+        if cells > _PART * limit:
+            return 0.0, False, 0
+        node, taken = growth.targets.node(rows), 0.0
+        best = self._best(node, growth.values(rows, columns), growth.categorical[columns])
+        if tree.feature[t] >= 0:
+            left = np.arange(len(rows)) < passage.count[tree.left[t]]  # rows come in the order of the leaves
+            taken = node.gain(left)
+        elif best < growth.min_gain * (1 + 1e-9):
+            best = 0.0
+        return (max(0.0, best - taken - node.rounding()) if np.isfinite(best) else 0.0), whole, cells
+
+    def _best(self, node: Node, values: Array, categorical: Array) -> float:
+        limits = (self.growth.min_leaf, self.growth.min_weight)
+        best = node.best_gain(values[:, ~categorical], *limits) if not categorical.all() else -np.inf
+        for f in np.flatnonzero(categorical):
+            for response in node.response():
+                best = max(best, node.best_gain(self._ordered(values[:, f], response, node.weights)[:, None], *limits))
+        return best
+
+    def _ordered(self, codes: Array, response: Array, weights: Array) -> Array:
+        """The place of each row's category in the order of mean response; categories of equal means share a place."""
+        known = ~np.isnan(codes)
+        if self.growth.categories_with_missing:
+            codes, known = np.where(known, codes, np.inf), np.ones(len(codes), dtype=bool)
+        place = np.full(len(codes), np.nan)
+        names, which = np.unique(codes[known], return_inverse=True)
+        if len(names):
+            mass = np.bincount(which, weights=weights[known])
+            mean = np.bincount(which, weights=response[known]) / mass
+            order = np.argsort(mean, kind="stable")
+            apart = np.diff(mean[order]) > 1e-12 * np.abs(mean).max()
+            rank = np.empty(len(names))
+            rank[order] = np.concatenate([[0], np.cumsum(apart)])
+            place[known] = rank[which]
+        return place

@@ -1,0 +1,45 @@
+"""What a tree claims, in the plain words of the referee."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.base import check_weights
+from corollary.core.types import Array
+from corollary.referee import trees as referee
+from corollary.referee.verdict import Verification
+
+CRITERIA = {"squared_error": "squared", "gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
+
+
+def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
+    """One target, numbers only, and a criterion that the referee knows; else it is not decided."""
+    if y is None:
+        raise ValueError("verify needs the y of the fit.")
+    weights, nodes = check_weights(sample_weight, X), model.trees_
+    known = model.n_outputs_ == 1 and model.criterion in CRITERIA and not (nodes.category >= 0).any()
+    if not known or getattr(model, "class_weight", None) is not None:
+        return Verification(None, "the referee judges trees of numbers with one target and no class weights")
+    y = y.ravel()
+    if hasattr(model, "classes_"):
+        y = y[:, None] == model.classes_[None, :]
+    Y = y.reshape(len(y), -1).astype(np.float64)
+    least = model.min_samples_leaf
+    plain = model.monotonic_cst is None and model.max_bins is None and model.splitter == "best"
+    alike = bool((weights == 1).all()) or least == 1
+    rules = referee.Rules(
+        CRITERIA[model.criterion],
+        min_rows=int(least) if isinstance(least, int) else 1,
+        min_weight=0.0,
+        searched=bool(
+            plain
+            and alike
+            and isinstance(least, int)
+            and model.min_weight_fraction_leaf == 0
+            and model.max_features_ == model.n_features_in_
+        ),
+    )
+    given = referee.Nodes(nodes.feature, nodes.threshold, nodes.left, nodes.value)
+    return referee.judge(X, Y, weights, given, rules, model.evidence_.certificate.tolerance)

@@ -1,0 +1,47 @@
+"""``python -m tests.adversary --fits 20000 --seed 0 --processes 16``, from the root of the repository."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+from hostile_fits import FAILURES, drawn, many_fits, one_fit, table
+
+
+def main() -> int:
+    ask = argparse.ArgumentParser(prog="python -m tests.adversary", description=__doc__)
+    ask.add_argument("--fits", type=int, default=500)
+    ask.add_argument("--seed", type=int, default=0)
+    ask.add_argument("--processes", type=int, default=os.cpu_count() or 1)
+    ask.add_argument("--estimator", help="fit this one only")
+    ask.add_argument("--number", type=int, help="one fit, in this process: how a failure is reproduced")
+    ask.add_argument("--undecided", action="store_true", help="print what could not be decided, too")
+    given = ask.parse_args()
+    if given.number is not None:
+        print(drawn(given.seed, given.number, given.estimator)[2], flush=True)
+        fit = one_fit(given.seed, given.number, given.estimator)
+        print(f"{fit.outcome}: {fit.words}")
+        return int(fit.outcome in FAILURES)
+    began, fits = time.monotonic(), []
+    for fit in many_fits(given.seed, range(given.fits), given.processes, given.estimator):
+        fits.append(fit)
+        if fit.outcome in FAILURES or (given.undecided and fit.outcome == "undecided"):
+            print(
+                f"{fit.outcome} --seed {given.seed} --number {fit.number}: {fit.label}\n    {fit.words.strip()}",
+                flush=True,
+            )
+    failed = sum(fit.outcome in FAILURES for fit in fits)
+    print(table(fits))
+    if importlib.util.find_spec("clarabel") is None:
+        print("Clarabel is not installed: no second opinions.")
+    print(f"{len(fits)} fits, {failed} failures, {time.monotonic() - began:.0f} s.")
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,156 @@
+"""A second opinion on linear models, by an interior-point conic solver of other people: Clarabel, where installed.
+
+It is given the centred and scaled problem; what it finds is only believed once its objective has been evaluated in
+extended precision, so it can refute, and its silence is worth a little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from corollary.referee.linear.judge import rounding
+from corollary.referee.linear.losses import pieces
+from corollary.referee.linear.problem import Objective, Problem
+
+SHARE = 0.25  # of the fits that are asked about
+Array = Any
+
+
+@dataclass
+class Program:
+    """min ½ vᵀPv + qᵀv over blocks of variables, subject to rows of inequalities and of exponential cones."""
+
+    sizes: list[int] = field(default_factory=list)
+    quadratic: list[Array] = field(default_factory=list)
+    linear: list[Array] = field(default_factory=list)
+    below: list[tuple[dict[int, Any], Array]] = field(default_factory=list)  # Σ A v ≤ b
+    equal: list[tuple[dict[int, Any], Array]] = field(default_factory=list)
+    cones: list[tuple[dict[int, Any], Array]] = field(default_factory=list)  # b − Σ A v in triples of exp. cones
+
+    def add(self, size: int, linear: Any = 0.0, quadratic: Any = 0.0) -> int:
+        self.sizes.append(size)
+        self.linear.append(np.broadcast_to(np.asarray(linear, float), (size,)))
+        self.quadratic.append(np.broadcast_to(np.asarray(quadratic, float), (size,)))
+        return len(self.sizes) - 1
+
+    def solve(self) -> list[Array] | None:
+        import clarabel
+
+        rows, right, cones = [], [], []
+        kinds = ((self.equal, clarabel.ZeroConeT), (self.below, clarabel.NonnegativeConeT), (self.cones, None))
+        for kind, make in kinds:
+            for parts, b in kind:
+                blocks = [parts.get(i, sp.csc_matrix((len(b), size))) for i, size in enumerate(self.sizes)]
+                rows.append(sp.hstack(blocks))
+                right.append(np.asarray(b, float))
+                cones += [make(len(b))] if make is not None else [clarabel.ExponentialConeT()] * (len(b) // 3)
+        settings = clarabel.DefaultSettings()
+        settings.verbose, settings.time_limit = False, 5.0
+        A, P = sp.csc_matrix(sp.vstack(rows)), sp.diags(np.concatenate(self.quadratic)).tocsc()
+        q, b = np.concatenate(self.linear), np.concatenate(right)
+        v = np.asarray(clarabel.DefaultSolver(P, q, A, b, cones, settings).solve().x)
+        return np.split(v, np.cumsum(self.sizes)[:-1]) if np.isfinite(v).all() else None
+
+
+def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[bool, str] | None:
+    """Whether Clarabel finds nothing better, with its words; None where it was not asked or does not know."""
+    if rng.random() > SHARE or not hasattr(model, "coef_"):
+        return None
+    try:
+        import clarabel  # noqa: F401
+    except ImportError:
+        return None
+    for objective, coef, start, tolerance in _problems(model, data):
+        problem = Problem(objective)
+        with np.errstate(all="ignore"):
+            found = _solved(problem)
+            if found is None:
+                return None
+            x = problem.inward(coef, start)
+            here, there = problem.value(x), problem.value(found[:, None])
+            slack = rounding(problem, x)
+        if here - there > 1.01 * tolerance * abs(here) + slack:
+            words = f"Clarabel: objective {float(there * problem.unit):.8g} below {float(here * problem.unit):.8g}"
+            return False, words
+    return True, ""
+
+
+def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
+    """The single convex problems of a linear model, in the referee's words; none for several classes and for counts."""
+    from corollary.base import check_weights, weights_by_class
+    from corollary.core.evidence import Kind
+    from corollary.linear.claims import _terms
+
+    certificate = model.evidence_.certificate
+    if certificate.kind is not Kind.OPTIMAL or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
+        return []
+    weights, y = check_weights(data.weights, data.X), np.asarray(data.y)
+    if hasattr(model, "classes_"):
+        weights = weights_by_class(model.class_weight, model.classes_, y, weights)
+        y = np.where(y == model.classes_[1], 1.0, -1.0)
+    terms = _terms(model, weights, 0)
+    if terms is None or "scale" in terms or "groups" in terms or terms["loss"] == "softmax":
+        return []
+    return [(Objective(data.X, y, **terms), np.ravel(model.coef_), model.intercept_, certificate.tolerance)]
+
+
+def _solved(problem: Problem) -> Array | None:
+    """Clarabel's x, or None where the loss has no such form or it gives up."""
+    given = problem.given
+    Z, w, y = sp.csc_matrix(problem.Z.astype(float)), problem.weights.astype(float), problem.y[:, 0].astype(float)
+    n, p = Z.shape
+    one, program = sp.identity(n, format="csc"), Program()
+    l2 = np.r_[np.zeros(problem.first), problem.strength["l2"].astype(float)]
+    x = program.add(p, 0.0, l2)
+    split = pieces(given.loss, y, given.parameter)
+    if split is not None:
+        for centre, low, high in split:
+            u = program.add(n, w)
+            for slope in (low.astype(float), high.astype(float)):
+                program.below.append(({x: sp.diags(slope) @ Z, u: -one}, slope * centre.astype(float)))
+    elif given.loss in ("squared", "huber"):
+        r = program.add(n, 0.0, w)
+        parts = {x: Z, r: -one}
+        if given.loss == "huber":
+            s, u = program.add(n), program.add(n, w * given.parameter)
+            parts[s] = -one
+            program.below += [({s: one, u: -one}, np.zeros(n)), ({s: -one, u: -one}, np.zeros(n))]
+        program.equal.append((parts, y))
+    elif given.loss == "squared_hinge":
+        u = program.add(n, 0.0, 2 * w)
+        program.below += [({x: -sp.diags(y) @ Z, u: -one}, -np.ones(n)), ({u: -one}, np.zeros(n))]
+    elif given.loss == "logistic":
+        _logistic(program, x, Z, y, w)
+    else:
+        return None
+    if given.l1 > 0 or given.positive:
+        side = sp.csc_matrix(sp.identity(p))[problem.first :]
+        v = program.add(p - problem.first, problem.strength["l1"].astype(float))
+        eye = sp.identity(p - problem.first)
+        none = np.zeros(p - problem.first)
+        program.below += [({x: side, v: -eye}, none), ({x: -side, v: -eye}, none)]
+        if given.positive:
+            program.below.append(({x: -side}, none))
+    found = program.solve()
+    if found is None:
+        return None
+    answer = found[x].astype(np.longdouble)
+    if given.positive:
+        answer[problem.first :] = np.maximum(answer[problem.first :], 0)
+    return answer
+
+
+def _logistic(program: Program, x: int, Z: Any, y: Array, w: Array) -> None:
+    """u ≥ log(1 + exp(−m)) as a + b ≤ 1 with a ≥ exp(−u), b ≥ exp(−m − u); cones are (s, 1, t): t ≥ exp(s)."""
+    n = len(y)
+    u, a, b = program.add(n, w), program.add(n), program.add(n)
+    one = sp.identity(n, format="csc")
+    program.below.append(({a: one, b: one}, np.ones(n)))
+    first, last = (sp.kron(one, np.array(e), format="csc") for e in ([[1.0], [0], [0]], [[0], [0], [1.0]]))
+    middle = np.tile([0.0, 1.0, 0.0], n)
+    program.cones.append(({u: first, a: -last}, middle))
+    program.cones.append(({x: first @ sp.diags(y) @ Z, u: first, b: -last}, middle))

@@ -1,0 +1,84 @@
+"""The referee of forests: trees that did not do what the rules ask for are caught, and the draws of columns repeat."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
+
+from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.solvers.trees.forest import forest as forest_module
+from corollary.solvers.trees.forest.growth import grow_tree
+
+
+def grown_by(monkeypatch: pytest.MonkeyPatch, **rules: Any) -> None:
+    """From now on trees are grown by other rules than they were asked for."""
+
+    def other(rows: Any, asked: Any, seed: int, **more: Any) -> Any:
+        return grow_tree(rows, replace(asked, **rules), seed, **more)
+
+    monkeypatch.setattr(forest_module, "grow_tree", other)
+
+
+@pytest.mark.parametrize("wanted", [None, 6], ids=["all columns", "columns drawn"])
+@pytest.mark.parametrize("forged", [{"max_features": 1}, {"max_depth": 2}, {"min_leaf": 20}])
+def test_trees_that_searched_too_little_are_caught(
+    monkeypatch: pytest.MonkeyPatch, forged: dict[str, Any], wanted: int | None
+) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = RandomForestRegressor(5, max_features=wanted, random_state=0)
+    assert model.fit(X, y).evidence_.holds
+    grown_by(monkeypatch, **forged)
+    with pytest.warns(UserWarning, match="excess gain of other splits"):
+        assert model.fit(X, y).evidence_.certificate.value > 1e-4
+
+
+@pytest.mark.parametrize("moved", ["sums", "rows", "mass"])
+def test_wrong_leaves_are_caught(monkeypatch: pytest.MonkeyPatch, moved: str) -> None:
+    X, y = load_diabetes(return_X_y=True)
+
+    def forge(*args: Any, **more: Any) -> Any:
+        grown = grow_tree(*args, **more)
+        values = getattr(grown, moved).copy()
+        values[len(values) // 2] += 3
+        return replace(grown, **{moved: values})
+
+    monkeypatch.setattr(forest_module, "grow_tree", forge)
+    for cls in (RandomForestRegressor, ExtraTreesClassifier):
+        with pytest.warns(UserWarning, match="Check failed"):
+            assert not cls(5, random_state=0).fit(X, y if cls is RandomForestRegressor else y > 150).evidence_.holds
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "entropy"}, {"max_features": 2, "min_samples_leaf": 3},
+                                     {"bootstrap": False}, {"class_weight": "balanced_subsample"},
+                                     {"min_impurity_decrease": 0.01}, {"max_leaf_nodes": 5}])  # fmt: skip
+def test_what_was_drawn_is_drawn_again(options: dict[str, Any]) -> None:
+    """Searched over the columns that each node drew, with gaps and categories: nothing is better, nothing left out."""
+    X, y = load_breast_cancer(return_X_y=True, as_frame=True)
+    X = X.iloc[:, :12].mask(np.random.default_rng(0).random((len(y), 12)) < 0.1)
+    X["size"] = pd.Categorical(np.digitize(X["mean area"].fillna(0), [200, 300, 400, 500, 600, 700, 900]))
+    evidence = RandomForestClassifier(6, random_state=1, **options).fit(X, y).evidence_
+    assert evidence.holds
+    assert evidence.certificate.value < 1e-12
+    if "max_leaf_nodes" not in options:
+        assert "over some of the columns" not in str(evidence)
+
+
+def test_several_targets() -> None:
+    X, y = load_iris(return_X_y=True)
+    assert RandomForestClassifier(5, random_state=0).fit(X, np.c_[y, y % 2]).evidence_.certificate.value < 1e-12
+    assert RandomForestRegressor(5, random_state=0).fit(X, np.c_[y, X[:, 0]]).evidence_.certificate.value < 1e-12
+
+
+@pytest.mark.parametrize("size", [1e12, 1e90])
+def test_enormous_whole_weights_neither_hang_nor_flatten_the_trees(size: float) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    weights = np.rint(np.random.default_rng(0).uniform(1, 9, len(y)) * size)
+    model = RandomForestRegressor(3, random_state=0).fit(X, y, sample_weight=weights)
+    assert model.evidence_.holds
+    assert model.score(X, y) > 0.5

@@ -1,0 +1,132 @@
+"""The referee by itself: it stands by right answers, refutes wrong ones, and agrees with formulas known otherwise."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corollary.core.loss import LOSSES
+from corollary.referee import clusters, ensembles, medoids, mixtures, neighbors, spectrum, trees
+from corollary.referee.linear.judge import judge
+from corollary.referee.linear.losses import SMOOTH, pieces, softmax
+from corollary.referee.linear.others import huber_with_scale, single_coefficients
+from corollary.referee.linear.problem import Objective
+from corollary.referee.verdict import Verification, measured, weakest
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 3))
+Y = X @ [1.0, -2.0, 0.0] + 0.5 * RNG.normal(size=60)
+ONES = np.ones(60)
+
+
+@pytest.mark.parametrize("name", sorted(LOSSES))
+def test_losses_written_twice_agree(name):
+    loss = LOSSES[name]()
+    f = RNG.normal(size=(40, 3)) if loss.multiclass else 2 * RNG.normal(size=40)
+    y = RNG.integers(3, size=40) if loss.multiclass else RNG.choice([-1.0, 1.0], 40)
+    if loss.task == "regression":
+        y = RNG.poisson(2.0, 40).astype(float) if loss.domain.low >= 0 else RNG.normal(size=40)
+    if loss.multiclass:
+        value, p = softmax(y, f.astype(np.longdouble))
+        p[np.arange(40), y] -= 1
+        np.testing.assert_allclose(p.astype(float), loss.gradient(y, f), atol=1e-14)
+    elif name in SMOOTH:
+        value, slope, curve = SMOOTH[name](y.astype(np.longdouble), f.astype(np.longdouble), loss.parameter)
+        np.testing.assert_allclose(slope.astype(float), loss.gradient(y, f), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(curve.astype(float), loss.hessian(y, f), rtol=1e-12, atol=1e-12)
+    else:
+        value = sum(np.maximum(lo * (f - c), hi * (f - c)) for c, lo, hi in pieces(name, y, loss.parameter))
+    np.testing.assert_allclose(np.asarray(value, float), loss.value(y, f), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", [0.0, 1e6, 1e9])
+def test_least_squares_at_any_offset(offset):
+    moved = X + offset
+    beta, *_ = np.linalg.lstsq(X - X.mean(axis=0), Y - Y.mean(), rcond=None)
+    start = Y.mean() - moved.mean(axis=0) @ beta
+    given = Objective(moved, Y, ONES, "squared")
+    found = judge(given, beta, start, 1e-8)
+    assert found.stands is True, found
+    assert judge(given, 1.01 * beta, start - 0.01 * moved.mean(axis=0) @ beta, 1e-8).stands is False
+
+
+@pytest.mark.parametrize("loss", ["absolute", "hinge", "huber", "logistic"])
+def test_zero_coefficients_on_nearly_equal_columns_are_refuted(loss):
+    x, z = RNG.normal(size=(2, 200))
+    y = 2 * z + 0.3 * RNG.normal(size=200)
+    y = np.where(y > 0, 1.0, -1.0) if loss in ("hinge", "logistic") else y
+    found = judge(Objective(np.c_[x, x + 1e-10 * z], y, np.ones(200), loss, 1.35), np.zeros(2), 0.0, 1e-8)
+    assert found.stands is False
+    assert found.found > 0.1
+
+
+def test_a_loss_that_is_not_known_is_not_decided():
+    assert judge(Objective(X, Y, ONES, "mystery"), np.zeros(3), 0.0, 1e-8).stands is None
+
+
+def test_counts_and_scales():
+    beta, *_ = np.linalg.lstsq(np.c_[X[:, :2], ONES], Y, rcond=None)
+    given = Objective(X, Y, ONES / 60, "squared")
+    assert single_coefficients(given, 0.05, np.r_[beta[:2], 0.0], beta[2], 1e-8).stands is True
+    assert single_coefficients(given, 0.05, np.r_[beta[0], 0.0, 0.0], beta[2], 1e-8).stands is False
+    joint = Objective(X, Y, ONES, "huber", 1.35)
+    assert huber_with_scale(joint, np.zeros(3), 0.0, 1.0, 1e-8).stands is False
+
+
+def test_trees():
+    cut, below = np.array([0.5, np.nan, np.nan]), np.array([1, -1, -1])
+    stump = trees.Nodes(np.array([0, -1, -1]), cut, below, np.array([[0.5], [0.0], [1.0]]))
+    x, y = np.array([[0.0, 5.0], [0.0, 3.0], [1.0, 4.0], [1.0, 2.0]]), np.array([[0.0], [0.0], [1.0], [1.0]])
+    rules = trees.Rules("squared")
+    assert trees.judge(x, y, np.ones(4), stump, rules, 1e-9).stands is True
+    assert trees.judge(x[:, ::-1], y, np.ones(4), stump, rules, 1e-9).stands is False
+    assert trees.judge(x, y + 0.5, np.ones(4), stump, rules, 1e-9).stands is False
+    said = np.array([0.0, 0.0, 1.0, 1.0])
+    assert ensembles.forest(x, [stump, stump], said).stands is None
+    assert ensembles.forest(x, [stump, stump], said[::-1]).stands is False
+
+
+def test_clusters_and_mixtures():
+    rows, centres = np.array([[0.0], [1.0], [10.0], [11.0]]) + 1e9, np.array([[0.5], [10.5]]) + 1e9
+    assert clusters.k_means(rows, np.ones(4), centres, 1e-9).stands is True
+    assert clusters.k_means(rows, np.ones(4), centres + 0.1, 1e-9).stands is False
+    assert mixtures.soft_k_means(rows, np.ones(4), centres, 10.0, 1e-6).stands is True
+    assert mixtures.soft_k_means(rows, np.ones(4), centres + 0.3, 10.0, 1e-6).stands is False
+    mean, scatter = X.mean(axis=0)[None], np.cov(X.T, bias=True)[None]
+    one = (np.ones(1), mean, scatter, "full", 0.0, 1e-6)
+    assert mixtures.gaussian_mixture(X, ONES, *one).stands is True
+    assert mixtures.gaussian_mixture(X, ONES, one[0], mean + 0.5, *one[2:]).stands is False
+
+
+def test_medoids_and_merges():
+    rows = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.0]])
+    assert medoids.swaps(rows, np.ones(6), np.array([1, 4]), "euclidean", 1e-9).stands is True
+    assert medoids.swaps(rows, np.ones(6), np.array([0, 4]), "euclidean", 1e-9).stands is False
+    few, pairs = rows[[0, 1, 3]], np.array([[0, 1], [3, 2]])
+    assert medoids.merges(few, np.ones(3), pairs, np.array([1.0, 9.0]), "single", "euclidean", True).stands is True
+    assert medoids.merges(few, np.ones(3), pairs, np.array([1.0, 9.5]), "single", "euclidean", True).stands is False
+    other = np.array([[0, 2], [3, 1]])
+    assert medoids.merges(few, np.ones(3), other, np.array([10.0, 1.0]), "single", "euclidean", True).stands is False
+
+
+def test_neighbours_and_components():
+    D = np.abs(X[:, None, :] - X[None, :, :]).sum(axis=2)
+    rows = np.argsort(D, axis=1)[:, :3]
+    said = np.take_along_axis(D, rows, axis=1)
+    assert neighbors.nearest(X, X, rows, said, "manhattan", 1e-9).stands is True
+    wrong = np.c_[rows[:, :2], np.argsort(D, axis=1)[:, 5]]
+    assert neighbors.nearest(X, X, wrong, said, "manhattan", 1e-9).stands is False
+    values, vectors = np.linalg.eigh(np.cov(X.T))
+    pairs = vectors.T[::-1], values[::-1]
+    assert spectrum.principal_components(X + 1e6, ONES, *pairs, 1e-9, True).stands is True
+    assert spectrum.principal_components(X, ONES, vectors.T[:1], values[:1], 1e-9, True).stands is False
+    turned = vectors.T[::-1] @ np.array([[1, 1e-3, 0], [-1e-3, 1, 0], [0, 0, 1]])
+    assert spectrum.principal_components(X, ONES, turned, values[::-1], 1e-9, True).stands is False
+
+
+def test_verdicts():
+    assert measured(float("nan"), 1.0, "it").stands is None
+    assert str(measured(2.0, 1.0, "it")).startswith("Refuted: it is 2")
+    parts = [Verification(True, "a"), Verification(False, "b"), Verification(None, "c")]
+    assert weakest(parts).words == "b"
+    assert weakest(parts[::2]).words == "c"
