@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from corollary.referee.linear.judge import rounding
+from corollary.referee.linear.judge import rounding, yardstick
 from corollary.referee.linear.losses import pieces
 from corollary.referee.linear.problem import Objective, Problem
 
@@ -73,7 +73,7 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
             x = problem.inward(coef, start)
             here, there = problem.value(x), problem.value(found[:, None])
             slack = rounding(problem, x)
-        if here - there > 1.01 * tolerance * abs(here) + slack:
+        if here - there > 1.01 * tolerance * max(abs(here), yardstick(problem)) + slack:
             words = f"Clarabel: objective {float(there * problem.unit):.8g} below {float(here * problem.unit):.8g}"
             return False, words
     return True, ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
 FLOOR = 1e-6  # of the null model's objective: relative to less than that nothing is measured
+FINEST = 1e8  # times what the rounding of y to float64 may change: nor relative to less than that
+UNITS_OF_Y = ("squared", "huber", "absolute", "quantile", "epsilon_insensitive")
 LARGEST = 20_000_000  # numbers in X beyond which extended precision takes too long
 
 
@@ -30,10 +33,10 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
         value = problem.value(x)
         if not np.isfinite(value):
             return Verification(False, "the objective of these coefficients is not finite")
-        null = _null(problem)
+        least = yardstick(problem)
         found = _search(problem, x)
         slack = rounding(problem, x)
-    return _verdict(problem, value, found, null, slack, tolerance)
+    return _verdict(problem, value, found, least, slack, tolerance)
 
 
 def _search(problem: Problem, x: Array) -> Found:
@@ -50,10 +53,25 @@ def _search(problem: Problem, x: Array) -> Found:
     return found
 
 
+def yardstick(problem: Problem) -> Any:
+    """What the objective is at least taken for when a difference is relative to it.
+
+    That is a millionth of the null model's, or 1e8 Σ w ℓ(y, y + ε|y|) if that is more: data are floating-point numbers,
+    and what one rounding of each y changes is no refutation (1e-8 of this floor).
+    """
+    given, rounding = problem.given, LONG(0)
+    if given.loss in UNITS_OF_Y:
+        y = problem.y[:, 0]
+        off = Objective(np.zeros((len(y), 0)), y, problem.weights, given.loss, given.parameter)
+        moved = Problem(replace(off, y=np.finfo(np.float64).eps * np.abs(y)))  # the loss sees differences only
+        rounding = moved.value(np.zeros((1, 1), LONG)) * moved.unit
+    return max(FLOOR * abs(_null(problem)), FINEST * rounding)
+
+
 def _null(problem: Problem) -> Any:
-    """The objective of the best constant, or of zero where there is no intercept."""
+    """The objective of the best constant; of zero where there is no intercept, or where predictions are logarithms."""
     blank = np.zeros((problem.Z.shape[1], problem.k), LONG)
-    if not problem.first:
+    if not problem.first or problem.given.loss in ("poisson", "tweedie"):
         return problem.value(blank)
     given = problem.given
     constant = Objective(
@@ -62,7 +80,7 @@ def _null(problem: Problem) -> Any:
     )  # fmt: skip
     alone = Problem(constant)
     start = np.zeros((1, problem.k), LONG)
-    if not given.n_classes and given.loss in ("squared", "huber", "absolute", "quantile", "epsilon_insensitive"):
+    if not given.n_classes and given.loss in UNITS_OF_Y:
         start[:] = np.median(problem.y)
     alone.prepare(start)
     return descend(alone, start).value
@@ -88,8 +106,8 @@ def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
     return (problem.weights * off * (slope + 4 * curve * off)).sum()
 
 
-def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
-    scale = max(abs(value), FLOOR * abs(null), np.finfo(LONG).tiny)
+def _verdict(problem: Problem, value: Any, found: Found, least: Any, slack: Any, tolerance: float) -> Verification:
+    scale = max(abs(value), least, np.finfo(LONG).tiny)
     lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
     unsure = float(slack / scale)
     here = shown(value * problem.unit)

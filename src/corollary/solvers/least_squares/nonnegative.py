@@ -44,7 +44,7 @@ def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evi
     roots = [root_of_triangle(triangle, task.penalty(alpha) if alpha > 0 else None, noise) for alpha in values]
     if all(root.rank == d for root in roots):
         tilt = end.gradient_sum**2 / task.weight if task.fit_intercept else 0.0
-        gap = 0.5 * (Factor(roots, index, mean).whiten(violation) + tilt)
+        gap = 0.5 * (Factor(roots, index, mean, np.any(triangle != 0, axis=0)).whiten(violation) + tilt)
         certificate = Certificate(Kind.OPTIMAL, "relative duality gap", relative_gap(task, gap, objective), tol)
     else:
         unit = np.outer(np.where(norms > 0, norms, 1.0), np.sqrt(np.maximum(start.value, 1e-300)))

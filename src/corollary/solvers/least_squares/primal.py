@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from corollary.core.parallel import block_rows
+from corollary.core.problem import EPS
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import Pair, gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
-from corollary.solvers.least_squares.task import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
+from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
@@ -59,7 +60,7 @@ def _by_moments(task: Task) -> Answer | None:
         if root is None:
             return None
         roots.append(root)
-    return _polish(task, Factor(roots, index, mean), xx, xy, yy, level)
+    return _polish(task, Factor(roots, index, mean, varied), xx, xy, yy, level)
 
 
 def _check_range(task: Task, moments: Moments) -> None:
@@ -88,7 +89,8 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
 
 def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
     """Solve from the moments; compute residuals from the rows only where the moments are not accurate enough."""
-    coef = factor.solve(xy)
+    varied = factor.varied[:, None]
+    coef = factor.solve(xy) * varied
     slope = xy - xx @ coef - task.penalties * coef
     squares = np.maximum(yy - np.einsum("jk,jk->k", coef, 2 * xy - xx @ coef), 0.0)
     # the moments carry rounding errors of their own, which the measured slope does not show
@@ -99,14 +101,14 @@ def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: 
         while passes < 5:
             passes += 1
             seen = plain_gradient(task, factor.mean, coef, level)
-            slope = seen.gradient - task.penalties * coef
+            slope = seen.gradient * varied - task.penalties * coef
             shift = seen.gradient_sum / task.weight if task.fit_intercept else np.zeros_like(level)
             squares = seen.value
             gap = 0.5 * (factor.whiten(slope) + shift**2 * task.weight)
             done = gap <= np.maximum(1e-26 * yy, EPS**2 * squares)
             if done.all() or (gap > best / 4).all():
                 break
-            best, coef, level = gap, coef + factor.solve(slope), level + shift
+            best, coef, level = gap, coef + factor.solve(slope) * varied, level + shift
     singular = np.sqrt(np.linalg.eigvalsh(xx)[::-1].clip(0.0)) if len(xx) <= SPECTRUM else None
     intercept = level - factor.mean @ coef
     return _answer(task, factor, coef, intercept, squares, gap, "Cholesky factor", passes, singular)
@@ -124,7 +126,8 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
     mean, triangle, noise = factor_rows(task)
     values, index = task.groups
     penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
-    return Factor([root_of_triangle(triangle, penalty, noise) for penalty in penalties], index, mean), triangle
+    roots = [root_of_triangle(triangle, penalty, noise) for penalty in penalties]
+    return Factor(roots, index, mean, np.any(triangle != 0, axis=0)), triangle
 
 
 def factor_rows(task: Task) -> tuple[Array, Array, Array]:
@@ -148,16 +151,16 @@ def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array
     With ``aim`` ((d + 1) × k) the gradient is brought to −aim instead of 0: that gives columns of the inverse of H.
     """
     d, k = task.design.shape[1], task.Y.shape[1]
-    coef, intercept = Pair.of(np.zeros((d, k))), Pair.of(np.zeros(k))
-    best, passes = np.inf, 0
+    coef, intercept = Pair.of(np.zeros((d, k))), Pair.of(task.level)
+    best, passes, varied = np.inf, 0, factor.varied[:, None]
     while passes < 10:
         passes += 1
         seen = gradient(task.design, task.Y, task.weights, coef, intercept)
         slope = seen.slope if aim is None else seen.slope + Pair.of(aim)
         total = slope.value[d] if task.fit_intercept else np.zeros(k)
         pull = Pair(slope.high[:d], slope.low[:d]) + -coef.times(task.penalties)
-        inward = pull.value - np.outer(factor.mean, total)
-        step = factor.solve(inward)
+        inward = (pull.value - np.outer(factor.mean, total)) * varied
+        step = factor.solve(inward) * varied
         step_intercept = total / task.weight - factor.mean @ step if task.fit_intercept else np.zeros(k)
         gap = 0.5 * (factor.whiten(inward) + total**2 / task.weight)
         size = float(gap.max())
@@ -231,7 +234,7 @@ def _spread(task: Task, factor: Factor) -> tuple[Array, float]:
     if ill and n * d * (d + 1) <= SPREAD_WORK:
         columns = d + int(task.fit_intercept)
         single = replace(task, Y=np.zeros((n, columns)), alpha=np.full(columns, task.alpha[0]))
-        whole = Factor(factor.roots, np.zeros(columns, dtype=int), factor.mean)
+        whole = replace(factor, index=np.zeros(columns, dtype=int))
         coef, intercept, *_ = _refine(single, whole, np.eye(d + 1, columns))
         return np.sqrt(np.diagonal(coef)), float(np.sqrt(intercept[-1])) if task.fit_intercept else 0.0
     squares = np.square(root.inverse).sum(axis=1)
