@@ -81,16 +81,16 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
 
 def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
     """The single convex problems of a linear model, in the referee's words; none for several classes and for counts."""
-    from corollary.base import check_weights, weights_by_class
+    from corollary.base import check_weights
     from corollary.core.evidence import Kind
-    from corollary.linear.claims import _terms
+    from corollary.linear.claims import _terms, class_weights
 
     certificate = model.evidence_.certificate
     if certificate.kind is not Kind.OPTIMAL or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
         return []
     weights, y = check_weights(data.weights, data.X), np.asarray(data.y)
     if hasattr(model, "classes_"):
-        weights = weights_by_class(model.class_weight, model.classes_, y, weights)
+        weights = class_weights(model, y, weights)
         y = np.where(y == model.classes_[1], 1.0, -1.0)
     terms = _terms(model, weights, 0)
     if terms is None or "scale" in terms or "groups" in terms or terms["loss"] == "softmax":

@@ -10,6 +10,8 @@ from scipy.sparse import csr_array
 
 from corollary import (
     ElasticNet,
+    ElasticNetCV,
+    HuberRegressor,
     Lasso,
     LassoCV,
     LinearModel,
@@ -110,3 +112,49 @@ def test_a_rare_class_has_a_small_yardstick() -> None:
     signs = np.where(y, 1.0, -1.0)
     problem = Problem(as_design(X), signs, np.ones(118), LOSSES["logistic"](), NoPenalty())
     assert problem.null_objective() == pytest.approx(-2 * np.log(2 / 118) - 116 * np.log(116 / 118))
+
+
+def test_a_huge_row_of_weight_zero_leads_nowhere() -> None:
+    """Moments were taken about the mean of a few rows, dead ones among them."""
+    rng = np.random.default_rng(6)
+    X, weights = rng.normal(size=(94, 6)), rng.integers(0, 2, 94).astype(float)
+    X[0], weights[0] = 1e11 * X[0], 0.0
+    y = X @ rng.normal(size=6) + rng.normal(size=94)
+    y[0] = 0.0
+    far = ElasticNetCV(alphas=3, cv=3).fit(X, y, sample_weight=weights)
+    near = ElasticNet(far.alpha_, l1_ratio=far.l1_ratio_).fit(X[weights > 0], y[weights > 0])
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-5, atol=1e-8)
+    assert far.evidence_.verify(X, y, weights).stands is not False
+
+
+@pytest.mark.parametrize("level", [0.0, 3.7, -1e9])
+def test_huber_regression_of_a_constant_has_no_scale(level: float) -> None:
+    X, y = np.random.default_rng(7).normal(size=(50, 2)), np.full(50, level)
+    model = HuberRegressor(alpha=0.0).fit(X, y)
+    assert (model.scale_, model.intercept_) == (0.0, level)
+    assert not model.coef_.any()
+    assert not model.outliers_.any()
+    assert model.evidence_.holds
+    assert model.evidence_.verify(X, y).stands is not False
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")  # beside such weights the penalty is nothing
+@pytest.mark.parametrize("size", [1e-300, 1e155, 1e300])
+def test_balanced_classes_of_huge_weights_are_judged(size: float) -> None:
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(40, 2))
+    y = X[:, 0] + rng.normal(size=40) > 1
+    weights = np.full(40, size)
+    model = LogisticRegression(class_weight="balanced").fit(X, y, sample_weight=weights)
+    assert model.evidence_.verify(X, y, weights).stands is not False
+
+
+def test_a_claim_without_a_penalty_speaks_of_predictions_ten_times_as_long() -> None:
+    """A row a billion times as far as the others: only coefficients that send it out of reach do better."""
+    rng = np.random.default_rng(9)
+    x, y = 1e-8 * rng.normal(size=34), rng.random(34) < 0.5
+    x[5], y[5] = 7e3, True
+    model = LogisticRegression(C=np.inf, solver="newton").fit(x[:, None], y)
+    assert not model.evidence_.holds or model.evidence_.verify(x[:, None], y).stands is not False
+    model.intercept_ = model.intercept_ + 0.1
+    assert model.evidence_.verify(x[:, None], y).stands is False

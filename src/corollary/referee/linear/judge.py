@@ -12,6 +12,7 @@ from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
+REACH = 10.0  # how much longer than those at hand the predictions are of which an unpenalised claim speaks
 FLOOR = 1e-6  # of the null model's objective: relative to less than that nothing is measured
 FINEST = 1e8  # times what the rounding of y to float64 may change: nor relative to less than that
 UNITS_OF_Y = ("squared", "huber", "absolute", "quantile", "epsilon_insensitive")
@@ -34,7 +35,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
         if not np.isfinite(value):
             return Verification(False, "the objective of these coefficients is not finite")
         least = yardstick(problem)
-        found = _search(problem, x)
+        found = _within_reach(problem, x, _search(problem, x))
         slack = rounding(problem, x)
     return _verdict(problem, value, found, least, slack, tolerance)
 
@@ -51,6 +52,24 @@ def _search(problem: Problem, x: Array) -> Found:
             found = Found(second.value, second.x, max(found.bound, second.bound))
         found.bound = max(found.bound, second.bound)
     return found
+
+
+def _within_reach(problem: Problem, x: Array, found: Found) -> Found:
+    """What was found, or where nothing is penalised the point on the way there that the claim still speaks of.
+
+    Without a penalty a bound is over predictions f up to ``REACH`` times as long as those at hand, in √Σ w (f² + s²)
+    with s = y where that is their unit, else 1. Farther out, where classes separate, the loss may fall for ever.
+    """
+    given = problem.given
+    if given.loss == "squared" or given.l1 > 0 or given.l2 > 0 or given.groups is not None or given.positive:
+        return found
+    here, there = problem.Z @ x, problem.Z @ found.x
+    least = problem.weights @ (problem.y[:, 0] ** 2 if given.loss in UNITS_OF_Y else np.ones(len(here), LONG))
+    length = REACH * np.sqrt((problem.weights[:, None] * here**2).sum() + least)
+    part = LONG(1)
+    while np.sqrt((problem.weights[:, None] * (here + part * (there - here)) ** 2).sum()) > length:
+        part = part / 2
+    return found if part == 1 else Found(problem.value(x + part * (found.x - x)), x + part * (found.x - x), found.bound)
 
 
 def yardstick(problem: Problem) -> Any:
