@@ -158,3 +158,17 @@ def test_a_claim_without_a_penalty_speaks_of_predictions_ten_times_as_long() -> 
     assert not model.evidence_.holds or model.evidence_.verify(x[:, None], y).stands is not False
     model.intercept_ = model.intercept_ + 0.1
     assert model.evidence_.verify(x[:, None], y).stands is False
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+def test_directions_left_out_as_rounding_are_not_claimed() -> None:
+    """Float32 columns that differ by less than float32 resolves elsewhere; short columns beside one that is huge."""
+    rng = np.random.default_rng(10)
+    X = rng.normal(size=(96, 4)).astype(np.float32)
+    X[:, 0] = np.nextafter(X[:, -1], np.where(rng.random(96) < 0.5, np.inf, -np.inf).astype(np.float32))
+    wide = 1e-8 * rng.normal(size=(7, 9))
+    wide[:, 0] = 1e7 + rng.integers(2, size=7)
+    for data in (X, wide):
+        y = rng.normal(size=len(data)) + 1e7
+        model = LinearRegression(fit_intercept=False).fit(data, y)
+        assert not model.evidence_.holds or model.evidence_.verify(data, y).stands is not False

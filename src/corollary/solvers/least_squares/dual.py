@@ -86,8 +86,23 @@ def _by_svd(task: Task) -> tuple[Factor, Array]:
         keep = shrunk > 16 * np.sqrt(len(singular)) * EPS * shrunk[0]
         shrunk, vectors = shrunk[keep], right[: len(singular)][keep].T
         condition = float(shrunk[0] / shrunk[-1]) if len(shrunk) else 1.0
-        roots.append(Root(vectors / shrunk, shrunk[:, None] * vectors.T, condition))
+        rest = _seen(task, right[: len(singular)][~keep].T)
+        roots.append(Root(vectors / shrunk, shrunk[:, None] * vectors.T, condition, doubtful=rest))
     return Factor(roots, index, task.mean, np.ones(len(task.mean), dtype=bool)), singular
+
+
+def _seen(task: Task, vectors: Array) -> Array | None:
+    """Those of the directions (n × m) left out as rounding beside long columns that short columns do see."""
+    if not vectors.shape[1]:
+        return None
+
+    def part(start: int, stop: int, rows: Array) -> Array:
+        rows = task.balanced(rows.T).T
+        noise = 16 * np.sqrt(len(vectors)) * EPS * np.linalg.norm(rows, axis=1)
+        return np.asarray((np.abs(rows @ vectors) > noise[:, None]).sum(axis=0))
+
+    seen = task.centred.transposed().sum_rows(part, _columns_at_once(task)) > 0
+    return vectors[:, seen] if seen.any() else None
 
 
 def _iterate(task: Task, factor: Factor, target: Array) -> Answer:
@@ -97,8 +112,9 @@ def _iterate(task: Task, factor: Factor, target: Array) -> Answer:
     while passes < 8:
         passes += 1
         residual = task.balanced(target - task.centred.matvec(coef))
-        inside = _project(factor, residual - task.alpha * dual)
-        gap = 0.5 * (np.sqrt(np.einsum("ik,ik->k", inside, inside)) + _blurred(task, dual)) ** 2
+        rho = residual - task.alpha * dual
+        inside = factor.apply(rho, _inside)
+        gap = 0.5 * (np.sqrt(np.square(inside).sum(axis=0)) + _blurred(task, dual)) ** 2 + factor.apply(rho, _beside)
         floor = 4 * EPS**2 * np.einsum("ik,ik->k", target, target)
         if (gap <= floor).all() or (gap > best / 4).all():
             break
@@ -127,10 +143,14 @@ def _blurred(task: Task, dual: Array) -> Array:
     return np.asarray(np.sqrt(task.alpha) * EPS * size)
 
 
-def _project(factor: Factor, rho: Array) -> Array:
+def _inside(root: Root, rho: Array) -> Array:
     """The part of ρ that the factor can act on: all of it, or the range of X̃ where K is singular."""
-    root = factor.roots[0]
     return rho if root.rank == len(rho) else root.forward.T @ (root.inverse.T @ rho)
+
+
+def _beside(root: Root, rho: Array) -> Array:
+    """½‖·‖² of the part of ρ in doubtful directions, of each output."""
+    return np.zeros(rho.shape[1]) if root.doubtful is None else 0.5 * np.square(root.doubtful.T @ rho).sum(axis=0)
 
 
 def _degrees(task: Task, factor: Factor) -> tuple[int, list[float]]:

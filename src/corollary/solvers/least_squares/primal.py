@@ -83,7 +83,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
     if not null.shape[1] or not root.rank or root.condition > SQUARED:
         return None
     images = plain_gradient(task, mean, null, 0.0, with_target=False).value
-    noise = (16 * np.sqrt(d) * EPS + 2 * task.precision) * (np.abs(null).T @ raw)
+    noise = (16 * np.sqrt(d) + 2) * EPS * (np.abs(null).T @ raw)
     return root if (np.sqrt(images) <= noise).all() else None
 
 
@@ -126,7 +126,7 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
     mean, triangle, noise = factor_rows(task)
     values, index = task.groups
     penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
-    roots = [root_of_triangle(triangle, penalty, noise) for penalty in penalties]
+    roots = [root_of_triangle(triangle, penalty, noise, task.precision) for penalty in penalties]
     return Factor(roots, index, mean, np.any(triangle != 0, axis=0)), triangle
 
 
@@ -141,7 +141,7 @@ def factor_rows(task: Task) -> tuple[Array, Array, Array]:
     shifted = np.sqrt(np.einsum("ij,ij->j", R, R))[first:]
     mean = task.mean + R[0, 1:] / R[0, 0] if task.fit_intercept else task.mean  # without the rounding of the sums
     triangle = R[first:, first:].copy()
-    return mean, triangle, 2 * task.precision * shifted
+    return mean, triangle, 2 * EPS * shifted
 
 
 def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array, Array, Array, Array, int]:

@@ -173,13 +173,13 @@ class Factor:
 
     def whiten(self, slope: Array) -> Array:
         """‖Mᵀ slope‖² of each output: how far from optimal a point with that gradient is."""
-        return self._apply(slope, lambda root, g: np.square(root.inverse.T @ g).sum(axis=0))
+        return self.apply(slope, Root.whiten)
 
     def solve(self, slope: Array) -> Array:
         """H⁻¹ slope, output by output."""
-        return self._apply(slope, Root.solve)
+        return self.apply(slope, Root.solve)
 
-    def _apply(self, slope: Array, function) -> Array:  # type: ignore[no-untyped-def]
+    def apply(self, slope: Array, function) -> Array:  # type: ignore[no-untyped-def]
         if len(self.roots) == 1:
             result: Array = function(self.roots[0], slope)
             return result
