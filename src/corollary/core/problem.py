@@ -146,8 +146,14 @@ class Problem:
         return self.loss.task == "regression" and self.loss.link.in_units_of_y
 
     def rounding(self) -> float:
-        """Σ w ℓ(y, y + ε|y|), where predictions are in units of y: so much the rounding of the targets may matter."""
-        return self.loss_value(self.y + EPS * np.abs(self.y)) if self.in_units_of_y else 0.0
+        """Σ w ℓ(y, y + ε|y|), where predictions are in units of y: so much the rounding of the targets may matter.
+
+        Of losses with straight sides, whose slopes are at most 1, ε Σ w |y|: theirs may begin at some distance from y.
+        """
+        if not self.in_units_of_y:
+            return 0.0
+        off = EPS * np.abs(self.y)
+        return float(self.weights @ off) if self.loss.piecewise_linear else self.loss_value(self.y + off)
 
     @property
     def level(self) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -75,15 +74,15 @@ def _within_reach(problem: Problem, x: Array, found: Found) -> Found:
 def yardstick(problem: Problem) -> Any:
     """What the objective is at least taken for when a difference is relative to it.
 
-    That is a millionth of the null model's, or 1e8 Σ w ℓ(y, y + ε|y|) if that is more: data are floating-point numbers,
-    and what one rounding of each y changes is no refutation (1e-8 of this floor).
+    That is a millionth of the null model's, or 1e8 Σ w ℓ(y, y + ε|y|) if that is more (1e8 ε Σ w |y| for losses with
+    straight sides): data are floating-point numbers, and what one rounding of each y changes is no refutation; it is
+    1e-8 of this floor.
     """
-    given, rounding = problem.given, LONG(0)
+    given, rounding = problem.given, problem.weights[0] * 0
     if given.loss in UNITS_OF_Y:
-        y = problem.y[:, 0]
-        off = Objective(np.zeros((len(y), 0)), y, problem.weights, given.loss, given.parameter)
-        moved = Problem(replace(off, y=np.finfo(np.float64).eps * np.abs(y)))  # the loss sees differences only
-        rounding = moved.value(np.zeros((1, 1), LONG)) * moved.unit
+        off = np.finfo(np.float64).eps * np.abs(problem.y)
+        each = SMOOTH[given.loss](LONG(0), off, LONG(given.parameter))[0] if given.loss in SMOOTH else off
+        rounding = problem.weights @ each[:, 0]
     return max(FLOOR * abs(_null(problem)), FINEST * rounding)
 
 
