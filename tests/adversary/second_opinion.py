@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from corollary.referee.linear.judge import rounding
+from corollary.referee.linear.judge import rounding, yardstick
 from corollary.referee.linear.losses import pieces
 from corollary.referee.linear.problem import Objective, Problem
 
@@ -73,7 +73,7 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
             x = problem.inward(coef, start)
             here, there = problem.value(x), problem.value(found[:, None])
             slack = rounding(problem, x)
-        if here - there > 1.01 * tolerance * abs(here) + slack:
+        if here - there > 1.01 * tolerance * max(abs(here), yardstick(problem)) + slack:
             words = f"Clarabel: objective {float(there * problem.unit):.8g} below {float(here * problem.unit):.8g}"
             return False, words
     return True, ""
@@ -81,16 +81,16 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
 
 def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
     """The single convex problems of a linear model, in the referee's words; none for several classes and for counts."""
-    from corollary.base import check_weights, weights_by_class
+    from corollary.base import check_weights
     from corollary.core.evidence import Kind
-    from corollary.linear.claims import _terms
+    from corollary.linear.claims import _terms, class_weights
 
     certificate = model.evidence_.certificate
     if certificate.kind is not Kind.OPTIMAL or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
         return []
     weights, y = check_weights(data.weights, data.X), np.asarray(data.y)
     if hasattr(model, "classes_"):
-        weights = weights_by_class(model.class_weight, model.classes_, y, weights)
+        weights = class_weights(model, y, weights)
         y = np.where(y == model.classes_[1], 1.0, -1.0)
     terms = _terms(model, weights, 0)
     if terms is None or "scale" in terms or "groups" in terms or terms["loss"] == "softmax":

@@ -16,11 +16,14 @@ from corollary.core.design import Design
 from corollary.core.loss import Loss
 from corollary.core.parallel import map_blocks
 from corollary.core.penalty import Penalty
+from corollary.core.summary import weighted_mean
 from corollary.core.types import Array
 
 SMALL = 4096  # up to this many raw predictions NumPy is as quick as a kernel, and Numba need not be loaded
 ROWS = 1 << 15  # rows per block of pointwise work
 EPS = float(np.finfo(np.float64).eps)
+LEAST = 1e-6  # of the null model's objective: what an objective is at least taken for
+FINEST = 1e14  # times the rounding of the targets: what the null model's objective is at least taken for
 
 
 @dataclass(frozen=True)
@@ -126,20 +129,36 @@ class Problem:
     def null_objective(self) -> float:
         """Σ w ℓ(y, c) for a constant c: a yardstick below which relative gaps stop being meaningful.
 
-        Where an intercept is fitted and predictions are in the units of y, c is the mean of y: where zero lies on the
-        scale of y must not decide how small a gap looks.
+        Where an intercept is fitted c is the best one: neither where zero lies on the scale of y nor how rare a class
+        is must decide how small a gap looks. Without an intercept, and where raw predictions are logarithms, c = 0.
         """
         raw = np.zeros((len(self.y), *self.coef_shape[1:]))
-        if self.fit_intercept and self.loss.task == "regression" and self.loss.link.in_units_of_y:
-            value, live = self.loss_value(raw + self.level), self.y[self.weights > 0]
-            if value > 0 and live.min() < live.max():  # else a constant fits exactly, and is no yardstick
+        if self.fit_intercept and (self.in_units_of_y or self.loss.task == "classification"):
+            with np.errstate(all="ignore"):  # where only one class weighs anything, its constant is infinite
+                value = self.loss_value(raw + self.loss.best_constant(self.y, self.weights, self.n_classes))
+            if np.isfinite(value):
                 return value + self.offset
         return self.loss_value(raw) + self.offset
 
     @property
+    def in_units_of_y(self) -> bool:
+        """Whether raw predictions are."""
+        return self.loss.task == "regression" and self.loss.link.in_units_of_y
+
+    def rounding(self) -> float:
+        """Σ w ℓ(y, y + ε|y|), where predictions are in units of y: so much the rounding of the targets may matter.
+
+        Of losses with straight sides, whose slopes are at most 1, ε Σ w |y|: theirs may begin at some distance from y.
+        """
+        if not self.in_units_of_y:
+            return 0.0
+        off = EPS * np.abs(self.y)
+        return float(self.weights @ off) if self.loss.piecewise_linear else self.loss_value(self.y + off)
+
+    @property
     def level(self) -> float:
         """The weighted mean of y."""
-        return float(self.weights @ self.y / self.weights.sum())
+        return float(weighted_mean(self.y, self.weights))
 
     def dual_value(self, slope: Array, gradient: Array) -> float:
         """The dual objective at θ = −c·slope, for gradient = Xᵀ slope and the largest feasible c ≤ 1.
@@ -196,6 +215,8 @@ def inverse_of_classes(own: Array) -> Array:
 def relative_gap(primal: float, dual: float, null: float) -> float:
     """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0).
 
+    Callers raise ``null`` to ``FINEST`` times the rounding of the targets: a constant y is fitted exactly by its null
+    model, and a gap below that rounding says nothing. At a tolerance of 1e-8 just that much passes.
     No objective lies below a dual value. Where D is above P by no more than the rounding of their sums, that rounding
     is the gap; where it is above by more, the dual point was not feasible, and nothing is known: inf.
     """
@@ -203,5 +224,5 @@ def relative_gap(primal: float, dual: float, null: float) -> float:
     rounding = EPS * (64 * max(abs(primal), abs(dual)) + abs(null))
     if gap < 0:
         gap = rounding if gap >= -rounding else np.inf
-    scale = max(abs(primal), 1e-6 * abs(null))
+    scale = max(abs(primal), LEAST * abs(null))
     return gap / scale if scale > 0 else (0.0 if gap == 0 else np.inf)

@@ -20,6 +20,18 @@ class Summary(Protocol):
     def __add__(self, other: Self, /) -> Self: ...
 
 
+def weighted_mean(Y: Array, weights: Array | None = None) -> Array:
+    """Σ w y / Σ w of each column; where all rows that weigh anything are equal, their value exactly.
+
+    The mean is taken of the differences from one of the rows, so far from zero it loses no digits either.
+    """
+    total = float(len(Y)) if weights is None else float(weights.sum())
+    first = Y[0 if weights is None else int(np.argmax(weights))]
+    with np.errstate(over="ignore", invalid="ignore"):
+        apart = Y - first
+        return np.asarray(first + (apart.sum(axis=0) if weights is None else weights @ apart) / (total or 1.0))
+
+
 @dataclass(frozen=True)
 class Moments:
     """Weighted count, means and centred second moments of a block of rows (X, Y).
@@ -51,7 +63,7 @@ class Moments:
             np.subtract(X, shift, out=rows[:, :d])
             rows[:, d] = 1.0
             total = float(m) if weights is None else float(weights.sum())
-            mean_y = Y.mean(axis=0) if weights is None else weights @ Y / (total or 1.0)
+            mean_y = weighted_mean(Y, weights)
             centred_y = Y - mean_y
             if weights is not None:
                 root = np.sqrt(weights)[:, None]

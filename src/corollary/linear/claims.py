@@ -43,7 +43,7 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
     strange = np.setdiff1d(y, model.classes_)
     if len(strange):
         raise ValueError(f"y has classes that the model was not fitted to: {strange.tolist()!r}.")
-    weights = weights_by_class(model.class_weight, model.classes_, y, weights)
+    weights = class_weights(model, y, weights)
     codes, coef, start = np.searchsorted(model.classes_, y), np.asarray(model.coef_), np.asarray(model.intercept_)
     terms = _terms(model, weights, 0)
     if terms is None:
@@ -62,6 +62,12 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
         for at, side in enumerate(sides)
     ]
     return weakest(found)
+
+
+def class_weights(model: Any, y: Array, weights: Array) -> Array:
+    """Weights of rows times those of their classes, in long doubles: a power of two is left out on the way."""
+    unit = float(np.ldexp(1.0, int(np.frexp(weights.max())[1]) - 1))
+    return weights_by_class(model.class_weight, model.classes_, y, weights / unit).astype(np.longdouble) * unit
 
 
 def _one(X: Any, y: Array, terms: dict[str, Any], coef: Array, start: Any, tolerance: float) -> Verification:

@@ -144,8 +144,9 @@ def _zero_if_optimal(problem: Problem, found: Solution, residual: Array, scale: 
     evidence = found.evidence
     dual, tol = evidence.facts["dual objective"], evidence.certificate.tolerance
     limit = joint_value(problem, found.coef, residual, 0.0)
-    gap = relative_gap(limit, dual, HuberNewton().null_objective(problem))
-    if gap > tol or scale > NEGLIGIBLE * float(np.median(np.abs(problem.y - np.median(problem.y)))):
+    gap = relative_gap(limit, dual, HuberNewton().null_objective(problem)) if limit > 0 else 0.0  # none is below zero
+    small = scale <= NEGLIGIBLE * float(np.median(np.abs(problem.y - np.median(problem.y))))
+    if limit > 0 and (gap > tol or not small):
         return scale, evidence
     return 0.0, replace(
         evidence,

@@ -16,13 +16,12 @@ from typing import Any
 import numpy as np
 
 from corollary.core.evidence import Evidence
-from corollary.core.problem import Problem
+from corollary.core.problem import LEAST, Problem
 from corollary.core.types import Array
 from corollary.solvers.least_squares.rows_so_far import RowsSoFar
-from corollary.solvers.least_squares.task import Task
+from corollary.solvers.least_squares.task import Task, share
 from corollary.solvers.linear.driver import Solution
 
-LEAST = 1e-6  # of the null model's objective: what an objective is at least taken for when something is relative to it
 KEPT = "Coefficients are float64: rounded to float32 like X, they would miss the tolerance."
 
 
@@ -88,15 +87,7 @@ def _judged(problem: Problem, found: Solution, dtype: Any, how: Callable[[Any, A
         live = problem.weights > 0
         value += 0.5 * blur(dtype) * float(np.sum((curve * raw**2)[live]))
         rise = problem.primal_value(value, coef) - found.evidence.facts["objective"]
-    return still(found.evidence, relative(rise, found.evidence, null_objective(problem)))
-
-
-def null_objective(problem: Problem) -> float:
-    """That of the best constant, if the model has one: far from zero it is much less than that of no prediction."""
-    start = problem.null_intercept()
-    if problem.fit_intercept:
-        start = problem.loss.best_constant(problem.y, problem.weights, problem.n_classes)
-    return problem.loss_value(np.broadcast_to(start, (len(problem.y), *problem.coef_shape[1:])).astype(np.float64))
+    return still(found.evidence, relative(rise, found.evidence, problem.null_objective()))
 
 
 def relative(rise: float, evidence: Evidence, null: float) -> float:
@@ -125,9 +116,7 @@ def least_squares_in_type_of(
             rise, objective, squares = (_by_moments if known else _by_rows)(task, coef, intercept, step, shift)
         rise = rise + task.penalty_value(coef + step) - task.penalty_value(coef) + blur(dtype) * squares
         objective = objective + task.penalty_value(coef)
-        spread = np.square(task.root[:, None] * (task.Y - task.level)).sum(axis=0)  # of the null model
-        scale = np.maximum(objective, LEAST * spread)
-        excess = float(np.max(np.maximum(rise, 0.0) / np.where(scale > 0, scale, 1.0)))
+        excess = share(np.maximum(rise, 0.0), np.maximum(objective, task.yardstick))
     kept, found = narrowest(dtype, [evidence], [still(evidence, excess if np.isfinite(excess) else np.inf)])
     return kept, found[0]
 

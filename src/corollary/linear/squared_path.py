@@ -17,7 +17,7 @@ from corollary.core.problem import Problem, relative_gap
 from corollary.core.sparse_input import sound
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
-from corollary.linear.rounding import blur, null_objective, relative, rounded, still
+from corollary.linear.rounding import blur, relative, rounded, still
 from corollary.solvers.linear.cd import minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
 from corollary.solvers.linear.driver import Solution, State, solve
@@ -81,7 +81,7 @@ class SquaredPath:
         wide = blur(dtype) * (float(weights @ raw**2) + level**2)
         rise = problem.primal_value(problem.loss_value(raw) + 0.5 * (off**2 + wide), coef)
         rise -= found.evidence.facts["objective"]
-        return still(found.evidence, relative(rise, found.evidence, null_objective(problem)))
+        return still(found.evidence, relative(rise, found.evidence, problem.null_objective()))
 
     def walk(self, penalties: Iterable[Penalty], *, tol: float, max_iter: int) -> Iterator[tuple[Array, float, bool]]:
         """Coefficients, intercept and whether ``tol`` was reached for each penalty in turn, warm-started.

@@ -95,8 +95,7 @@ class DenseDesign(_ByRows):
         n, d = self.shape
         if shift is None:
             with np.errstate(over="ignore", invalid="ignore"):
-                mean = self.X[:: max(1, n // 64)].mean(axis=0, dtype=np.float64)
-                shift = with_constants(mean, self.X[0].astype(np.float64))
+                shift = with_constants(self._about(weights), self.X[0].astype(np.float64))
         centre, size = shift, block_rows(n, 16 * d)
         scratch = Scratch(size, d + 1)
 
@@ -105,6 +104,14 @@ class DenseDesign(_ByRows):
             return Moments.of(self.X[start:stop], Y[start:stop], w, centre, scratch.rows)
 
         return sum_blocks(part, n, size)
+
+    def _about(self, weights: Array | None) -> Array:
+        """The mean of a few rows, by their weights: a row of weight zero, however far away, must not lead there."""
+        few = np.arange(0, self.shape[0], max(1, self.shape[0] // 64))
+        if weights is None:
+            return np.asarray(self.X[few].mean(axis=0, dtype=np.float64))
+        few = np.append(few, np.argmax(weights))
+        return np.asarray(weights[few] @ self.X[few].astype(np.float64) / (weights[few].sum() or 1.0))
 
     def take(self, columns: Array) -> DenseDesign:
         out = np.empty((self.shape[0], len(columns)), order="F")

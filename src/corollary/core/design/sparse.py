@@ -11,7 +11,7 @@ from scipy import sparse
 from corollary.core.design.base import Design, Pass, Pointwise, with_constants
 from corollary.core.design.view import View
 from corollary.core.parallel import block_rows, sum_blocks
-from corollary.core.summary import Moments
+from corollary.core.summary import Moments, weighted_mean
 from corollary.core.types import Array
 
 
@@ -77,7 +77,7 @@ class SparseDesign(_ByProducts):
         w = np.ones(self.shape[0]) if weights is None else weights
         total = float(w.sum())
         divisor = total or 1.0  # a block of rows may be without any weight
-        mean_x, mean_y = self.rmatvec(w) / divisor, w @ Y / divisor
+        mean_x, mean_y = self.rmatvec(w) / divisor, weighted_mean(Y, w)
         # a column that has an entry in every row can be moved to its mean and stay as sparse as it is: a huge mean of
         # any other column comes with a variance as huge
         moved = np.where(self._full(w), with_constants(mean_x, self.block(0, 1)[0]), 0.0)

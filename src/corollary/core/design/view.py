@@ -9,7 +9,7 @@ import numpy as np
 
 from corollary.core.design.base import Design
 from corollary.core.parallel import block_rows
-from corollary.core.summary import Moments
+from corollary.core.summary import Moments, weighted_mean
 from corollary.core.types import Array
 
 
@@ -75,7 +75,7 @@ class View(Design):
             return replace(found, mean_x=(found.mean_x - centre) * scale, xx=xx, xy=xy)
         w = np.ones(self.shape[0]) if weights is None else weights
         total = float(w.sum())
-        mean, mean_y = self.rmatvec(w) / (total or 1.0), w @ Y / (total or 1.0)
+        mean, mean_y = self.rmatvec(w) / (total or 1.0), weighted_mean(Y, w)
         xx, centred = self.gram(weights) - total * np.outer(mean, mean), Y - mean_y
         xy = self.rmatvec(w[:, None] * centred)
         return Moments(total, mean, mean_y, xx, xy, np.einsum("i,ik,ik->k", w, centred, centred))

@@ -11,7 +11,10 @@ from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
+REACH = 10.0  # how much longer than those at hand the predictions are of which an unpenalised claim speaks
 FLOOR = 1e-6  # of the null model's objective: relative to less than that nothing is measured
+FINEST = 1e8  # times what the rounding of y to float64 may change: nor relative to less than that
+UNITS_OF_Y = ("squared", "huber", "absolute", "quantile", "epsilon_insensitive")
 LARGEST = 20_000_000  # numbers in X beyond which extended precision takes too long
 
 
@@ -30,10 +33,10 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
         value = problem.value(x)
         if not np.isfinite(value):
             return Verification(False, "the objective of these coefficients is not finite")
-        null = _null(problem)
-        found = _search(problem, x)
+        least = yardstick(problem)
+        found = _within_reach(problem, x, _search(problem, x))
         slack = rounding(problem, x)
-    return _verdict(problem, value, found, null, slack, tolerance)
+    return _verdict(problem, value, found, least, slack, tolerance)
 
 
 def _search(problem: Problem, x: Array) -> Found:
@@ -50,10 +53,43 @@ def _search(problem: Problem, x: Array) -> Found:
     return found
 
 
+def _within_reach(problem: Problem, x: Array, found: Found) -> Found:
+    """What was found, or where nothing is penalised the point on the way there that the claim still speaks of.
+
+    Without a penalty a bound is over predictions f up to ``REACH`` times as long as those at hand, in √Σ w (f² + s²)
+    with s = y where that is their unit, else 1. Farther out, where classes separate, the loss may fall for ever.
+    """
+    given = problem.given
+    if given.loss == "squared" or given.l1 > 0 or given.l2 > 0 or given.groups is not None or given.positive:
+        return found
+    here, there = problem.Z @ x, problem.Z @ found.x
+    least = problem.weights @ (problem.y[:, 0] ** 2 if given.loss in UNITS_OF_Y else np.ones(len(here), LONG))
+    length = REACH * np.sqrt((problem.weights[:, None] * here**2).sum() + least)
+    part = LONG(1)
+    while np.sqrt((problem.weights[:, None] * (here + part * (there - here)) ** 2).sum()) > length:
+        part = part / 2
+    return found if part == 1 else Found(problem.value(x + part * (found.x - x)), x + part * (found.x - x), found.bound)
+
+
+def yardstick(problem: Problem) -> Any:
+    """What the objective is at least taken for when a difference is relative to it.
+
+    That is a millionth of the null model's, or 1e8 Σ w ℓ(y, y + ε|y|) if that is more (1e8 ε Σ w |y| for losses with
+    straight sides): data are floating-point numbers, and what one rounding of each y changes is no refutation; it is
+    1e-8 of this floor.
+    """
+    given, rounding = problem.given, problem.weights[0] * 0
+    if given.loss in UNITS_OF_Y:
+        off = np.finfo(np.float64).eps * np.abs(problem.y)
+        each = SMOOTH[given.loss](LONG(0), off, LONG(given.parameter))[0] if given.loss in SMOOTH else off
+        rounding = problem.weights @ each[:, 0]
+    return max(FLOOR * abs(_null(problem)), FINEST * rounding)
+
+
 def _null(problem: Problem) -> Any:
-    """The objective of the best constant, or of zero where there is no intercept."""
+    """The objective of the best constant; of zero where there is no intercept, or where predictions are logarithms."""
     blank = np.zeros((problem.Z.shape[1], problem.k), LONG)
-    if not problem.first:
+    if not problem.first or problem.given.loss in ("poisson", "tweedie"):
         return problem.value(blank)
     given = problem.given
     constant = Objective(
@@ -62,7 +98,7 @@ def _null(problem: Problem) -> Any:
     )  # fmt: skip
     alone = Problem(constant)
     start = np.zeros((1, problem.k), LONG)
-    if not given.n_classes and given.loss in ("squared", "huber", "absolute", "quantile", "epsilon_insensitive"):
+    if not given.n_classes and given.loss in UNITS_OF_Y:
         start[:] = np.median(problem.y)
     alone.prepare(start)
     return descend(alone, start).value
@@ -88,8 +124,8 @@ def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
     return (problem.weights * off * (slope + 4 * curve * off)).sum()
 
 
-def _verdict(problem: Problem, value: Any, found: Found, null: Any, slack: Any, tolerance: float) -> Verification:
-    scale = max(abs(value), FLOOR * abs(null), np.finfo(LONG).tiny)
+def _verdict(problem: Problem, value: Any, found: Found, least: Any, slack: Any, tolerance: float) -> Verification:
+    scale = max(abs(value), least, np.finfo(LONG).tiny)
     lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
     unsure = float(slack / scale)
     here = shown(value * problem.unit)

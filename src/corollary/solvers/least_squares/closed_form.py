@@ -18,18 +18,19 @@ import numpy as np
 
 from corollary.core.design import BlockDesign, Design, as_design
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.problem import EPS
 from corollary.core.scaling import exponents_of
 from corollary.core.types import Array
 from corollary.solvers.least_squares.conjugate_gradient import conjugate_gradient
 from corollary.solvers.least_squares.dual import solve_dual
 from corollary.solvers.least_squares.primal import solve_primal
 from corollary.solvers.least_squares.task import (
-    EPS,
     Answer,
     OutOfRange,
     Task,
     check_magnitudes,
     relative_gap,
+    rounded_level,
     steady_algebra,
 )
 
@@ -92,7 +93,10 @@ def _solve(task: Task, method: str) -> tuple[Answer, float]:
     """The answer and its relative duality gap, the largest among the outputs."""
     n, d = task.design.shape
     answer = solve_primal(task, method) if n >= d else solve_dual(task.in_memory(), method)
-    return answer, relative_gap(task, answer.gap, answer.norm**2 + task.penalty_value(answer.coef))
+    gap = answer.gap
+    if answer.mean is not None:
+        gap = gap + rounded_level(task, answer.coef, answer.intercept, answer.mean)
+    return answer, relative_gap(task, gap, answer.norm**2 + task.penalty_value(answer.coef))
 
 
 def _evidence(task: Task, answer: Answer, certificate: Certificate) -> Evidence:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from corollary.core.evidence import Evidence, Kind
+from corollary.core.problem import EPS
 from corollary.core.types import Array
-from corollary.solvers.least_squares.task import Answer, Task
+from corollary.solvers.least_squares.task import Answer, Task, relative_gap, rounded_level
 from corollary.solvers.loop import Algorithm, Measure, Rules, run
 
 
@@ -34,7 +35,6 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         self.task, self.rows, self.alpha = task, task.centred, task.alpha
         weights = task.root**2
         self.squares = task.design.column_squares(task.mean, weights)
-        self.null = 0.5 * (weights @ task.Y**2)
         penalised = bool((self.alpha > 0).all())
         self.kind = Kind.OPTIMAL if penalised else Kind.STATIONARY
         self.certificate_name = "relative duality gap" if penalised else "relative gradient"
@@ -42,15 +42,19 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         self.diagonal = self.squares[:, None] + self.alpha if penalised else np.ones((len(self.squares), 1))
 
     def init(self) -> _Iterate:
-        residual = self.task.root[:, None] * (self.task.Y - self.task.level)
+        residual = self._target()
         self.unit = np.sqrt(self.squares.sum() * np.square(residual).sum(axis=0))
         slope = self.rows.rmatvec(residual)
         direction = slope / self.diagonal
         coef = np.zeros((len(self.squares), len(self.alpha)))
-        return _Iterate(coef, self.task.level, residual, slope, direction, np.einsum("jk,jk->k", slope, direction))
+        level = self.task.level if self.task.fit_intercept else np.zeros(len(self.alpha))
+        return _Iterate(coef, level, residual, slope, direction, np.einsum("jk,jk->k", slope, direction))
+
+    def _target(self) -> Array:
+        return self.task.balanced(self.task.root[:, None] * (self.task.Y - self.task.level))
 
     def step(self, state: _Iterate) -> _Iterate:
-        image = self.rows.matvec(state.direction)
+        image = self.task.balanced(self.rows.matvec(state.direction))
         curvature = np.square(image).sum(axis=0) + self.alpha * np.square(state.direction).sum(axis=0)
         length = _ratio(state.energy, curvature)
         coef, residual = state.coef + length * state.direction, state.residual - length * image
@@ -69,11 +73,22 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         objective = np.square(state.residual).sum(axis=0) + self.alpha * np.square(state.coef).sum(axis=0)
         squares = np.square(state.slope).sum(axis=0)
         if self.kind is Kind.OPTIMAL:
-            scale = np.maximum(np.maximum(0.5 * objective, 1e-6 * self.null), 1e-300)
-            residual = float(np.max(squares / (2 * self.alpha) / scale))
+            gap = squares / (2 * self.alpha) + rounded_level(self.task, state.coef, state.intercept, self.task.mean)
+            residual = relative_gap(self.task, gap, objective)
         else:
             residual = float(np.max(_ratio(np.sqrt(squares), self.unit)))
         return Measure(0.5 * float(objective.sum()), residual)
+
+    def finish(self, state: _Iterate, measure: Measure) -> tuple[_Iterate, Measure]:
+        """Steps carry the residual along, and its rounding: what is claimed is worked out from the coefficients.
+
+        Two passes; each entry of a gradient may be off by the rounding of its sum.
+        """
+        residual = self.task.balanced(self._target() - self.rows.matvec(state.coef))
+        blur = EPS * np.outer(np.abs(self.task.mean), np.abs(self.task.root[:, None] * residual).sum(axis=0))
+        slope = np.abs(self.rows.rmatvec(residual) - self.alpha * state.coef) + blur
+        fresh = replace(state, residual=residual, slope=slope, intercept=self.task.intercept(state.coef))
+        return fresh, self.measure(fresh)
 
 
 def conjugate_gradient(task: Task, tol: float, max_iter: int | None) -> tuple[Answer, Evidence]:

@@ -2,6 +2,7 @@
 
 With X̃ = √W (X − 1 x̄ᵀ) and ỹ = √W (y − ȳ), ridge solves (X̃X̃ᵀ + αI) a = ỹ; least squares of minimum norm is its limit.
 Whatever a, half the objective at β = X̃ᵀa is within ½‖ρ‖² of its minimum, where ρ = ỹ − X̃β − αa is what is left over.
+Where β is X̃ᵀa but for an error e, that is ½(‖ρ‖ + √α‖e‖)².
 """
 
 from __future__ import annotations
@@ -11,19 +12,18 @@ from dataclasses import replace
 import numpy as np
 
 from corollary.core.parallel import block_rows
+from corollary.core.problem import EPS
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.root import Root, root_of_gram
-from corollary.solvers.least_squares.task import EPS, SPECTRUM, Answer, Factor, Task
+from corollary.solvers.least_squares.task import SPECTRUM, Answer, Factor, Task
 
 LIMIT = 1e5  # condition number of X up to which K is factorised as it is
 
 
 def solve_dual(task: Task, method: str) -> Answer:
     """``method`` is "auto", "cholesky" (of K) or "svd" (orthogonal factor only)."""
-    target = task.root[:, None] * (task.Y - task.level)
-    if task.fit_intercept:
-        target -= np.outer(task.root, task.root @ target) / task.weight  # rounding of the level
+    target = task.balanced(task.root[:, None] * (task.Y - task.level))
     factor, singular = _by_cholesky(task) if method != "svd" else (None, None)
     name = "Cholesky factor of XXᵀ"
     if factor is None:
@@ -41,8 +41,13 @@ def outer_product(task: Task) -> Array:
     """K = X̃X̃ᵀ (n × n)."""
     columns = task.centred.transposed()
     if columns.is_sparse:
-        return columns.gram()
-    return columns.sum_rows(lambda start, stop, rows: rows.T @ rows, _columns_at_once(task))
+        return task.balanced(task.balanced(columns.gram()).T)
+
+    def part(start: int, stop: int, rows: Array) -> Array:
+        columns = task.balanced(rows.T)
+        return columns @ columns.T
+
+    return columns.sum_rows(part, _columns_at_once(task))
 
 
 def _columns_at_once(task: Task) -> int:
@@ -65,22 +70,39 @@ def _by_cholesky(task: Task) -> tuple[Factor | None, Array | None]:
         if root is None or root.condition > LIMIT:
             return None, None
         roots.append(root)
-    return Factor(roots, index, task.mean), singular
+    return Factor(roots, index, task.mean, np.ones(len(task.mean), dtype=bool)), singular
 
 
 def _by_svd(task: Task) -> tuple[Factor, Array]:
     columns = task.centred.transposed()
-    triangle = columns.sum_rows(lambda start, stop, rows: Triangle.of(rows), _columns_at_once(task)).R
+    triangle = columns.sum_rows(
+        lambda start, stop, rows: Triangle.of(task.balanced(rows.T).T), _columns_at_once(task)
+    ).R
     _, singular, right = np.linalg.svd(triangle)
-    keep = singular > (16 * np.sqrt(len(singular)) * EPS + 2 * task.precision) * singular[0]
-    values, vectors = singular[keep], right[: len(singular)][keep].T
     alphas, index = task.groups
     roots = []
     for alpha in alphas:
-        shrunk = np.hypot(values, np.sqrt(alpha))
+        shrunk = np.hypot(singular, np.sqrt(alpha))
+        keep = shrunk > 16 * np.sqrt(len(singular)) * EPS * shrunk[0]
+        shrunk, vectors = shrunk[keep], right[: len(singular)][keep].T
         condition = float(shrunk[0] / shrunk[-1]) if len(shrunk) else 1.0
-        roots.append(Root(vectors / shrunk, shrunk[:, None] * vectors.T, condition))
-    return Factor(roots, index, task.mean), singular
+        rest = _seen(task, right[: len(singular)][~keep].T)
+        roots.append(Root(vectors / shrunk, shrunk[:, None] * vectors.T, condition, doubtful=rest))
+    return Factor(roots, index, task.mean, np.ones(len(task.mean), dtype=bool)), singular
+
+
+def _seen(task: Task, vectors: Array) -> Array | None:
+    """Those of the directions (n × m) left out as rounding beside long columns that short columns do see."""
+    if not vectors.shape[1]:
+        return None
+
+    def part(start: int, stop: int, rows: Array) -> Array:
+        rows = task.balanced(rows.T).T
+        noise = 16 * np.sqrt(len(vectors)) * EPS * np.linalg.norm(rows, axis=1)
+        return np.asarray((np.abs(rows @ vectors) > noise[:, None]).sum(axis=0))
+
+    seen = task.centred.transposed().sum_rows(part, _columns_at_once(task)) > 0
+    return vectors[:, seen] if seen.any() else None
 
 
 def _iterate(task: Task, factor: Factor, target: Array) -> Answer:
@@ -89,19 +111,20 @@ def _iterate(task: Task, factor: Factor, target: Array) -> Answer:
     best, passes = np.full(target.shape[1], np.inf), 0
     while passes < 8:
         passes += 1
-        residual = target - task.centred.matvec(coef)
-        inside = _project(factor, residual - task.alpha * dual)
-        gap = 0.5 * np.einsum("ik,ik->k", inside, inside)
+        residual = task.balanced(target - task.centred.matvec(coef))
+        rho = residual - task.alpha * dual
+        inside = factor.apply(rho, _inside)
+        gap = 0.5 * (np.sqrt(np.square(inside).sum(axis=0)) + _blurred(task, dual)) ** 2 + factor.apply(rho, _beside)
         floor = 4 * EPS**2 * np.einsum("ik,ik->k", target, target)
         if (gap <= floor).all() or (gap > best / 4).all():
             break
-        best, dual = gap, dual + factor.solve(inside)
+        best, dual = gap, task.balanced(dual + factor.solve(inside))
         coef = task.centred.rmatvec(dual)
     alphas, index = task.groups
     rank, dof = _degrees(task, factor)
     return Answer(
         coef=coef,
-        intercept=task.level - task.mean @ coef,
+        intercept=task.intercept(coef),
         norm=np.sqrt(np.einsum("ik,ik->k", residual, residual)),
         gap=gap,
         rank=rank,
@@ -114,10 +137,20 @@ def _iterate(task: Task, factor: Factor, target: Array) -> Answer:
     )
 
 
-def _project(factor: Factor, rho: Array) -> Array:
+def _blurred(task: Task, dual: Array) -> Array:
+    """√α‖e‖, where e is the rounding of β = X̃ᵀa: of columns far from zero it is a difference of large sums."""
+    size = float(np.linalg.norm(task.mean)) * (np.abs(task.root[:, None] * dual).sum(axis=0))
+    return np.asarray(np.sqrt(task.alpha) * EPS * size)
+
+
+def _inside(root: Root, rho: Array) -> Array:
     """The part of ρ that the factor can act on: all of it, or the range of X̃ where K is singular."""
-    root = factor.roots[0]
     return rho if root.rank == len(rho) else root.forward.T @ (root.inverse.T @ rho)
+
+
+def _beside(root: Root, rho: Array) -> Array:
+    """½‖·‖² of the part of ρ in doubtful directions, of each output."""
+    return np.zeros(rho.shape[1]) if root.doubtful is None else 0.5 * np.square(root.doubtful.T @ rho).sum(axis=0)
 
 
 def _degrees(task: Task, factor: Factor) -> tuple[int, list[float]]:

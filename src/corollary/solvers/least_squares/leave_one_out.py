@@ -113,11 +113,11 @@ class _Wide(RidgePath):
             K += (2 * np.trace(K) + 1.0) / task.weight * np.outer(root, root)
         values, self.vectors = np.linalg.eigh(K)
         self.squares = np.maximum(values, 0.0)
-        self.projected = self.vectors.T @ (root[:, None] * (task.Y - task.level))
+        self.projected = self.vectors.T @ task.balanced(root[:, None] * (task.Y - task.level))
 
     def coefficients(self, alpha: float) -> tuple[Array, Array]:
         coef = self.task.centred.rmatvec(self.vectors @ (self.projected / (self.squares + alpha)[:, None]))
-        return coef, self.task.level - self.task.mean @ coef
+        return coef, self.task.intercept(coef)
 
     def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
         root = self.task.root

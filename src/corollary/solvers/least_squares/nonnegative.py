@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.problem import EPS
 from corollary.core.scaling import powers_above
 from corollary.core.types import Array
 from corollary.solvers.least_squares.primal import factor_rows
@@ -41,10 +42,10 @@ def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evi
     violation = np.where(coef > 0, slope, np.maximum(slope, 0.0))
     objective = end.value + task.penalty_value(coef)
     values, index = task.groups
-    roots = [root_of_triangle(triangle, task.penalty(alpha) if alpha > 0 else None, noise) for alpha in values]
+    roots = [root_of_triangle(triangle, task.penalty(a) if a > 0 else None, noise, EPS) for a in values]
     if all(root.rank == d for root in roots):
         tilt = end.gradient_sum**2 / task.weight if task.fit_intercept else 0.0
-        gap = 0.5 * (Factor(roots, index, mean).whiten(violation) + tilt)
+        gap = 0.5 * (Factor(roots, index, mean, np.any(triangle != 0, axis=0)).whiten(violation) + tilt)
         certificate = Certificate(Kind.OPTIMAL, "relative duality gap", relative_gap(task, gap, objective), tol)
     else:
         unit = np.outer(np.where(norms > 0, norms, 1.0), np.sqrt(np.maximum(start.value, 1e-300)))

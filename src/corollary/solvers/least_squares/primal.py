@@ -12,11 +12,12 @@ import numpy as np
 
 from corollary.core.double_double import Pair
 from corollary.core.parallel import block_rows
+from corollary.core.problem import EPS
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
-from corollary.solvers.least_squares.task import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
+from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
@@ -60,7 +61,7 @@ def _by_moments(task: Task) -> Answer | None:
         if root is None:
             return None
         roots.append(root)
-    return _polish(task, Factor(roots, index, mean), xx, xy, yy, level)
+    return _polish(task, Factor(roots, index, mean, varied), xx, xy, yy, level)
 
 
 def _check_range(task: Task, moments: Moments) -> None:
@@ -83,13 +84,14 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
     if not null.shape[1] or not root.rank or root.condition > SQUARED:
         return None
     images = plain_gradient(task, mean, null, 0.0, with_target=False).value
-    noise = (16 * np.sqrt(d) * EPS + 2 * task.precision) * (np.abs(null).T @ raw)
+    noise = (16 * np.sqrt(d) + 2) * EPS * (np.abs(null).T @ raw)
     return root if (np.sqrt(images) <= noise).all() else None
 
 
 def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
     """Solve from the moments; compute residuals from the rows only where the moments are not accurate enough."""
-    coef = factor.solve(xy)
+    varied = factor.varied[:, None]
+    coef = factor.solve(xy) * varied
     slope = xy - xx @ coef - task.penalties * coef
     squares = np.maximum(yy - np.einsum("jk,jk->k", coef, 2 * xy - xx @ coef), 0.0)
     # the moments carry rounding errors of their own, which the measured slope does not show
@@ -100,14 +102,14 @@ def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: 
         while passes < 5:
             passes += 1
             seen = plain_gradient(task, factor.mean, coef, level)
-            slope = seen.gradient - task.penalties * coef
+            slope = seen.gradient * varied - task.penalties * coef
             shift = seen.gradient_sum / task.weight if task.fit_intercept else np.zeros_like(level)
             squares = seen.value
             gap = 0.5 * (factor.whiten(slope) + shift**2 * task.weight)
             done = gap <= np.maximum(1e-26 * yy, EPS**2 * squares)
             if done.all() or (gap > best / 4).all():
                 break
-            best, coef, level = gap, coef + factor.solve(slope), level + shift
+            best, coef, level = gap, coef + factor.solve(slope) * varied, level + shift
     singular = np.sqrt(np.linalg.eigvalsh(xx)[::-1].clip(0.0)) if len(xx) <= SPECTRUM else None
     intercept = level - factor.mean @ coef
     return _answer(task, factor, coef, intercept, squares, gap, "Cholesky factor", passes, singular)
@@ -125,7 +127,8 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
     mean, triangle, noise = factor_rows(task)
     values, index = task.groups
     penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
-    return Factor([root_of_triangle(triangle, penalty, noise) for penalty in penalties], index, mean), triangle
+    roots = [root_of_triangle(triangle, penalty, noise, task.precision) for penalty in penalties]
+    return Factor(roots, index, mean, np.any(triangle != 0, axis=0)), triangle
 
 
 def factor_rows(task: Task) -> tuple[Array, Array, Array]:
@@ -139,7 +142,7 @@ def factor_rows(task: Task) -> tuple[Array, Array, Array]:
     shifted = np.sqrt(np.einsum("ij,ij->j", R, R))[first:]
     mean = task.mean + R[0, 1:] / R[0, 0] if task.fit_intercept else task.mean  # without the rounding of the sums
     triangle = R[first:, first:].copy()
-    return mean, triangle, 2 * task.precision * shifted
+    return mean, triangle, 2 * EPS * shifted
 
 
 def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array, Array, Array, Array, int]:
@@ -149,16 +152,16 @@ def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array
     With ``aim`` ((d + 1) × k) the gradient is brought to −aim instead of 0: that gives columns of the inverse of H.
     """
     d, k = task.design.shape[1], task.Y.shape[1]
-    coef, intercept = Pair.of(np.zeros((d, k))), Pair.of(np.zeros(k))
-    best, passes = np.inf, 0
+    coef, intercept = Pair.of(np.zeros((d, k))), Pair.of(task.level)
+    best, passes, varied = np.inf, 0, factor.varied[:, None]
     while passes < 10:
         passes += 1
         seen = gradient(task.design, task.Y, task.weights, coef, intercept)
         slope = seen.slope if aim is None else seen.slope + Pair.of(aim)
         total = slope.value[d] if task.fit_intercept else np.zeros(k)
         pull = Pair(slope.high[:d], slope.low[:d]) + -coef.times(task.penalties)
-        inward = pull.value - np.outer(factor.mean, total)
-        step = factor.solve(inward)
+        inward = (pull.value - np.outer(factor.mean, total)) * varied
+        step = factor.solve(inward) * varied
         step_intercept = total / task.weight - factor.mean @ step if task.fit_intercept else np.zeros(k)
         gap = 0.5 * (factor.whiten(inward) + total**2 / task.weight)
         size = float(gap.max())
@@ -185,7 +188,7 @@ def _answer(
     singular: Array | None,
 ) -> Answer:
     root, d = factor.roots[0], len(coef)
-    gap = gap + _delivered(task, factor, coef, intercept)
+    gap = gap + _delivered(factor, coef)
     values, index = task.groups
     dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
     spread, intercept_spread = _spread(task, factor)
@@ -214,16 +217,14 @@ def _answer(
     )
 
 
-def _delivered(task: Task, factor: Factor, coef: Array, intercept: Array) -> Array:
-    """How much the rounding of coefficients and intercept to float64 may add to half the objective.
+def _delivered(factor: Factor, coef: Array) -> Array:
+    """How much the rounding of coefficients to float64 may add to half the objective.
 
-    Of nearly collinear columns coefficients are huge and predictions small differences; a column far from zero does
-    the same to the intercept.
+    Of nearly collinear columns coefficients are huge and predictions small differences.
     """
     columns = np.sqrt(np.max([np.einsum("ij,ij->j", root.forward, root.forward) for root in factor.roots], axis=0))
     slope = 0.5 * EPS * (columns @ np.abs(coef))
-    level = 0.5 * EPS * (np.abs(intercept) + np.abs(factor.mean) @ np.abs(coef)) * float(task.fit_intercept)
-    return np.asarray(0.5 * (slope**2 + task.weight * level**2))
+    return np.asarray(0.5 * slope**2)
 
 
 def _spread(task: Task, factor: Factor) -> tuple[Array, float]:
@@ -234,7 +235,7 @@ def _spread(task: Task, factor: Factor) -> tuple[Array, float]:
     if ill and n * d * (d + 1) <= SPREAD_WORK:
         columns = d + int(task.fit_intercept)
         single = replace(task, Y=np.zeros((n, columns)), alpha=np.full(columns, task.alpha[0]))
-        whole = Factor(factor.roots, np.zeros(columns, dtype=int), factor.mean)
+        whole = replace(factor, index=np.zeros(columns, dtype=int))
         coef, intercept, *_ = _refine(single, whole, np.eye(d + 1, columns))
         return np.sqrt(np.diagonal(coef)), float(np.sqrt(intercept[-1])) if task.fit_intercept else 0.0
     squares = np.square(root.inverse).sum(axis=1)

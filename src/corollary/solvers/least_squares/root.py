@@ -6,11 +6,12 @@ which is exact, so that units of measurement (metres or parsecs) change neither 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import lapack
 
+from corollary.core.problem import EPS
 from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
@@ -20,13 +21,15 @@ from corollary.core.types import Array
 class Root:
     """``inverse`` is M (d × r), ``forward`` is F (r × d), F M = I; ``condition`` is that of X with scaled columns.
 
-    ``null`` is an orthonormal basis of the directions that H cannot see, if there are any.
+    ``null`` is an orthonormal basis of the directions that H cannot see, if there are any. ``doubtful`` has a column,
+    as those of M, for each direction that counts as dependent in the precision of X, but is not in that of float64.
     """
 
     inverse: Array
     forward: Array
     condition: float
     null: Array | None = None
+    doubtful: Array | None = None
 
     @property
     def rank(self) -> int:
@@ -37,6 +40,11 @@ class Root:
         step = self.inverse @ (self.inverse.T @ slope)
         # rounding errors of M are relative to the largest entries of a row: what is left of the null space goes here
         return step if self.null is None else step - self.null @ (self.null.T @ step)
+
+    def whiten(self, slope: Array) -> Array:
+        """‖Mᵀ slope‖², with what the doubtful directions might gain."""
+        squares: Array = np.square(self.inverse.T @ slope).sum(axis=0)
+        return squares if self.doubtful is None else squares + np.square(self.doubtful.T @ slope).sum(axis=0)
 
     def penalty_share(self, penalty: Array | float) -> float:
         """tr(diag(penalty) H⁻¹): the degrees of freedom that the penalty takes away."""
@@ -73,11 +81,11 @@ def root_of_spectrum(H: Array, cut: float) -> tuple[Root, Array]:
     return _assemble(values, vectors, keep, scale), vectors[:, ~keep] / scale[:, None]
 
 
-def root_of_triangle(R: Array, penalty: Array | None, noise: Array) -> Root:
+def root_of_triangle(R: Array, penalty: Array | None, noise: Array, precision: float) -> Root:
     """By the singular values of R, which squares nothing. Cost about 20 d³.
 
-    ``noise`` is the rounding error in each column of X (its norm). A direction whose singular value is not above the
-    rounding error of the columns that take part in it counts as dependent.
+    ``noise`` is the rounding error in each column of X (its norm), in float64. A direction whose singular value is not
+    above the rounding error, in the ``precision`` of X, of the columns that take part in it counts as dependent.
     """
     if penalty is not None:
         R = Triangle.of(np.concatenate([R, np.diag(np.sqrt(penalty))])).R
@@ -86,8 +94,11 @@ def root_of_triangle(R: Array, penalty: Array | None, noise: Array) -> Root:
     values = np.concatenate([values, np.zeros(len(right) - len(values))])
     # a column of zeros has no rounding error, but what the decomposition makes of it has
     floor = 16 * np.sqrt(len(scale)) * np.finfo(float).eps
-    keep = values > np.sqrt(right**2 @ np.maximum(noise / scale, floor) ** 2)
-    return _assemble(values, right.T, keep, scale)
+    blur = noise / scale
+    keep = values > np.sqrt(right**2 @ np.maximum(precision / EPS * blur, floor) ** 2)
+    root = _assemble(values, right.T, keep, scale)
+    real = ~keep & (values > np.sqrt(right**2 @ np.maximum(blur, floor) ** 2))
+    return replace(root, doubtful=right[real].T / values[real] / scale[:, None]) if real.any() else root
 
 
 def _assemble(values: Array, vectors: Array, keep: Array, scale: Array) -> Root:

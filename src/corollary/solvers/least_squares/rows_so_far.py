@@ -13,9 +13,10 @@ import numpy as np
 
 from corollary.core.design import Design
 from corollary.core.parallel import block_rows
+from corollary.core.problem import EPS
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
-from corollary.solvers.least_squares.task import EPS, Answer, Task
+from corollary.solvers.least_squares.task import Answer, Task
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ import numpy as np
 
 from corollary.core.design import Design, Pass, as_design
 from corollary.core.parallel import one_blas_thread
-from corollary.core.summary import Moments
+from corollary.core.problem import EPS, FINEST, LEAST
+from corollary.core.summary import Moments, weighted_mean
 from corollary.core.types import Array
 from corollary.solvers.least_squares.root import Root
 from corollary.solvers.loop import Observer
 
-EPS = float(np.finfo(np.float64).eps)
 SMALL = 1 << 15  # products a pass up to which the exact route costs a few milliseconds, so it is always taken
 SPECTRUM = 1024  # up to this size all singular values are found
 
@@ -79,15 +79,33 @@ class Task:
     @cached_property
     def level(self) -> Array:
         """The same for Y."""
-        if not self.fit_intercept:
-            return np.zeros(self.Y.shape[1])
-        total = self.Y.sum(axis=0) if self.weights is None else self.weights @ self.Y
-        return np.asarray(total / self.weight)
+        return weighted_mean(self.Y, self.weights) if self.fit_intercept else np.zeros(self.Y.shape[1])
+
+    @cached_property
+    def yardstick(self) -> Array:
+        """What an objective is at least taken for, when a gap is relative to it (see ``core.problem``)."""
+        weights = self.root**2
+        rounding = FINEST * EPS**2 * (weights @ self.Y**2)
+        return np.asarray(LEAST * np.maximum(weights @ (self.Y - self.level) ** 2, rounding))
 
     @cached_property
     def centred(self) -> Design:
         """X̃ = √W (X − 1 x̄ᵀ), a view of X."""
         return self.design.view(centre=self.mean, rows=self.root)
+
+    def balanced(self, rows: Array) -> Array:
+        """P rows, where P leaves out the direction √w: what X̃ or Y has of it is the intercept's, not the coefficients'.
+
+        The centre of X is near its mean only, by as much as a column's spread where that is below 1e-9 of the mean.
+        """
+        return rows - np.outer(self.root, self.root @ rows) / self.weight if self.fit_intercept else rows
+
+    def intercept(self, coef: Array) -> Array:
+        """The best intercepts b for coefficients (d, k). One pass over X."""
+        if not self.fit_intercept:
+            return np.zeros(self.Y.shape[1])
+        left = self.root[:, None] * (self.Y - self.level) - self.centred.matvec(coef)
+        return np.asarray(self.level + self.root @ left / self.weight - self.mean @ coef)
 
     def at(self, alpha: Any) -> Task:
         """The same data with another alpha (a number or one for each output); moments already known stay known."""
@@ -139,11 +157,15 @@ def check_magnitudes(task: Task) -> None:
 
 @dataclass(frozen=True)
 class Factor:
-    """The centre of the data and one root of H for each different alpha."""
+    """The centre of the data and one root of H for each different alpha.
+
+    Columns that are not ``varied`` are zero about the centre: what their gradients show is rounding.
+    """
 
     roots: list[Root]
     index: Array
     mean: Array
+    varied: Array
 
     @property
     def condition(self) -> float:
@@ -151,13 +173,13 @@ class Factor:
 
     def whiten(self, slope: Array) -> Array:
         """‖Mᵀ slope‖² of each output: how far from optimal a point with that gradient is."""
-        return self._apply(slope, lambda root, g: np.square(root.inverse.T @ g).sum(axis=0))
+        return self.apply(slope, Root.whiten)
 
     def solve(self, slope: Array) -> Array:
         """H⁻¹ slope, output by output."""
-        return self._apply(slope, Root.solve)
+        return self.apply(slope, Root.solve)
 
-    def _apply(self, slope: Array, function) -> Array:  # type: ignore[no-untyped-def]
+    def apply(self, slope: Array, function) -> Array:  # type: ignore[no-untyped-def]
         if len(self.roots) == 1:
             result: Array = function(self.roots[0], slope)
             return result
@@ -202,13 +224,23 @@ def plain_gradient(task: Task, mean: Array, coef: Array, level: Array | float, *
     return design.sweep(coef, level, pointwise)
 
 
+def rounded_level(task: Task, coef: Array, intercept: Array, mean: Array) -> Array:
+    """How much the rounding of intercepts may add to half the objective: far from zero they are large differences."""
+    if not task.fit_intercept:
+        return np.zeros(coef.shape[1])
+    shift = 0.5 * EPS * (np.abs(intercept) + np.abs(mean) @ np.abs(coef))
+    return np.asarray(0.5 * task.weight * shift**2)
+
+
 def relative_gap(task: Task, gap: Array, objective: Array) -> float:
     """The largest gap among the outputs, relative to half the objective.
 
-    As ``core.problem.relative_gap``, without forming the difference of two nearly equal numbers. The yardstick is that
-    of Y about its mean where there is an intercept; a Y that is constant but for rounding is measured by that.
+    As ``core.problem.relative_gap``, without forming the difference of two nearly equal numbers.
     """
-    weights = task.root**2
-    about_mean, rounding = weights @ (task.Y - task.level) ** 2, 1e8 * EPS**2 * (weights @ task.Y**2)
-    scale = np.maximum(0.5 * objective, np.maximum(0.5e-6 * about_mean, 0.5 * rounding))
-    return float(np.max(gap / np.where(scale > 0, scale, 1.0)))
+    return share(gap, 0.5 * np.maximum(objective, task.yardstick))
+
+
+def share(part: Array, whole: Array) -> float:
+    """The largest part / whole; nothing is no part of nothing, and anything else is infinitely much of it."""
+    ratio = np.where(whole > 0, part / np.where(whole > 0, whole, 1.0), np.where(part > 0, np.inf, 0.0))
+    return float(np.max(ratio, initial=0.0))

@@ -98,7 +98,7 @@ def near_zero(problem: Problem) -> Coordinates:
 def _level(problem: Problem) -> float:
     """One of the targets, if all are far from zero and the loss sees differences from the prediction only."""
     loss, y = problem.loss, problem.y
-    if loss.code < 0 or not (loss.straight or loss.constant_curvature) or loss.task != "regression":
+    if loss.code < 0 or not problem.in_units_of_y:
         return 0.0
     mean = problem.level
     if abs(mean) <= FAR * float(np.sqrt(problem.weights @ (y - mean) ** 2 / problem.weights.sum())):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.core.evidence import Evidence, Kind, Status, honest
-from corollary.core.problem import Problem, relative_gap
+from corollary.core.problem import FINEST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.solvers.linear.coordinates import Coordinates, fits_basis, in_basis, near_zero
 from corollary.solvers.linear.separation import recession
@@ -139,11 +139,11 @@ def solve(
     """Run ``solver`` until the relative duality gap is at most ``tol``, ``max_iter``, or until a callback stops it."""
     solver.check(problem)
     problem.loss.check_convex(problem.y)
-    if start is None:
-        start = State(np.zeros(problem.coef_shape), problem.null_intercept())
     where = near_zero(problem)
+    begin = State(np.zeros(problem.coef_shape), problem.null_intercept()) if start is None else start.moved(where)
     null, floor = solver.null_objective(where.here), solver.trivial_dual(where.here)
-    found = run(_Descent(solver, where, start.moved(where), tol, null, floor), Rules(max_iter, tol, observe))
+    null = max(abs(null), FINEST * problem.rounding())
+    found = run(_Descent(solver, where, begin, tol, null, floor), Rules(max_iter, tol, observe))
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
