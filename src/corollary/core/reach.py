@@ -23,7 +23,7 @@ ROWS = 64  # of a larger one
 def refuse_columns(largest: Array) -> None:
     """Raise ValueError for a column of X whose squares vanish or overflow, by the largest |x| of each."""
     if (bad := _beyond(largest)) is not None:
-        raise ValueError(f"Column {bad[0]} of X {bad[1]}: multiply it by a power of two (StandardScaler will do).")
+        raise ValueError(f"Column {bad[0]} of X {bad[1]}. Rescale it by a power of two (StandardScaler will do).")
 
 
 def refuse_targets(y: Array, weights: Array) -> None:
@@ -33,7 +33,7 @@ def refuse_targets(y: Array, weights: Array) -> None:
     largest = np.atleast_1d(np.abs(y if weights.all() else y[weights > 0]).max(axis=0, initial=0.0))
     if (bad := _beyond(largest)) is not None:
         which = "y" if len(largest) == 1 else f"Column {bad[0]} of y"
-        raise ValueError(f"{which} {bad[1]}: multiply it by a power of two, and a penalty such as alpha with it.")
+        raise ValueError(f"{which} {bad[1]}. Rescale it by a power of two, and alpha with it.")
 
 
 def largest_seen(X: Any) -> Array:

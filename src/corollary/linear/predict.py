@@ -35,12 +35,18 @@ class LinearPredictor(Estimator):
         tags.input_tags.sparse = True
         return tags
 
+    @property
+    def _scales_columns(self) -> bool:
+        """Whether the solver brings columns of any size within reach by itself."""
+        return False
+
     def _validate_fit(
         self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any
     ) -> tuple[Any, Array, Array]:
         """As for every estimator; columns and targets whose squares are not numbers are refused besides."""
         X, y, weights = super()._validate_fit(X, y, sample_weight, **options)
-        refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
+        if not self._scales_columns:
+            refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
         if options.get("y_numeric", True):
             refuse_targets(y, weights)
         return X, y, weights
