@@ -50,7 +50,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e250])
 def test_targets_out_of_reach(model: Any, scale: float) -> None:
     X, y = data()
-    with pytest.raises(ValueError, match="^y .*Rescale it by a power of two"):
+    with pytest.raises(ValueError, match=r"^y .*Rescale it by a power of two"):
         model.fit(X, y * scale)
 
 
@@ -60,7 +60,7 @@ def test_targets_out_of_reach(model: Any, scale: float) -> None:
 def test_columns_out_of_reach(model: Any, scale: float, kind: Any) -> None:
     X, y = data()
     X[:, 1] *= scale
-    with pytest.raises(ValueError, match="Column 1 of X .*Rescale it by a power of two"):
+    with pytest.raises(ValueError, match=r"Column 1 of X .*Rescale it by a power of two"):
         model.fit(kind(X), np.sign(y) if model in CLASSIFIERS else y)
 
 

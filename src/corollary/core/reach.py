@@ -33,7 +33,7 @@ def refuse_targets(y: Array, weights: Array) -> None:
     largest = np.atleast_1d(np.abs(y if weights.all() else y[weights > 0]).max(axis=0, initial=0.0))
     if (bad := _beyond(largest)) is not None:
         which = "y" if len(largest) == 1 else f"Column {bad[0]} of y"
-        raise ValueError(f"{which} {bad[1]}. Rescale it by a power of two, and alpha with it.")
+        raise ValueError(f"{which} {bad[1]}. Rescale it by a power of two, and a penalty with it.")
 
 
 def largest_seen(X: Any) -> Array:
@@ -58,11 +58,12 @@ def largest_seen(X: Any) -> Array:
 
 
 def _largest_sparse(X: Any) -> Array:
-    sizes = np.abs(X.data)
-    if (sizes >= LEAST).all() and (sizes <= MOST).all():  # as a rule: columns need not be told apart
-        return np.ones(X.shape[1])
-    largest: Array = abs(X).max(axis=0).toarray().ravel()
-    return largest
+    for start in range(0, X.nnz, SMALL):  # a copy of all entries would be half of X
+        sizes = np.abs(X.data[start : start + SMALL])
+        if sizes.min() < LEAST or sizes.max() > MOST:
+            largest: Array = abs(X).max(axis=0).toarray().ravel()
+            return largest
+    return np.ones(X.shape[1])  # as a rule: columns need not be told apart
 
 
 def _beyond(largest: Array) -> tuple[int, str] | None:
@@ -71,6 +72,6 @@ def _beyond(largest: Array) -> tuple[int, str] | None:
     if not bad.size:
         return None
     size = float(largest[bad[0]])
-    how = "reaches" if size > MOST else "goes no further than"
-    what = "overflow" if size > MOST else "vanish"
-    return int(bad[0]), f"{how} {size:.3g}, and beyond {MOST if size > MOST else LEAST:.0e} squares {what} in float64"
+    if size > MOST:
+        return int(bad[0]), f"reaches {size:.3g}, and above {MOST:.0e} squares overflow float64"
+    return int(bad[0]), f"goes no further than {size:.3g}, and below {LEAST:.0e} squares vanish in float64"
