@@ -31,7 +31,7 @@ INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of
 SCREEN_GAP = 1e-2
 CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
-LONG = 60  # iterations in which the gap should halve
+LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
 NEARLY = 0.9  # of the strength at which a column enters
 
