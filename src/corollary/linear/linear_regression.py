@@ -125,6 +125,10 @@ class LinearRegression(UpdatableRegressor):
         positive: bool = False,
     ) -> None: ...
 
+    @property
+    def _scales_columns(self) -> bool:
+        return not self.positive
+
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LinearRegression:
         """Fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to :class:`~corollary.Blocks` of (X, y).

@@ -137,3 +137,16 @@ def test_one_huge_row_does_not_make_descent_and_the_support_undo_each_other() ->
     w, end = minimise_quadratic(H, gradient, np.zeros(4), L1(0.01), tol=1e-12, max_rounds=30)
     np.testing.assert_allclose(end, gradient + H @ w, atol=1e-4)
     assert L1(0.01).subdiff_distance(w, end).max() < 1e-5  # rounding of H w; 1.6 where they go round in circles
+
+
+def test_few_sparse_columns_that_are_nearly_equal_are_solved_for() -> None:
+    """Descent alone would take millions of epochs; each of its rounds costs the time of a hundred."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1)) + 1e-6 * rng.normal(size=(60, 5))
+    slope, curve, columns = 1e-6 * rng.normal(size=60), np.full(60, 0.25), np.arange(5)
+    found = minimise_columns(
+        as_design(sparse.csc_array(X)), columns, curve, slope, np.zeros(5), L1(1e-13), free=False, tol=1e-15
+    )
+    end = X.T @ (slope + curve * (X @ found))
+    assert L1(1e-13).subdiff_distance(found, end).max() < 1e-13  # 1e-11 at zero
+    assert np.abs(found).max() > 1e-3

@@ -13,28 +13,47 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
+from corollary.core.summary import centre_gram
 from corollary.core.types import Array
 from corollary.solvers.loop import overflow
 
 GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one would not fit in cache, or in memory
 HISTORY = 5
-MAX_EPOCHS = 2000
+MAX_EPOCHS, MAX_ROUNDS = 2000, 60  # of descent on columns; on H, with solves on the support between them
+SPARSE_ROUNDS, FEW, FEW_ROUNDS = 200, 256, 20  # of descent on sparse columns; few of them are solved for exactly then
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
 PATIENT, ROUNDING = 5, 1e-15  # rounds after which a violation of the size of rounding is taken for that
+IDLE = 2  # rounds in a row that may lower the model by no more than its rounding
 STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H is too nearly singular to solve with
 
 
+class Stall:
+    """Notices that a sum, which a method lowers, has not fallen by more than a part of it a few times in a row."""
+
+    def __init__(self, patience: int, part: float = ROUNDING) -> None:
+        self.patience, self.part, self.least, self.idle = patience, part, np.inf, 0
+
+    def seen(self, terms: Array | float, rest: float) -> bool:
+        """Whether there is no progress any more, now that the sum is Σ terms + rest."""
+        value, size = float(np.sum(terms)) + rest, float(np.sum(np.abs(terms))) + abs(rest)
+        self.idle = 0 if value < self.least - self.part * size else self.idle + 1
+        self.least = min(value, self.least)
+        return self.idle > self.patience
+
+
 def minimise_quadratic(
-    H: Array, gradient: Array, w: Array, penalty: Penalty, *, tol: float, max_rounds: int = 200
+    H: Array, gradient: Array, w: Array, penalty: Penalty, *, tol: float, max_rounds: int = MAX_ROUNDS
 ) -> tuple[Array, Array]:
     """The minimiser from ``w``, and the gradient g + H (w − w₀) there. ``gradient`` is that of the start.
 
     ``H`` may be larger than ``w``; its leading block counts.
 
-    Every coordinate's optimality condition holds to within ``tol`` on return, unless ``max_rounds`` ran out.
+    Every coordinate's optimality condition holds to within ``tol`` on return, unless ``max_rounds`` ran out or rounds
+    no longer lower the model by more than it is rounded.
     """
     from corollary._compiled.linear import cd
 
@@ -46,10 +65,13 @@ def minimise_quadratic(
     if penalty.quadratic:
         return _minimise_smooth(H[: len(w), : len(w)], gradient, w, penalty.l2)
     signs, root = np.sign(w), np.sqrt(np.maximum(np.diag(H)[: len(w)], 0.0))
+    start, base, stall = w.copy(), gradient.copy(), Stall(IDLE)
     for turn in range(max_rounds):
         worst = cd.gram_epochs(H, gradient, w, penalty.code, penalty.l1, penalty.l2, EPOCHS, tol)
         if worst <= tol or (turn >= PATIENT and worst <= ROUNDING * root.max(initial=0.0) * float(root @ np.abs(w))):
             break  # the second: what is left is rounding of H w, in which signs may change for ever
+        if stall.seen(0.5 * (base + gradient) * (w - start), penalty.value(w)):
+            break
         before, signs = signs, np.sign(w)
         if (signs == before).all():
             # where descent and this undo each other's signs, a coefficient that reached zero is left there for a while
@@ -70,7 +92,15 @@ def minimise_columns(
     if free:
         slope = slope - curve * (slope.sum() / total)
     if isinstance(design, SparseDesign):
-        return _minimise_sparse(design, columns, curve, slope.copy(), w.copy(), penalty, free, tol)
+        found, reached = _minimise_sparse(design, columns, curve, slope.copy(), w.copy(), penalty, free, tol)
+        if reached or len(columns) > FEW:
+            return found
+        # descent crawls where columns are nearly collinear, as one huge row makes them
+        few = design.take(columns)
+        H = few.gram(curve)
+        if free:
+            centre_gram(H, few.rmatvec(curve), total)
+        return minimise_quadratic(H, few.rmatvec(slope) + H @ (found - w), found, penalty, tol=tol)[0]
     from corollary._compiled.linear import cd
 
     part = design.take(columns)
@@ -100,8 +130,11 @@ def minimise_columns(
 
 def _minimise_sparse(
     design: SparseDesign, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, free: bool, tol: float
-) -> Array:
-    """Most epochs visit non-zero coefficients only; a full epoch precedes any claim that the conditions hold."""
+) -> tuple[Array, bool]:
+    """The minimiser, and whether its conditions hold to within ``tol``.
+
+    Most epochs visit non-zero coefficients only; a full epoch precedes any claim that the conditions hold.
+    """
     from corollary._compiled.linear import cd
 
     X, s = design.by_column(), len(columns)
@@ -118,10 +151,10 @@ def _minimise_sparse(
         )  # fmt: skip
         return found
 
-    for _ in range(MAX_EPOCHS):
+    for _ in range(FEW_ROUNDS if s <= FEW else SPARSE_ROUNDS):
         worst, offset = epoch(every, offset)
         if worst <= tol:
-            break
+            return w, True
         support = np.flatnonzero(w)
         trail = [w[support]]
         for _ in range(2 * HISTORY):
@@ -149,7 +182,7 @@ def _minimise_sparse(
                 slope[:] = there
                 offset += shift
                 trail = [guess.copy()]
-    return w
+    return w, False
 
 
 def _extrapolate(trail: Array) -> Array | None:
@@ -200,7 +233,7 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
     if penalty.convex:  # an L0 penalty is flat on the support
         pull += penalty.l1 * np.sign(old)
     block = H[np.ix_(support, support)]
-    block[np.diag_indices_from(block)] += penalty.l2
+    block.flat[:: len(block) + 1] += penalty.l2
     for steeper in (0.0, STEEPER):
         step = _newton_step(block, pull, steeper)
         if step is None:
@@ -218,11 +251,11 @@ def _newton_step(block: Array, pull: Array, steeper: float) -> Array | None:
     matrix = block
     if steeper > 0:
         matrix = block.copy()
-        matrix[np.diag_indices_from(matrix)] *= 1 + steeper
-    try:
-        step: Array = -cho_solve(cho_factor(matrix, check_finite=False), pull, check_finite=False)
-    except LinAlgError:
+        matrix.flat[:: len(block) + 1] *= 1 + steeper
+    factor, failed = dpotrf(matrix)  # the checks around it take longer than a small system does
+    if failed:
         return None
+    step: Array = -dpotrs(factor, pull)[0]
     return step if np.isfinite(step).all() else None
 
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
 from corollary.solvers.linear.driver import Need, Solver, State
 from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.gram_cache import GramCache
@@ -27,9 +27,12 @@ from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
-INNER_STEPS = 30
+INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
+ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
+LONG = 40  # iterations in which the gap should halve
+STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
 NEARLY = 0.9  # of the strength at which a column enters
 
 
@@ -179,10 +182,13 @@ class ProxNewton(Solver):
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
+        stall = Stall(IDLE_STEPS, STILL)
         for _ in range(INNER_STEPS):
             large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
             model = model_of(problem, part, slope, curve, hessian=not large)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
+                break
+            if stall.seen(value, penalty.value(w)):  # rounding, or a crawl: the next measure tells
                 break
             if large:
                 assert curve is not None
@@ -270,7 +276,21 @@ class ProxNewton(Solver):
         self._screen(problem, state, dual)
         state.dual = dual if previous is None else max(dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
+        state.stalled |= previous is not None and self._crawls(state, previous)
         return state
+
+    def _crawls(self, state: State, previous: State) -> bool:
+        """Whether the gap has not even halved for many iterations, in which the objective stood still, or for more.
+
+        One huge row, or weights of many sizes, hide the curvature of the rest behind rounding: steps still help, and
+        many thousands of them would be needed.
+        """
+        gap, moved = state.objective - state.dual, previous.objective - state.objective > STILL * abs(state.objective)
+        still, long, mark = previous.memory.get("slow", (0, 0, np.inf))
+        halved = gap <= 0.5 * mark
+        still, long, mark = (0, 0, gap) if halved else (0 if moved else still + 1, long + 1, mark)
+        state.memory["slow"] = (still, long, mark)
+        return bool(still > self.patience or long > LONG)
 
 
 def _sparse_move(design: Any, columns: Array, step: Array) -> Array:
@@ -285,9 +305,10 @@ def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
     target = w.copy()
     for where, H in model.blocks:
         if where is None:
-            found, _ = minimise_quadratic(H, model.gradient.ravel(), w.ravel(), penalty, tol=tol)
+            found, _ = minimise_quadratic(H, model.gradient.ravel(), w.ravel(), penalty, tol=tol, max_rounds=ROUNDS)
             return found.reshape(w.shape)
-        target[where], _ = minimise_quadratic(H, model.gradient[where], w[where], penalty, tol=tol)
+        part, _ = minimise_quadratic(H, model.gradient[where], w[where], penalty, tol=tol, max_rounds=ROUNDS)
+        target[where] = part
     return target
 
 
