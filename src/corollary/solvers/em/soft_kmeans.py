@@ -104,6 +104,11 @@ class SoftModel:
         relative = squared / self.spread if self.spread > 0 else squared
         return relative if relative > AT_REST else 0.0
 
+    def next_step(self, summary: SoftSums) -> float:
+        """As :meth:`movement`, of the step that follows; also where centres so far from zero cannot make it."""
+        step = summary.offsets / np.where(summary.counts > 0, summary.counts, 1.0)[:, None]
+        return self.movement(np.zeros_like(step), step)
+
     def narrowed(self, centres: Array, moves: float, tol: float, dtype: Any) -> tuple[Array, float]:
         """Centres in the units of the data and how far (squared, relative) the next step moves them.
 
