@@ -13,6 +13,7 @@ Array = Any
 LONG = np.longdouble
 LARGEST = 2_000_000  # rows × columns × components
 NARROWEST = LONG("1e-10")  # the least variance that the documentation allows, relative to the pooled one
+RESOLUTION = 4 * LONG("1e-30")
 
 
 def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float) -> Verification:
@@ -44,7 +45,8 @@ def gaussian_mixture(
 
     d² = Σ (π' − π)²/π + Σ π ‖Σ^(−½)(μ' − μ)‖² + ½ Σ π ‖Σ^(−½)(Σ' − Σ)Σ^(−½)‖² (the last without π for one Σ for all).
 
-    The M step is that of covariances plus ``ridge`` which are no narrower than ``NARROWEST`` of the pooled variances.
+    The M step is that of covariances plus ``ridge`` which are no narrower than ``NARROWEST`` of the pooled variances,
+    nor than rounding: ``RESOLUTION`` of the squared range of a column.
     """
     X, means = _dense(X).astype(LONG), np.asarray(means, dtype=LONG)
     k, d = means.shape
@@ -97,7 +99,8 @@ def _scatter(
         diagonals = np.repeat(diagonals.mean(axis=1, keepdims=True), d, axis=1) if kind == "spherical" else diagonals
         parts = np.stack([np.diag(part) for part in diagonals])
     pooled = (mass / mass.sum()) @ np.stack([np.diag(part) for part in parts]) + ridge
-    bound = NARROWEST * (np.full(d, pooled.max()) if kind == "spherical" else pooled)
+    bound = np.maximum(NARROWEST * pooled, RESOLUTION * np.ptp(X, axis=0) ** 2)
+    bound = np.full(d, bound.max()) if kind == "spherical" else bound
     parts, unit = parts + ridge * np.eye(d), np.sqrt(np.where(bound > 0, bound, 1))
     if kind in ("diag", "spherical"):
         # the bound of an earlier iteration, where that was lower, is the least variance that is left
