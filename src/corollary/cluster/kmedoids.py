@@ -28,7 +28,7 @@ from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
 _ALL_DISTANCES = 15_000  # rows up to which method="auto" works with all distances
 _SAMPLES = 5
 FAINT = 2.0**16
-VANISHING = 2.0**-960  # sums below this lose digits
+VANISHING = 2.0**-1000  # sums below this lose digits
 METRICS = (
     "precomputed", "euclidean", "l2", "manhattan", "l1", "cityblock", "cosine", "chebyshev", "minkowski", "sqeuclidean",
     "seuclidean", "mahalanobis", "correlation", "canberra", "braycurtis", "hamming", "jaccard", "dice",
