@@ -57,7 +57,7 @@ class Batches(ABC):
 
 def _variance(X: Any, weights: Array) -> float:
     rows = as_rows(X, weights)
-    if rows.spread > 0:
+    if rows.total > 0:
         check_squares(1.0 / rows.scale)  # costs are in the units of X here
     return rows.spread / rows.scale / rows.scale
 
