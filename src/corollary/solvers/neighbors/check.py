@@ -17,7 +17,7 @@ from corollary.solvers.neighbors.metric import Metric, points
 from corollary.solvers.neighbors.search import BlockSearch, MetricSearch, Search
 from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
-_VALUES = 2_000_000  # that are compared, all rows and columns together: a few hundredths of a second
+_VALUES = 1_000_000  # that are compared, all rows and columns together: about a hundredth of a second
 _CALLS = 5_000  # of a function of two rows, which takes much longer than that
 _MOST = 59  # rows without a fault show that, with 95 % confidence, fewer than 5 % of all have one
 TOLERANCE = 1e-9
