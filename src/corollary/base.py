@@ -227,7 +227,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         near, unit = within_reach(weights)
         if unit != 1.0:
             self._weight_unit = unit
-        if near is not weights and (lost := np.count_nonzero(weights) - np.count_nonzero(near)):
+        if near is not weights and (lost := int(np.count_nonzero(weights)) - int(np.count_nonzero(near))):
             self._weights_lost = lost
         return near
 

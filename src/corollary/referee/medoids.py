@@ -101,9 +101,12 @@ def merges(
     if wrong > 1e-7 or passed > 1e-7:
         what = f"a height is off by {wrong:.2g}" if wrong > 1e-7 else f"a pair nearer by {passed:.2g} was passed over"
         return Verification(False, f"{what} (relative)", float(max(wrong, passed)))
-    return Verification(True, f"all {len(heights)} merges were worked out again: off by {wrong:.2g} at most", float(wrong))
+    return Verification(
+        True, f"all {len(heights)} merges were worked out again: off by {wrong:.2g} at most", float(wrong)
+    )
 
 
 def _central(linkage: str, mass: Any, centre: Array, masses: Array, centres: Array) -> Array:
     away = np.sqrt(((centres - centre) ** 2).sum(axis=1))
-    return away * np.sqrt(2 * mass * masses / (mass + masses)) if linkage == "ward" else away
+    both = mass + masses
+    return away * np.sqrt(2 * mass * masses / np.where(both > 0, both, 1)) if linkage == "ward" else away

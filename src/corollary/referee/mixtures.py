@@ -58,8 +58,8 @@ def gaussian_mixture(
     used = shares > 0
     X, means, shares = X - middle, (means - middle)[used], shares[used]
     full = _full(np.asarray(covariances, dtype=LONG), kind, k, d)[used]
-    roots = [_inverse_root(covariance) for covariance in full]
-    if any(root is None for root in roots):
+    roots = [root for root in map(_inverse_root, full) if root is not None]
+    if len(roots) < len(full):
         return Verification(None, "a covariance is singular to this arithmetic, too")
     with np.errstate(all="ignore"):
         before = _log_joint(X, shares, means, roots, LONG(ridge))
@@ -80,7 +80,9 @@ def gaussian_mixture(
     rounding = 8 * d * float(np.finfo(np.float64).eps) * max(_conditioning(covariance) for covariance in full)
     what = "the length of another exact EM step, in standard deviations of the components,"
     if length > tolerance * 1.01 + rounding and held:
-        return Verification(None, f"{what} is {length:.2g}; but covariances are held from narrowing, how far is not known")
+        return Verification(
+            None, f"{what} is {length:.2g}; but covariances are held from narrowing, how far is not known"
+        )
     return measured(length, tolerance * 1.01, what, rounding)
 
 
@@ -89,11 +91,13 @@ def _scatter(
 ) -> tuple[Array, bool]:
     """The covariances that follow, and whether a bound that cannot be known exactly (it never rises) had a part in it.
 
-    Where eigenvalues, in units of the bound, are below one they are raised to it: the best of all that are not narrower.
+    Where eigenvalues, in units of the bound, are below one they are raised to it: the best of those not narrower.
     """
     k, d = means.shape
     parts = np.stack([(post[:, j, None] * (X - means[j])).T @ (X - means[j]) for j in range(k)])
-    parts = np.repeat((parts.sum(axis=0) / mass.sum())[None], k, axis=0) if kind == "tied" else parts / mass[:, None, None]
+    parts = (
+        np.repeat((parts.sum(axis=0) / mass.sum())[None], k, axis=0) if kind == "tied" else parts / mass[:, None, None]
+    )
     if kind in ("diag", "spherical"):
         diagonals = np.stack([np.diag(part) for part in parts])
         diagonals = np.repeat(diagonals.mean(axis=1, keepdims=True), d, axis=1) if kind == "spherical" else diagonals
