@@ -33,7 +33,7 @@ from corollary.core.parallel import threads
 from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
-from corollary.core.weights import LARGEST, of_scaled_weights, refuse_out_of_reach, within_reach
+from corollary.core.weights import LARGEST, counted, of_scaled_weights, refuse_out_of_reach, within_reach
 from corollary.referee.verdict import Verification, of_claim
 from corollary.solvers.loop import BackTo
 
@@ -85,7 +85,8 @@ def fitting(method: F) -> F:
                 raise TypeError(_not_learning(self)) from None
             raise
         finally:
-            self.__dict__.pop("_weight_unit", None)
+            for name in ("_weight_unit", "_weights_lost"):
+                self.__dict__.pop(name, None)
             _began.reset(clock)
         evidence = getattr(self, "evidence_", None)
         if evidence is not None and evidence.status is Status.INTERRUPTED:
@@ -168,6 +169,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     }
     evidence_ = OfItsModel()
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
+    _weights_lost: int = 0  # how many weights are too small beside the largest to count
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         bases = reversed(cls.__mro__)
@@ -222,10 +224,12 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Weights whose sums float64 can hold; ``_weight_unit`` is what a weight of one has become, until fit ends."""
         if in_parts:
             return refuse_out_of_reach(weights)
-        weights, unit = within_reach(weights)
+        near, unit = within_reach(weights)
         if unit != 1.0:
             self._weight_unit = unit
-        return weights
+        if near is not weights and (lost := int(np.count_nonzero(weights)) - int(np.count_nonzero(near))):
+            self._weights_lost = lost
+        return near
 
     def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
         """X, checked against the columns of the fit."""
@@ -299,7 +303,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         began = _began.get(None)
         seconds = evidence.seconds if began is None else time.perf_counter() - began
-        notes = evidence.notes + of_scaled_weights(self._weight_unit)
+        notes = evidence.notes + of_scaled_weights(self._weight_unit, self._weights_lost)
         status = honest(evidence.status, evidence.certificate)
         evidence = replace(evidence, seconds=seconds, status=status, notes=notes)
         self.evidence_ = evidence
@@ -318,6 +322,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         y = None if y is None else np.asarray(y)
         if y is not None and len(y) != rows:
             raise ValueError(f"y must have one entry for each row of X ({rows}), but it has {len(y)}.")
+        if np.ndim(sample_weight) == 1:
+            sample_weight = counted(np.asarray(sample_weight, dtype=np.float64))
         found = self._referee(X, y, sample_weight)
         return of_claim(found, f"{evidence.claim}: {evidence.certificate}")
 

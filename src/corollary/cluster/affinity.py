@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
 from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
 
@@ -17,17 +18,19 @@ from corollary.neighbors.graph import kneighbors_graph, radius_neighbors_graph
 
 KERNELS = ("rbf", *sorted(set(KERNEL_PARAMS) - {"rbf"}))
 GRAPHS = ("nearest_neighbors", "radius", "precomputed", "precomputed_nearest_neighbors")
+REACH = 1e5  # exponents up to this lose 1e-10 or so in a product
 INSTEAD = "use affinity='nearest_neighbors', whose graph is sparse, or landmarks"
 
 
 class GaussianKernel:
     """exp(−γ‖x − z‖²) between rows start:stop of X and chosen rows Z of it (all, if not given).
 
-    One product gives the exponent: (√2γ x, −γ‖x‖², 1) · (√2γ z, 1, −γ‖z‖²).
+    One product gives the exponent: (√2γ x, −γ‖x‖², 1) · (√2γ z, 1, −γ‖z‖²). Where rows are so far from their middle
+    that this would cancel, distances are from differences.
     """
 
     def __init__(self, X: Any, gamma: float, rows: Array | None = None) -> None:
-        X = X.astype(np.float64, copy=False)
+        given = X = X.astype(np.float64, copy=False)
         stack: Any = np.hstack
         if sparse.issparse(X):
             X, stack = sparse.csr_array(X), partial(sparse.hstack, format="csr")
@@ -36,11 +39,24 @@ class GaussianKernel:
         squares = -gamma * np.asarray((X * X).sum(axis=1)).reshape(-1, 1)
         if not np.isfinite(squares).all():
             raise ValueError("Squares of X overflow in float64. Divide X by a constant, and gamma by its square.")
+        self.apart: tuple[Array, Array] | None = None
+        self.gamma = gamma
+        if -float(squares.min()) > REACH:  # a product would leave no digits of small distances
+            if sparse.issparse(given):
+                check_memory(8 * X.shape[0] * X.shape[1], "X as a dense array, which far rows need,", INSTEAD)
+                given = X.toarray()
+            self.apart = given, given if rows is None else given[rows]
+            return
         X, ones = X * np.sqrt(2 * gamma), np.ones_like(squares)
         self.left, right = stack((X, squares, ones)), stack((X, ones, squares))
         self.right = (right if rows is None else right[rows]).T
 
     def __call__(self, start: int, stop: int, out: Array | None = None) -> Array:
+        if self.apart is not None:
+            found = np.exp(-self.gamma * cdist(self.apart[0][start:stop], self.apart[1], "sqeuclidean"))
+            if out is not None:
+                out[...] = found
+            return found
         if sparse.issparse(self.left):
             block = (self.left[start:stop] @ self.right).toarray()
         else:

@@ -15,7 +15,7 @@ from corollary.core.blocks import Blocks, BlockSource
 from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
-from corollary.solvers.kmeans.nearest import nearest, squared_distances
+from corollary.solvers.kmeans.nearest import distances_to, nearest
 from corollary.solvers.kmeans.seeding import plus_plus, random_rows
 
 
@@ -66,10 +66,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def transform(self, X: Any) -> Array:
         """The distance of each row to each centre (n × k): Euclidean, or 1 − cosine."""
         X = self._validate_predict(X, sparse=self._takes_sparse)
-        distances = squared_distances(X, self.cluster_centers_, self._angular)
-        if not self._angular:
-            np.sqrt(distances, out=distances)
-        return distances.astype(X.dtype, copy=False)
+        return distances_to(X, self.cluster_centers_, self._angular).astype(X.dtype, copy=False)
 
     @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -13,6 +13,7 @@ from corollary.base import Estimator, assigning, check_weights, fitting, predict
 from corollary.core.fitted import Count, Fitted, Floats, Integers, Nothing, Number, Options
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import block_rows, map_blocks
+from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.referee.medoids import swaps
 from corollary.referee.verdict import Verification
@@ -26,6 +27,8 @@ from corollary.solvers.medoids.swaps import EagerSwaps, Medoids, best_single
 
 _ALL_DISTANCES = 15_000  # rows up to which method="auto" works with all distances
 _SAMPLES = 5
+FAINT = 2.0**16
+VANISHING = 2.0**-1000  # sums below this lose digits
 METRICS = (
     "precomputed", "euclidean", "l2", "manhattan", "l1", "cityblock", "cosine", "chebyshev", "minkowski", "sqeuclidean",
     "seuclidean", "mahalanobis", "correlation", "canberra", "braycurtis", "hamming", "jaccard", "dice",
@@ -176,6 +179,9 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self._check_start(weights)
         method, notes = self._chosen_method(X.shape[0])
         self.metric_params_ = complete_options(self.metric, self.metric_params or {}, X, weights)
+        if weights.max() < 1 / FAINT:  # brought to about one, or products with small distances would vanish
+            unit = power_of_two(float(weights.max()))
+            weights, self._weight_unit = weights * unit, self._weight_unit * unit
         random = check_random_state(self.random_state)
         observe = self._observer(X, y, self.max_iter, lambda answer: self._attributes(X, answer))
         if method == "clara":
@@ -186,6 +192,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             found = self._searched(distances, weights, method, random, observe)
         if not np.isfinite(found.measure.objective):
             raise ValueError("The summed distances are not finite in float64. Rescale X to magnitudes below 1e100.")
+        if 0 < found.measure.objective < VANISHING:
+            raise ValueError("The summed distances vanish in float64. Multiply X by a power of two, such as 2**500.")
         self.__dict__.update(self._attributes(X, found.state.answer()), n_iter_=found.n_iter)
         self._keep_evidence(found.evidence(facts=found.measure.more, notes=notes + self._doubts()))
         return self

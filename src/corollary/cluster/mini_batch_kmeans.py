@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, fitting
+from corollary.base import assigning, check_weights, fitting
 from corollary.cluster.kmeans import INIT
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
@@ -15,6 +15,8 @@ from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.referee import clusters as referee
+from corollary.referee.verdict import Verification
 from corollary.solvers.kmeans.batches import Batches, DrawnBatches, StreamedBatches
 from corollary.solvers.kmeans.mini_batch import SETTLED, MiniBatch, Running
 from corollary.solvers.kmeans.nearest import nearest, summarize
@@ -199,6 +201,13 @@ class MiniBatchKMeans(CentreModel):
             )
         )
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        certificate = self.evidence_.certificate
+        if certificate.kind is not Kind.STATIONARY or not hasattr(self, "inertia_"):
+            return Verification(None, "the claim is about batches, and which rows these had is not kept")
+        X = self._validate_predict(X)
+        return referee.k_means(X, check_weights(sample_weight, X), self.cluster_centers_, certificate.tolerance)
 
     @property
     def _start_size(self) -> int:

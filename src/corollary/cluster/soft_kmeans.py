@@ -137,7 +137,9 @@ class SoftKMeans(CentreModel):
         observe = self._observer(whole, y, self.max_iter, lambda at: {"cluster_centers_": at / model.scale})
         found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
         certificate = found.evidence.certificate
-        self.cluster_centers_, moves = model.narrowed(found.params, certificate.value, self.tol, rows.dtype)
+        moves, step = certificate.value, model.next_step(found.summary)
+        moves = step if step > certificate.tolerance else moves  # a step below the spacing of float64 moves nothing
+        self.cluster_centers_, moves = model.narrowed(found.params, moves, self.tol, rows.dtype)
         self.free_energy_ = model.free_energy(found.summary) / self._weight_unit
         self.n_iter_ = found.evidence.n_iter
         given = (block[0] for block in blocks or () if len(block[0]))

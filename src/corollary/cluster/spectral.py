@@ -16,6 +16,8 @@ from corollary.core.fitted import Fitted, Floats, Integers, Matrix, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
+from corollary.referee import graphs as referee
+from corollary.referee.verdict import Verification, weakest
 from corollary.solvers.loop import Observer, Run
 from corollary.solvers.spectral.embedding import Embedding, embed, embed_landmarks
 from corollary.solvers.spectral.graph import Graph
@@ -194,6 +196,18 @@ class SpectralClustering(ClusterMixin, Estimator):
             evidence = self._fit_landmarks(X, count, task) if count else self._fit_graph(X, task)
         self._keep_evidence(evidence)
         return self
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if not hasattr(self, "affinity_matrix_"):
+            return Verification(None, "an affinity that is approximated from landmarks is not kept")
+        W, certificate = self.affinity_matrix_, self.evidence_.certificate
+        if certificate.kind is Kind.OPTIMAL:
+            parts = [referee.cut(W, self.labels_, int(self.n_clusters), certificate.tolerance)]
+        else:
+            parts = [referee.eigenvectors(W, self.embedding_, self.eigenvalues_, certificate.tolerance)]
+        if self.affinity == "rbf":
+            parts.append(referee.gaussian_kernel(self._validate_predict(X), float(self.gamma), W))
+        return weakest(parts)
 
     def _landmark_count(self, n: int) -> int:
         """How many landmarks, 0 for none."""

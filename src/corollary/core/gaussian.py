@@ -131,6 +131,15 @@ class Gaussians:
         share = ((after.weights[used] - weights) ** 2 / weights).sum()
         return float(np.sqrt(share + weights @ (moved**2).sum(axis=1) + 0.5 * (shares @ spread)))
 
+    @property
+    def blur(self) -> float:
+        """How far, in the same units, means can be from those of the rows as given: each was rounded in these units."""
+        off = 0.5 * np.finfo(np.float64).eps * np.abs(self.means)
+        sizes = np.abs(self.roots)
+        sizes = np.broadcast_to(sizes, (len(off), *sizes.shape[1:]))
+        moved = np.einsum("kj,kjl->kl", off, sizes) if self.kind in DENSE else off * sizes
+        return float(np.sqrt(self.weights @ (moved**2).sum(axis=1)))
+
     @cached_property
     def whitening(self) -> tuple[Array, Array]:
         """All U side by side, (d, k d) or (d, d), and the means times U: one matrix product whitens for all."""

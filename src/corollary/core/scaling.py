@@ -10,6 +10,7 @@ import scipy.sparse
 from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
 
+SQUARED = 2.0**500  # numbers up to this, and down to its inverse, have squares with all their digits
 MOST = 1000  # exponents beyond this would leave no room for the scale itself
 
 
@@ -31,6 +32,15 @@ def exponents_of(reach: Array | float) -> Array:
 def powers_above(reach: Array) -> Array:
     """The powers of two next above many numbers; 1 for zero."""
     return np.ldexp(1.0, exponents_of(reach))
+
+
+def check_squares(reach: float) -> None:
+    """Refuse numbers that reach so far, where their squares are not finite or, unless all are zero, are lost."""
+    if reach and not 1 / SQUARED <= reach <= SQUARED:
+        raise ValueError(
+            f"X reaches {reach:.3g} from its middle, where squares {'overflow' if reach > 1 else 'vanish in'} float64. "
+            "Multiply X by a power of two that brings it near 1."
+        )
 
 
 def power_of_two(reach: float) -> float:

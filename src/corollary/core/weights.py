@@ -44,9 +44,17 @@ def refuse_out_of_reach(weights: Array) -> Array:
     return within_reach(weights)[0]
 
 
-def of_scaled_weights(unit: float) -> tuple[str, ...]:
-    """A sentence for the evidence of a fit whose weights were brought within reach."""
-    if unit == 1.0:
-        return ()
-    power = int(np.log2(unit)) if 0 < unit < np.inf else 0
-    return (f"sample_weight was multiplied by 2^{power}, which float64 needs; sums over rows are in that unit.",)
+def counted(weights: Array) -> Array:
+    """The weights as they were given, except that those which :func:`within_reach` takes for none are zero."""
+    return np.where(within_reach(weights)[0] > 0, weights, 0.0)
+
+
+def of_scaled_weights(unit: float, lost: int = 0) -> tuple[str, ...]:
+    """Sentences for the evidence of a fit whose weights were brought within reach, ``lost`` of them as none."""
+    notes: tuple[str, ...] = ()
+    if unit != 1.0:
+        power = int(np.log2(unit)) if 0 < unit < np.inf else 0
+        notes += (f"sample_weight was multiplied by 2^{power}, which float64 needs; sums over rows are in that unit.",)
+    if lost:
+        notes += (f"{lost} weights are so far below the largest, by 1e60 or more, that they count as zero.",)
+    return notes

@@ -229,7 +229,7 @@ class PCA(ComponentModel):
         self._observer(X, None, 1, lambda state: None)
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, (rows.count, rows.shape[1]), growing=True)
-        found = by_covariance(moments.xx, wanted, self.tol, moments.weight)
+        found = by_covariance(moments.xx, wanted, self.tol, rows.count)
         self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
         self.n_samples_, self._weight, self._scatter = rows.count, moments.weight, moments.xx
         self._mean_rest = (origin - self.mean_) + moments.mean_x

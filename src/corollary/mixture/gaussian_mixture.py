@@ -79,7 +79,8 @@ class GaussianMixture(MixtureDensity):
     to go if they went on shrinking as the last one did. The largest fall of the objective in any iteration is a fact,
     zero up to rounding; if it is not, it is the certificate that fails. Notes tell of a long way to go, of empty
     components, and of covariances that were singular: no variance is less than 1e-10 of the pooled one within
-    components (with that bound EM is still exact).
+    components, nor than (1e-15 of the range of its column)² or a few times that, which is rounding (with these bounds
+    EM is still exact).
 
     References
     ----------

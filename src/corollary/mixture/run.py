@@ -109,7 +109,8 @@ class MixtureRun:
         if certificate.kind is Kind.STATIONARY:
             # the next step from the means that are delivered, rounded in the units of the data, is longer by that
             rounded = replace(found.params, means=self.units.enter(self.units.leave(found.params.means)))
-            certificate = replace(certificate, value=certificate.value + 2.0 * found.params.distance(rounded))
+            longer = 2.0 * (found.params.distance(rounded) + found.params.blur)
+            certificate = replace(certificate, value=certificate.value + longer)
         return replace(found.evidence, notes=tuple(notes), certificate=certificate)
 
     def _given(self) -> tuple[Array | None, Array | None, Array | None]:

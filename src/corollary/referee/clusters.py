@@ -23,9 +23,10 @@ def squared_distances(X: Array, centres: Array) -> Array:
 
 
 def k_means(X: Array, weights: Array, centres: Array, tolerance: float, angular: bool = False) -> Verification:
-    """Whether another iteration, rows to their nearest centres and centres to the means of their rows, gains anything.
+    """Whether a Lloyd step, rows to their nearest centres and then centres to the means of their rows, gains anything.
 
-    Refuted where it lowers the cost by more than ``tolerance`` of it. The best move of a single row to another cluster,
+    Refuted where it lowers the cost by more than ``tolerance`` of it. (That rows might then go to other centres is the
+    next step.) The best move of a single row to another cluster,
     with both means following, is told besides.
     """
     X, centres = _dense(X).astype(LONG), np.asarray(centres, dtype=LONG)
@@ -43,7 +44,8 @@ def k_means(X: Array, weights: Array, centres: Array, tolerance: float, angular:
     means, mass = _means(X, weights, labels, centres)
     if angular:
         means = _unit(means)
-    after = (weights * squared_distances(X, means).min(axis=1)).sum()
+    away = X - means[labels]
+    after = (weights * (away * away).sum(axis=1)).sum()
     spread = X - (weights @ X) / weights.sum()
     total = (weights @ (spread * spread)).sum()
     rounding = 64 * np.finfo(np.float64).eps ** 2 * (weights @ (X * X)).sum() + 64 * np.finfo(LONG).eps * total

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.clusters import squared_distances
-from corollary.referee.verdict import Verification
+from corollary.referee.verdict import Verification, measured
 
 Array = Any
 LONG = np.longdouble
 LARGEST = 2_000_000  # rows × columns × components
+NARROWEST = LONG("1e-10")  # the least variance that the documentation allows, relative to the pooled one
+RESOLUTION = 4 * LONG("1e-30")
 
 
 def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float) -> Verification:
@@ -39,42 +41,90 @@ def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, toler
 def gaussian_mixture(
     X: Any, weights: Array, shares: Array, means: Array, covariances: Array, kind: str, ridge: float, tolerance: float
 ) -> Verification:
-    """What another exact iteration of EM adds to the mean log-likelihood (less the ridge's term)."""
+    r"""How far another exact iteration of EM moves the parameters: the length d of the step,
+
+    d² = Σ (π' − π)²/π + Σ π ‖Σ^(−½)(μ' − μ)‖² + ½ Σ π ‖Σ^(−½)(Σ' − Σ)Σ^(−½)‖² (the last without π for one Σ for all).
+
+    The M step is that of covariances plus ``ridge`` which are no narrower than ``NARROWEST`` of the pooled variances,
+    nor than rounding: ``RESOLUTION`` of the squared range of a column.
+    """
     X, means = _dense(X).astype(LONG), np.asarray(means, dtype=LONG)
     k, d = means.shape
-    if X.size * k > LARGEST or d > 60:
+    if X.size * k > LARGEST or d > 120:
         return Verification(None, "there are too many rows and components for this arithmetic")
-    w = np.asarray(weights, dtype=LONG)
+    w, shares = np.asarray(weights, dtype=LONG), np.asarray(shares, dtype=LONG)
     X, w = X[w > 0], w[w > 0]
-    w = w / w.sum()
-    middle = np.median(X, axis=0)
-    X, means = X - middle, means - middle
-    full = _full(np.asarray(covariances, dtype=LONG), kind, k, d)
+    w, middle = w / w.sum(), np.median(X, axis=0)
+    used = shares > 0
+    X, means, shares = X - middle, (means - middle)[used], shares[used]
+    full = _full(np.asarray(covariances, dtype=LONG), kind, k, d)[used]
+    roots = [root for root in map(_inverse_root, full) if root is not None]
+    if len(roots) < len(full):
+        return Verification(None, "a covariance is singular to this arithmetic, too")
     with np.errstate(all="ignore"):
-        before = _log_joint(X, np.asarray(shares, dtype=LONG), means, full, LONG(ridge))
-        if before is None:
-            return Verification(None, "a covariance is singular to this arithmetic, too")
-        score = _log_sum(before)
-        post = w[:, None] * np.exp(before - score[:, None])
+        before = _log_joint(X, shares, means, roots, LONG(ridge))
+        post = w[:, None] * np.exp(before - _log_sum(before)[:, None])
         mass = post.sum(axis=0)
-        if not (mass > 1e-12).all():
+        if not (mass > 0).all():
             return Verification(None, "a component has no rows")
-        new_means = (post.T @ X) / mass[:, None]
-        scatter = np.stack([(post[:, j, None] * (X - new_means[j])).T @ (X - new_means[j]) for j in range(k)])
-        if kind == "tied":
-            scatter = np.repeat((scatter.sum(axis=0) / mass.sum())[None], k, axis=0)
-        else:
-            scatter = scatter / mass[:, None, None]
-        if kind in ("diag", "spherical"):
-            diagonals = np.stack([np.diag(part) for part in scatter])
-            if kind == "spherical":
-                diagonals = np.repeat(diagonals.mean(axis=1, keepdims=True), d, axis=1)
-            scatter = np.stack([np.diag(part) for part in diagonals])
-        after = _log_joint(X, mass / mass.sum(), new_means, scatter + LONG(ridge) * np.eye(d), LONG(ridge))
-        if after is None:
-            return Verification(None, "another iteration would make a covariance singular")
-        gain = float(w @ _log_sum(after) - w @ score)
-    return _near("another exact iteration of EM adds to the mean log-likelihood", gain, tolerance)
+        steps = np.stack([post[:, j] @ (X - mean) / mass[j] for j, mean in enumerate(means)])
+        following, held = _scatter(X, post, mass, means + steps, full, kind, LONG(ridge))
+        share, squares = mass / mass.sum(), LONG(0)
+        for j, root in enumerate(roots):
+            spread = LONG(1 if j == 0 else 0) if kind == "tied" else shares[j]
+            change = root @ (following[j] - full[j]) @ root.T
+            squares += (share[j] - shares[j]) ** 2 / shares[j] + shares[j] * ((root @ steps[j]) ** 2).sum()
+            squares += spread * (change**2).sum() / 2
+        length = float(np.sqrt(squares))
+    # entries of covariances are float64: whitened, their last digits are so large
+    rounding = 8 * d * float(np.finfo(np.float64).eps) * max(_conditioning(covariance) for covariance in full)
+    what = "the length of another exact EM step, in standard deviations of the components,"
+    if length > tolerance * 1.01 + rounding and held:
+        return Verification(
+            None, f"{what} is {length:.2g}; but covariances are held from narrowing, how far is not known"
+        )
+    return measured(length, tolerance * 1.01, what, rounding)
+
+
+def _scatter(
+    X: Array, post: Array, mass: Array, means: Array, before: Array, kind: str, ridge: Any
+) -> tuple[Array, bool]:
+    """The covariances that follow, and whether a bound that cannot be known exactly (it never rises) had a part in it.
+
+    Where eigenvalues, in units of the bound, are below one they are raised to it: the best of those not narrower.
+    """
+    k, d = means.shape
+    parts = np.stack([(post[:, j, None] * (X - means[j])).T @ (X - means[j]) for j in range(k)])
+    parts = (
+        np.repeat((parts.sum(axis=0) / mass.sum())[None], k, axis=0) if kind == "tied" else parts / mass[:, None, None]
+    )
+    if kind in ("diag", "spherical"):
+        diagonals = np.stack([np.diag(part) for part in parts])
+        diagonals = np.repeat(diagonals.mean(axis=1, keepdims=True), d, axis=1) if kind == "spherical" else diagonals
+        parts = np.stack([np.diag(part) for part in diagonals])
+    pooled = (mass / mass.sum()) @ np.stack([np.diag(part) for part in parts]) + ridge
+    bound = np.maximum(NARROWEST * pooled, RESOLUTION * np.ptp(X, axis=0) ** 2)
+    bound = np.full(d, bound.max()) if kind == "spherical" else bound
+    parts, unit = parts + ridge * np.eye(d), np.sqrt(np.where(bound > 0, bound, 1))
+    if kind in ("diag", "spherical"):
+        # the bound of an earlier iteration, where that was lower, is the least variance that is left
+        bound = np.minimum(bound, np.stack([np.diag(part) for part in before]).min(axis=0))
+        return np.stack([np.diag(np.maximum(np.diag(part), bound)) for part in parts]), False
+    raised, held = [], False
+    for part in parts:
+        values, vectors = np.linalg.eigh((part / np.outer(unit, unit)).astype(np.float64))
+        if values.min() < 1:
+            held = True
+            vectors = vectors.astype(LONG)
+            part = part + unit[:, None] * ((vectors * np.maximum(1 - values, 0)) @ vectors.T) * unit
+        raised.append(part)
+    return np.stack(raised), held
+
+
+def _conditioning(covariance: Array) -> float:
+    """Of the correlations: scales of columns cost no digits."""
+    size = np.sqrt(np.diag(covariance))
+    return float(np.linalg.cond((covariance / np.outer(size, size)).astype(np.float64)))
 
 
 def _near(what: str, number: float, tolerance: float) -> Verification:
@@ -88,14 +138,11 @@ def _near(what: str, number: float, tolerance: float) -> Verification:
     return Verification(False, f"{what} {number:.3g}, where {tolerance:.2g} was claimed", number)
 
 
-def _log_joint(X: Array, shares: Array, means: Array, covariances: Array, ridge: Any) -> Array | None:
-    """log πₖ + log N(x; μₖ, Σₖ) − ½ ε tr Σₖ⁻¹, or None where a covariance has no Cholesky factor."""
+def _log_joint(X: Array, shares: Array, means: Array, roots: Any, ridge: Any) -> Array:
+    """log πₖ + log N(x; μₖ, Σₖ) − ½ ε tr Σₖ⁻¹, from the inverses of the Cholesky factors."""
     n, d = X.shape
     out = np.empty((n, len(means)), LONG)
-    for j, (mean, covariance) in enumerate(zip(means, covariances, strict=True)):
-        inverse = _inverse_root(covariance)
-        if inverse is None:
-            return None
+    for j, (mean, inverse) in enumerate(zip(means, roots, strict=True)):
         z = (X - mean) @ inverse.T
         logs = np.log(np.diag(inverse)).sum() - LONG(d) / 2 * np.log(2 * LONG(np.pi))
         out[:, j] = np.log(shares[j]) + logs - (z * z).sum(axis=1) / 2 - ridge * (inverse * inverse).sum() / 2

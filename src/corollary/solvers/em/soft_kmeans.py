@@ -21,6 +21,7 @@ from corollary.solvers.loop import overflow
 
 MANY = 16.0
 DIGITS = 1e-9  # the error of an exponent that is allowed
+DOUBT = 64 * float(np.finfo(np.float64).eps)  # what a difference of sums of squares leaves, relative to these
 AT_REST = 1e-28  # squared movement, relative to the variance, that is rounding alone
 
 
@@ -54,12 +55,13 @@ class SoftModel:
     """E and M steps for centres in units of ``1 / scale``; ``spread`` is the mean variance of the columns there.
 
     Beside rows far away from all others, which would make any movement look small, it is no more than ``MANY`` times
-    what half of the rows have.
+    what half of the rows have. ``doubt`` is what rounding can have done to it.
     """
 
     stiffness: float
     scale: float = 1.0
     spread: float = 1.0
+    doubt: float = 0.0
     movement_name = "squared movement of the centres in the next step, relative to the mean variance"
 
     @classmethod
@@ -68,18 +70,15 @@ class SoftModel:
         typical = seen.typical
         scale = scale_about(typical, seen.low, seen.high)
 
-        def part(block: Block) -> Array:
-            moved = (block[0] - typical) * scale
-            return np.append(block[1] @ moved, [block[1] @ (moved * moved).sum(axis=1), block[1].sum()])
-
-        *sums, squares, mass = data.total(part)
-        spread = float(squares - np.square(sums).sum() / mass) / mass / len(sums)
-        usual = float(np.median((((seen.sample[0] - typical) * scale) ** 2).sum(axis=1))) / len(sums)
-        spread = min(spread, MANY * usual) if usual > 0 else spread
+        spread, doubt, mean = _spread(data, typical, scale)
+        if doubt > 0.01 * spread:  # most of the weight is far from the median
+            spread, doubt, mean = _spread(data, mean, scale)
+        usual = float(np.median((((seen.sample[0] - typical) * scale) ** 2).sum(axis=1))) / len(typical)
+        least, spread = spread - doubt, min(spread, MANY * usual) if usual > 0 else spread
         inside = stiffness / scale / scale
         if not np.isfinite(inside + spread) or inside == 0:
             raise overflow()
-        return cls(inside, scale, max(spread, 0.0))
+        return cls(inside, scale, max(spread, 0.0), max(spread - least, 0.0))
 
     def e_step(self, block: Block, centres: Array) -> SoftSums:
         """How far rows belong to the centres, and what follows from it."""
@@ -104,6 +103,15 @@ class SoftModel:
         relative = squared / self.spread if self.spread > 0 else squared
         return relative if relative > AT_REST else 0.0
 
+    def next_step(self, summary: SoftSums) -> float:
+        """As :meth:`movement`, of the step that follows; also where centres so far from zero cannot make it."""
+        step = summary.offsets / np.where(summary.counts > 0, summary.counts, 1.0)[:, None]
+        squared, least = float((step * step).sum()), self.spread - self.doubt
+        if least <= 0 < self.doubt:
+            return np.inf if squared > 0 else 0.0  # the variance cannot be told from zero
+        relative = squared / least if least > 0 else squared
+        return relative if relative > AT_REST else 0.0
+
     def narrowed(self, centres: Array, moves: float, tol: float, dtype: Any) -> tuple[Array, float]:
         """Centres in the units of the data and how far (squared, relative) the next step moves them.
 
@@ -124,6 +132,18 @@ class SoftModel:
         if not np.isfinite(energy):
             raise overflow()
         return energy
+
+
+def _spread(data: Source, about: Array, scale: float) -> tuple[float, float, Array]:
+    """The mean variance of the columns times scale², what rounding may have done to it, and the mean."""
+
+    def part(block: Block) -> Array:
+        moved = (block[0] - about) * scale
+        return np.append(block[1] @ moved, [block[1] @ (moved * moved).sum(axis=1), block[1].sum()])
+
+    *sums, squares, mass = data.total(part)
+    spread = float(squares - np.square(sums).sum() / mass) / mass / len(sums)
+    return spread, DOUBT * float(squares) / mass / len(sums), about + np.array(sums) / mass / scale
 
 
 def block_size(k: int) -> int:

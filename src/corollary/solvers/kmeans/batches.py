@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from corollary.core.blocks import BlockSource
+from corollary.core.scaling import check_squares
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir, joined
 from corollary.solvers.kmeans.nearest import ClusterSums, judge
@@ -56,6 +57,8 @@ class Batches(ABC):
 
 def _variance(X: Any, weights: Array) -> float:
     rows = as_rows(X, weights)
+    if rows.total > 0:
+        check_squares(1.0 / rows.scale)  # costs are in the units of X here
     return rows.spread / rows.scale / rows.scale
 
 

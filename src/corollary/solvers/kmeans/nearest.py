@@ -12,11 +12,13 @@ from scipy import sparse
 
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks, one_blas_thread
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import overflow
 
 BLOCK = 1 << 14
+ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, have squares that need no other unit
 
 
 @dataclass(frozen=True)
@@ -83,25 +85,32 @@ def nearest(X: Any, centres: Array, angular: bool = False) -> tuple[Array, Array
     return judge(X, np.ones(X.shape[0]), centres, angular)[:2]
 
 
-def squared_distances(X: Any, centres: Array, angular: bool = False) -> Array:
-    """Squared distances (1 − cosine if angular) of all rows to all centres, n × k in float64."""
+def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
+    """Distances (1 − cosine if angular) of all rows to all centres, n × k in float64.
+
+    Squares are taken in units of a power of two, so that they neither overflow nor vanish.
+    """
     n, k = X.shape[0], len(centres)
     check_memory(8 * n * k, f"the distances of {n} rows to {k} centres", "transform the rows in parts")
     out = np.empty((n, k))
     middle = np.zeros(X.shape[1]) if sparse.issparse(X) or angular else centres.mean(axis=0, dtype=np.float64)
     moved = centres - middle
+    unit = 1.0 if angular else power_of_two(magnitude(moved))
+    unit = 1.0 if 1 / ORDINARY < unit < ORDINARY else unit
+    moved = moved * unit
     if angular:
         moved = moved / np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, None]
     squares = np.einsum("ij,ij->i", moved, moved)
 
     def task(start: int, stop: int) -> None:
         block = X[start:stop] if sparse.issparse(X) else X[start:stop] - middle
+        block = block if unit == 1.0 else block * unit
         products = np.asarray(block @ moved.T)
         own = np.asarray(block.multiply(block).sum(axis=1)).ravel() if sparse.issparse(X) else (block * block).sum(1)
         if angular:
             out[start:stop] = np.clip(1 - products / np.sqrt(own)[:, None], 0.0, 2.0)
         else:
-            out[start:stop] = np.maximum(own[:, None] - 2 * products + squares, 0.0)
+            out[start:stop] = np.sqrt(np.maximum(own[:, None] - 2 * products + squares, 0.0)) / unit
 
     with one_blas_thread():
         each_block(task, n, BLOCK)

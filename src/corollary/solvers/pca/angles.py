@@ -93,6 +93,9 @@ def angle_bounds(levels: Levels, k: int, tol: float) -> Angles:
         left = float(np.linalg.norm(residuals[start : min(stop, k)]))
         if start == 0 and last and not levels.whole:
             largest = 1.0  # nothing at all is told apart
+        elif start == 0 and last and len(values) > 1 and values[0] > 0:
+            # all directions are one group: whether these have the variances that are told is all that can be asked
+            largest = min(1.0, left / float(values[0]))
         elif left > 0:
             largest = max(largest, min(1.0, left / min(above, below)))
         more = stop > k or (last and not levels.whole)

@@ -16,6 +16,7 @@ from corollary.core.scaling import power_of_two
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 
+FAR = 1e6  # times the squares that are left: what was taken away has then cost more digits than there is need for
 LEAST, MOST = 1e-140, 1e140  # beyond these, sums of squares lose digits when they are squared again
 
 
@@ -34,6 +35,7 @@ class CentredRows(ABC):
     unit: float = 1.0
     squares: float = 0.0
     passes: int = 0
+    taken: Array | None = None
 
     @property
     def wobble(self) -> float:
@@ -43,7 +45,7 @@ class CentredRows(ABC):
 
     def blur(self) -> Array:
         """Squares, column by column, that are taken away again when products are formed: their rounding stays."""
-        return np.zeros(self.shape[1])
+        return np.zeros(self.shape[1]) if self.taken is None else self.taken
 
     @abstractmethod
     def forth(self, V: Array) -> Array:
@@ -93,10 +95,20 @@ class CentredRows(ABC):
         self.centre, self.squares = mean / self.unit, squares
 
     def scatter(self) -> Moments:
-        """AᵀA as :meth:`moments`, in one pass (one more if squares overflow or vanish); the centre becomes the mean."""
+        """AᵀA as :meth:`moments`, in one pass; the centre becomes the mean.
+
+        It takes one more if squares overflow or vanish, or if they are small beside those of the mean.
+        """
         moments = self.moments()
         if self._out_of_range(float(np.trace(moments.xx))):
             moments = self.moments()
+        moments = self._about_mean(moments)
+        if float(self.blur().sum()) > FAR * self.squares:  # the first centre was far from where the weight is
+            moments = self._about_mean(self.moments())
+        return moments
+
+    def _about_mean(self, moments: Moments) -> Moments:
+        self.taken = self.total * moments.mean_x**2
         self.centre, self.squares = self.centre + moments.mean_x / self.unit, float(np.trace(moments.xx))
         return moments
 

@@ -356,7 +356,7 @@ def find_spectrum(
     if way == "covariance":
         check_memory(40 * d * d, f"The covariance of {d} columns", "use svd_solver='randomized' with few components")
         moments = rows.scatter()
-        found = by_covariance(moments.xx, k, tol, rows.total, np.sqrt(np.diag(moments.xx) + rows.blur()))
+        found = by_covariance(moments.xx, k, tol, rows.count, np.sqrt(np.diag(moments.xx) + rows.blur()))
         if not (auto and lost_digits(found, whole)):
             return _noted(found, notes)
         notes += ("Small eigenvalues lose digits in the covariance, so a factor of X was taken instead.",)

@@ -1,0 +1,66 @@
+"""The referee of spectral clustering: kernel, Laplacian and cut from the definitions, in extended precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.referee.clusters import squared_distances
+from corollary.referee.verdict import Verification, measured
+
+Array = Any
+LONG = np.longdouble
+MOST = 1500  # vertices beyond which a dense graph takes too long
+
+
+def gaussian_kernel(X: Any, gamma: float, W: Any) -> Verification:
+    """The largest error of affinities that are said to be exp(−γ ‖x − x'‖²)."""
+    X, W = _dense(X).astype(LONG), _dense(W).astype(LONG)
+    if X.size * len(X) > 20_000_000:
+        return Verification(None, "X has too many rows for this arithmetic")
+    with np.errstate(all="ignore"):
+        own = np.exp(-LONG(gamma) * squared_distances(X, X))
+    np.fill_diagonal(own, np.diag(W))
+    return measured(float(np.abs(own - W).max()), 1e-9, "the largest error of an affinity")
+
+
+def eigenvectors(W: Any, embedding: Array, values: Array, tolerance: float) -> Verification:
+    """‖L u − λ u‖ of unit vectors u = D^½ z for the columns z of the embedding, L = I − D^(−½) W D^(−½) without loops;
+    and whether the u are at right angles. A vertex without edges is an eigenvector of its own, of value zero.
+    """
+    if W.shape[0] > MOST:
+        return Verification(None, "the graph has too many vertices for this arithmetic")
+    W = _dense(W).astype(LONG)
+    np.fill_diagonal(W, 0)
+    degree = W.sum(axis=1)
+    size = np.sqrt(np.where(degree > 0, degree, 1))
+    U = np.asarray(embedding, dtype=LONG) * size[:, None]
+    lengths = np.sqrt((U * U).sum(axis=0))
+    if not (np.isfinite(U).all() and (lengths > 0).all()):
+        return Verification(False, "an eigenvector is zero or not finite")
+    skew = float(np.abs((U / lengths).T @ (U / lengths) - np.eye(len(lengths))).max())
+    if skew > max(1e-6, 10 * tolerance):
+        return Verification(False, f"eigenvectors are not at right angles, by {skew:.2g}", skew)
+    image = U * (degree > 0)[:, None] - (W @ (U / size[:, None])) / size[:, None]
+    off = float((np.sqrt(((image - U * np.asarray(values, dtype=LONG)) ** 2).sum(axis=0)) / lengths).max())
+    return measured(off, tolerance * 1.01, "the largest residual of an eigenvector of the Laplacian", 1e-13)
+
+
+def cut(W: Any, labels: Array, clusters: int, tolerance: float) -> Verification:
+    """Σ over clusters of the weight of the edges that leave one, over the sum of its degrees."""
+    W = W.tocoo() if hasattr(W, "tocoo") else np.asarray(W)
+    if len(np.unique(labels)) != clusters:
+        return Verification(False, f"there are {len(np.unique(labels))} clusters where {clusters} were asked for")
+    rows, columns = (W.row, W.col) if hasattr(W, "row") else np.nonzero(W)
+    weights = np.asarray(W.data if hasattr(W, "row") else W[rows, columns], dtype=LONG)
+    weights = np.where(rows == columns, LONG(0), weights)
+    volume, left = np.zeros(int(np.max(labels)) + 1, LONG), np.zeros(int(np.max(labels)) + 1, LONG)
+    np.add.at(volume, labels[rows], weights)
+    np.add.at(left, labels[rows], np.where(labels[rows] == labels[columns], LONG(0), weights))
+    share = float((left / np.where(volume > 0, volume, 1)).sum())
+    return measured(share, tolerance, "the normalised cut")
+
+
+def _dense(X: Any) -> Array:
+    return X.toarray() if hasattr(X, "toarray") else np.array(X)

@@ -1,0 +1,136 @@
+"""The referee of clusters, mixtures and components: what is true stands, what is not is refuted, at any scale."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corollary import (
+    PCA,
+    AgglomerativeClustering,
+    GaussianMixture,
+    KMeans,
+    KMedoids,
+    MiniBatchKMeans,
+    SoftKMeans,
+    SpectralClustering,
+)
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(60, 3)) + 6 * (np.arange(60) % 3)[:, None]
+SPREAD = 10.0 ** RNG.uniform(-300, 300, 60)  # weights, most of which are none beside the largest
+
+
+@pytest.mark.parametrize("linkage", ["ward", "average", "complete", "centroid"])
+@pytest.mark.parametrize("weights", [RNG.uniform(0.1, 3, 60), np.full(60, 1e300), np.full(60, 1e-320), SPREAD])
+def test_merges_in_the_weights_of_the_user(linkage: str, weights: Any) -> None:
+    model = AgglomerativeClustering(3, linkage=linkage).fit(X, sample_weight=weights)
+    assert model.evidence_.verify(X, sample_weight=weights).stands
+    model.distances_ = model.distances_ * 1.001
+    assert model.evidence_.verify(X, sample_weight=weights).stands is False
+
+
+def test_weights_that_are_none_are_told() -> None:
+    lost = int((SPREAD / SPREAD.max() < 1e-125).sum())
+    notes = " ".join(KMeans(2, random_state=0).fit(X, sample_weight=SPREAD).evidence_.notes)
+    number = int(notes.split(" weights are so far below")[0].split()[-1])
+    assert lost <= number < 60
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_the_length_of_a_step_of_em(kind: str) -> None:
+    model = GaussianMixture(3, covariance_type=kind, random_state=0).fit(X)
+    assert model.evidence_.verify(X).stands
+    model.means_ = model.means_ + np.array([0.3, 0.0, 0.0])
+    assert model.evidence_.verify(X).stands is False
+
+
+@pytest.mark.parametrize("kind", ["full", "diag", "spherical"])
+def test_components_that_are_held_from_narrowing(kind: str) -> None:
+    far = np.r_[1e7 * X, np.full((30, 3), 1e10)]
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(far)
+    assert "widened" in str(model.evidence_)
+    assert model.evidence_.verify(far).stands
+
+
+def test_k_means_claims_one_step_and_not_the_labels_after_it() -> None:
+    rows = np.array([[0.0], [1.0], [2.2], [3.0], [9.0]])
+    model = KMeans(2, init=np.array([[0.0], [9.0]]), max_iter=300, tol=1e-4).fit(rows)
+    assert model.evidence_.verify(rows).stands
+    model.cluster_centers_ = model.cluster_centers_ + 0.5
+    assert model.evidence_.verify(rows).stands is False
+
+
+def test_mini_batches_and_graphs_are_judged() -> None:
+    batches = MiniBatchKMeans(3, random_state=0).fit(X)
+    assert batches.evidence_.verify(X).stands
+    batches.cluster_centers_ = batches.cluster_centers_ + 1.0
+    assert batches.evidence_.verify(X).stands is False
+    for affinity in ("rbf", "nearest_neighbors"):
+        graph = SpectralClustering(3, affinity=affinity, gamma=0.02, random_state=0).fit(X)
+        assert graph.evidence_.verify(X).stands
+        graph.embedding_ = graph.embedding_[::-1].copy()
+        if graph.evidence_.certificate.kind.name == "CHECKED":
+            assert graph.evidence_.verify(X).stands is False
+
+
+@pytest.mark.parametrize("rows", [sparse.csr_array(X + 1e6), np.r_[X, [[1e12, 0.0, 0.0]]]])
+def test_gaussian_affinities_of_rows_far_from_zero(rows: Any) -> None:
+    model = SpectralClustering(2, gamma=0.02, random_state=0).fit(rows)
+    true = np.exp(-0.02 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    np.testing.assert_allclose(model.affinity_matrix_[:60, :60], true, atol=1e-7)
+    assert model.evidence_.verify(rows).stands
+
+
+@pytest.mark.parametrize("weight", [1e300, 1e30])
+def test_heavy_weights_leave_components_their_variance(weight: float) -> None:
+    columns = X * [1e-6, 1.0, 1e6]
+    plain, heavy = PCA().fit(columns), PCA().fit(columns, sample_weight=np.full(60, weight))
+    np.testing.assert_allclose(heavy.explained_variance_ * 60 / 59, plain.explained_variance_, rtol=1e-9)
+    assert heavy.evidence_.verify(columns, sample_weight=np.full(60, weight)).stands
+
+
+def test_one_row_with_nearly_all_the_weight() -> None:
+    weights = np.r_[1e40, np.full(59, 1e10)]
+    model = PCA(1).fit(X, sample_weight=weights)
+    assert model.evidence_.verify(X, sample_weight=weights).stands
+    weights = np.r_[1e90, np.full(59, 1e10)]  # rounding of the mean is more than the variance
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = PCA(1).fit(X + 1e9, sample_weight=weights)
+    assert model.evidence_.verify(X + 1e9, sample_weight=weights).stands is not False
+
+
+def test_soft_centres_that_float64_cannot_hold() -> None:
+    rows = 1e-8 * RNG.normal(size=(9, 8))
+    rows[:, 0] = np.where(np.arange(9) % 2, 1e7, np.nextafter(1e7, np.inf))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = SoftKMeans(2, stiffness=0.1, random_state=0).fit(rows)
+    assert model.evidence_.verify(rows).stands is not False
+
+
+@pytest.mark.parametrize("weight", [1.0, 1e-30, 1e-320])
+def test_medoids_of_tiny_distances(weight: float) -> None:
+    weights = np.full(60, weight)
+    model = KMedoids(3, metric="manhattan").fit(1e-300 * X, sample_weight=weights)
+    np.testing.assert_array_equal(model.labels_, KMedoids(3, metric="manhattan").fit(X).labels_)
+    assert model.evidence_.verify(1e-300 * X, sample_weight=weights).stands
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e152])
+def test_distances_to_centres_at_any_scale(scale: float) -> None:
+    rows = X * scale
+    model = KMeans(3, random_state=0).fit(rows)
+    away = np.linalg.norm((rows[:, None] / scale - model.cluster_centers_[None] / scale), axis=2)
+    np.testing.assert_allclose(model.transform(rows) / scale, away, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e160])
+def test_batches_whose_squares_are_out_of_reach(scale: float) -> None:
+    with pytest.raises(ValueError, match=r"power of two|overflow"):
+        MiniBatchKMeans(3, random_state=0).fit(X * scale)
