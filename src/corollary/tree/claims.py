@@ -8,6 +8,7 @@ import numpy as np
 
 from corollary.base import check_weights
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.referee import trees as referee
 from corollary.referee.verdict import Verification
 
@@ -18,7 +19,8 @@ def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificatio
     """One target, numbers only, and a criterion that the referee knows; else it is not decided."""
     if y is None:
         raise ValueError("verify needs the y of the fit.")
-    weights, nodes = check_weights(sample_weight, X), model.trees_
+    # a weight that is 2^-400 of the largest or less counts as zero in every fit, so it does here
+    weights, nodes = within_reach(check_weights(sample_weight, X))[0], model.trees_
     known = model.n_outputs_ == 1 and model.criterion in CRITERIA and not (nodes.category >= 0).any()
     if not known or getattr(model, "class_weight", None) is not None:
         return Verification(None, "the referee judges trees of numbers with one target and no class weights")

@@ -17,6 +17,7 @@ from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.target import refuse_missing
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.core.weights import within_reach
@@ -202,7 +203,8 @@ class GradientBoosting(TableReader):
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
         X = self._read_predict(X)
-        return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
+        reach = max(magnitude(self.start_), magnitude(self.trees_.value))
+        return self._raw_of(self.trees_, self.start_, X).astype(answer_type(X.dtype, reach), copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)

@@ -93,7 +93,7 @@ class _Stacking(TransformerMixin, NamedMembers):
         table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
         target = (self.classes_[y] if is_classifier(self) else y)[rows]
         known = {} if given is None else {"sample_weight": given[rows]}
-        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"))
+        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"), one_of_many=False)
         self._fit_members(members, X, y, given)
         self._widths = [votes.shape[1] for votes in found.votes]
         facts = self._scores(found, y[rows], weights[rows])

@@ -18,6 +18,7 @@ from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.referee.ensembles import forest
@@ -181,7 +182,7 @@ class Forest(TableReader):
         """Mean over the trees of the values at the leaves of the rows."""
         X = self._read_predict(X)
         means: Array = self._walker.predict_sum(X) / self.trees_.n_trees
-        return means.astype(X.dtype, copy=False)
+        return means.astype(answer_type(X.dtype, magnitude(self.trees_.value)), copy=False)
 
     @predicting
     def apply(self, X: Any) -> Array:

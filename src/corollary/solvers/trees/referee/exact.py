@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NAME = "excess gain of other splits, re-searched nodes"
 EVERY = "excess gain of other splits, every node re-searched"
 DRAWN = "error of gains and leaf values"  # of trees whose cuts are drawn, so that there is no other to search for
+BOOKS = "imbalance of the impurities"  # of members of ensembles, of which no node is searched again
 TOLERANCE = 1e-9
 
 
@@ -64,6 +65,11 @@ def search_tree(
     )
     weighed = scaled(tree, unit, heavy)
     return Search(growth, weighed, leaves[kept], np.random.default_rng(tree.node_count)).run(targets.impurity())
+
+
+def books(balance: float) -> Certificate:
+    """That what splits gained and what is left in the leaves add up to the impurity of the root, and no more."""
+    return Certificate(Kind.CHECKED, BOOKS, balance, TOLERANCE)
 
 
 def certificate(found: Findings, balance: float, *, greedy: bool, tolerance: float = TOLERANCE) -> Certificate:

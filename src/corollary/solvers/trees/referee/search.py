@@ -20,6 +20,7 @@ from corollary.solvers.trees.referee.values import Passage, value_error
 
 CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
 NODES = 24  # nodes drawn from a tree
+_LAST_BITS = 64 * float(np.finfo(float).eps)  # of the root's impurity: gains that differ by less are equal
 _PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
 
 
@@ -124,7 +125,8 @@ class Search:
                 break
             room = cells if place < len(drawn) else cells // _PART
             excess, whole, sorted_cells = self._excess(int(t), passage.rows(int(t)), passage, room)
-            found.excess = max(found.excess, excess / root if root > 0 else excess)
+            excess = excess / root if root > 0 else excess
+            found.excess = max(found.excess, excess if excess > _LAST_BITS else 0.0)
             found.cells += sorted_cells
             found.drawn += place < len(drawn)
             found.partly += not whole
@@ -151,7 +153,7 @@ class Search:
         return np.flatnonzero(live)
 
     def _excess(self, t: int, rows: Array, passage: Passage, limit: int) -> tuple[float, bool, int]:
-        """(gain of the best split beyond that of the one taken and rounding, whether all columns were tried, cells)."""
+        """(gain of the best split beyond that of the one taken, whether all columns were tried, cells)."""
         growth, tree = self.growth, self.tree
         columns, whole = growth.columns(t, rows)
         room = int(limit // max(1.0, float(self._cost(np.array([len(rows)]), 1)[0])))
@@ -167,7 +169,7 @@ class Search:
             taken = node.gain(left)
         elif best < growth.min_gain * (1 + 1e-9):
             best = 0.0
-        return (max(0.0, best - taken - node.rounding()) if np.isfinite(best) else 0.0), whole, cells
+        return (max(0.0, best - taken) if np.isfinite(best) else 0.0), whole, cells
 
     def _best(self, node: Node, values: Array, categorical: Array) -> float:
         limits = (self.growth.min_leaf, self.growth.min_weight)
