@@ -65,7 +65,7 @@ def _codes(n: int, d: int, size: int) -> float:
 
 
 def _forest(n: int, d: int, size: int) -> float:
-    return n * d + 70 * 2 * n * THREADS + 12 * 8 * n
+    return n * d + 70 * 2 * n * (SMALL["n_estimators"] + THREADS) + 12 * 8 * n
 
 
 def _copies(n: int, d: int, size: int) -> float:
@@ -78,7 +78,7 @@ def _of(name: str, *words: Any, **parameters: Any) -> Promise:
 
 FEW = "a few d × d matrices"
 CODES = "n d bytes and a few vectors of length n"
-NODES = "one byte a cell and 70 bytes a node"
+NODES = "one byte a cell and 70 bytes a node of all trees"
 SMALL = {"n_estimators": 4, "random_state": 0}
 TREE, FEWER, SQUARE = (100_000, 6), (20_000, 32), (4000, 16)
 
@@ -113,14 +113,14 @@ PROMISES = (
     ),
     *(
         Promise(
-            name, "a copy and a half", lambda n, d, size: 1.5 * 8 * n * d + 4 * 8 * n, {"algorithm": "kd_tree"}, TREE
+            name, "three float64 copies", lambda n, d, size: 3 * 8 * n * d + 12 * 8 * n, {"algorithm": "kd_tree"}, TREE
         )
         for name in ("NearestNeighbors", "KNeighborsClassifier", "KNeighborsRegressor")
     ),
     Promise(
         "NearestNeighbors",
-        "half a copy of float64 rows",
-        lambda n, d, size: 4 * n * d + 4 * 8 * n,
+        "half a copy of float64 rows, a dozen numbers a row, ten MB a thread",
+        lambda n, d, size: 4 * n * d * (size == 8) + 12 * 8 * n + 10e6 * THREADS,
         {"algorithm": "brute"},
         label="brute",
     ),

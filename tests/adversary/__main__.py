@@ -16,6 +16,8 @@ from hostile_fits import FAILURES, drawn, many_fits, one_fit, table
 def main() -> int:
     ask = argparse.ArgumentParser(prog="python -m tests.adversary", description=__doc__)
     ask.add_argument("--fits", type=int, default=500)
+    ask.add_argument("--first", type=int, default=0, help="number of the first fit, to go on where a run ended")
+    ask.add_argument("--seconds", type=float, default=float("inf"), help="end after so long, with the table so far")
     ask.add_argument("--seed", type=int, default=0)
     ask.add_argument("--processes", type=int, default=os.cpu_count() or 1)
     ask.add_argument("--estimator", help="fit this one only")
@@ -28,13 +30,17 @@ def main() -> int:
         print(f"{fit.outcome}: {fit.words}")
         return int(fit.outcome in FAILURES)
     began, fits = time.monotonic(), []
-    for fit in many_fits(given.seed, range(given.fits), given.processes, given.estimator):
+    numbers = range(given.first, given.first + given.fits)
+    for fit in many_fits(given.seed, numbers, given.processes, given.estimator):
         fits.append(fit)
         if fit.outcome in FAILURES or (given.undecided and fit.outcome == "undecided"):
             print(
                 f"{fit.outcome} --seed {given.seed} --number {fit.number}: {fit.label}\n    {fit.words.strip()}",
                 flush=True,
             )
+        if time.monotonic() - began > given.seconds:
+            print(f"Ended after {given.seconds:g} s; go on with --first {max(fit.number for fit in fits) + 1}.")
+            break
     failed = sum(fit.outcome in FAILURES for fit in fits)
     print(table(fits))
     if importlib.util.find_spec("clarabel") is None:

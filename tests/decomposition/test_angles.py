@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,6 +111,15 @@ def test_units_of_columns_cost_no_digits(way: str) -> None:
     np.testing.assert_allclose(model.explained_variance_, expected, rtol=1e-9)
     assert model.evidence_.holds
     assert fitted(X[:, ::2], way, 3).evidence_.notes == ()
+
+
+def test_a_saved_model_goes_on_where_it_was(tmp_path: Path) -> None:
+    X = HOSTILE["offset"]
+    model = PCA().partial_fit(X[:10]).partial_fit(X[10:16])
+    model.save(tmp_path / "model")
+    again = PCA.load(tmp_path / "model").partial_fit(X[16:])
+    np.testing.assert_array_equal(again.explained_variance_, model.partial_fit(X[16:]).explained_variance_)
+    np.testing.assert_allclose(again.explained_variance_, fitted(X, "full", D).explained_variance_, rtol=1e-9)
 
 
 def test_what_cannot_be_told_apart_is_said() -> None:

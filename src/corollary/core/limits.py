@@ -106,7 +106,8 @@ class ArrayLike(Limit):
     """A sequence or array of numbers."""
 
     def accepts(self, value: Any) -> bool:
-        return hasattr(value, "__array__") or (hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict)))
+        sized = hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict, np.dtype, type))
+        return hasattr(value, "__array__") or sized
 
     def __str__(self) -> str:
         return "an array of numbers"

@@ -13,7 +13,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any, TypeVar
 
@@ -221,10 +221,16 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
 
 
 def _first_of(pending: deque[Future[T]]) -> T:
-    """Its result, taken off when it is there: after Ctrl-C, what was waited for is still to be waited for."""
-    result = pending[0].result()
+    """Its result, taken off when it is there: after Ctrl-C, what was waited for is still to be waited for.
+
+    A signal that reaches another thread does not wake a main thread that waits for ever, so it looks up now and then.
+    """
+    first = pending[0]
+    while not first.done():
+        with suppress(TimeoutError):  # of the wait; a task's own is raised below
+            first.exception(timeout=0.2)
     pending.popleft()
-    return result
+    return first.result()
 
 
 def _drain(call: _Call, pending: Iterable[Future[Any]]) -> None:

@@ -120,6 +120,7 @@ class PCA(ComponentModel):
     fitted: ClassVar[dict[str, Fitted]] = {
         "_weight": Maybe(Number(low=0)),
         "_scatter": Maybe(Floats("d", "d")),
+        "_mean_rest": Maybe(Floats("d")),
     }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Choice(None, "mle") | Integer(1) | Real(0, 1, above=True),

@@ -134,7 +134,8 @@ class Decoder:
     def _trees(self, content: Json) -> Trees:
         values = self._record(Trees, content)
         try:
-            trees = Trees(**values)
+            # walks are compiled for arrays in C order, and would be compiled anew for others
+            trees = Trees(**{name: np.ascontiguousarray(value) for name, value in values.items()})
             trees.check()
         except (TypeError, ValueError, AttributeError, IndexError) as error:
             raise ModelFileError(f"it holds trees that are not trees: {error}") from None

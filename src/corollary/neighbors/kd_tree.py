@@ -36,7 +36,7 @@ class KDTree:
 
     Notes
     -----
-    *Cost*: O(n d log n) to build; one and a half copies of the rows as float64.
+    *Cost*: O(n d log n) to build, with three copies of the rows as float64 meanwhile.
 
     *Evidence*: neighbours are exact, and of equal distances the first row comes first; :class:`NearestNeighbors` checks
     itself against brute force.

@@ -75,6 +75,8 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
+        if isinstance(metric, str) and options:
+            raise ValueError(f"metric={metric!r} cannot be used with metric_params={options!r}: {error}") from None
         raise
     return found
 

@@ -123,3 +123,17 @@ def test_columns_without_the_gram_matrix(penalty: str, free: bool, layout: str) 
     found = minimise_columns(design, columns, curve, slope, np.zeros(5), scaled, free=free, tol=1e-13)
     np.testing.assert_allclose(found, expected, atol=1e-8)
     assert expected.any()
+
+
+def test_one_huge_row_does_not_make_descent_and_the_support_undo_each_other() -> None:
+    """Nearly all curvature in one direction: descent lets a column in with the sign that the support then refuses."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 4))
+    X[0] *= 1e6
+    weights = rng.uniform(0.01, 0.05, 30)
+    H = X.T @ (weights[:, None] * X)
+    truth = np.array([2.0, -1.0, 1.0, 0.5])
+    gradient = -(X[1:].T @ (weights[1:] * (X[1:] @ truth + rng.normal(size=29))))
+    w, end = minimise_quadratic(H, gradient, np.zeros(4), L1(0.01), tol=1e-12, max_rounds=30)
+    np.testing.assert_allclose(end, gradient + H @ w, atol=1e-4)
+    assert L1(0.01).subdiff_distance(w, end).max() < 1e-5  # rounding of H w; 1.6 where they go round in circles

@@ -33,7 +33,7 @@ class BoostedVote(ClassifierMixin, TableReader):
         "n_classes_": Count("k"),
         "trees_": Maybe(TreesOf(outputs="k")),
         "_members": Maybe(ListOf(Model("predict", columns="d"), "trees")),
-        "estimator_weights_": Floats("trees"),
+        "estimator_weights_": Floats("trees", low=0),
         "estimator_errors_": Floats("trees", low=0, high=1),
     }
     estimator: Any
@@ -66,6 +66,7 @@ class BoostedVote(ClassifierMixin, TableReader):
         """Importances of the learners, averaged with weights α."""
         check_is_fitted(self)
         alphas = self.estimator_weights_ if self.estimator_weights_.any() else np.ones(len(self.estimator_weights_))
+        alphas = alphas / np.abs(alphas).max()  # shares do not depend on the scale, and their sum cannot overflow
         if "trees_" not in vars(self):
             return np.average([member.feature_importances_ for member in self._members], axis=0, weights=alphas)
         trees, owner, inner = self.trees_, self._tree_of_node(), ~self.trees_.is_leaf
@@ -116,6 +117,8 @@ class BoostedVote(ClassifierMixin, TableReader):
         return (alpha * self._ballot(each) for alpha, each in zip(self.estimator_weights_, said, strict=True))
 
     def _decision(self, total: Array, weight: float, dtype: Any) -> Array:
+        if not np.isfinite(weight):
+            raise ValueError("The weights of the learners add up to more than float64 can hold.")
         scores = total / weight if weight > 0 else total
         scores = (scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores.copy()
         return scores.astype(dtype)

@@ -75,7 +75,7 @@ class RandomForestClassifier(ForestClassifier):
     Notes
     -----
     *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
-    about 70 bytes a node while a tree is grown.
+    about 70 bytes a node of all trees until the last is grown, 15 in the model.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
     and the columns that the node drew (beyond the first 48 nodes of a tree: the column it took): by how much any other
@@ -172,7 +172,7 @@ class RandomForestRegressor(ForestRegressor):
     Notes
     -----
     *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
-    about 70 bytes a node while a tree is grown.
+    about 70 bytes a node of all trees until the last is grown, 15 in the model.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
     and the columns that the node drew (beyond the first 48 nodes of a tree: the column it took): by how much any other

@@ -113,8 +113,10 @@ class SoftModel:
         exact = centres / self.scale
         narrow = exact.astype(dtype)
         rounded = self.movement(centres, narrow.astype(np.float64) * self.scale)
+        if rounded == 0:
+            return narrow, moves
         moved = float(np.sqrt(moves) + 2.0 * np.sqrt(rounded)) ** 2
-        return (narrow, moved) if moved <= tol or rounded == 0 else (exact, moves)
+        return (narrow, moved) if moved <= tol else (exact, moves)
 
     def free_energy(self, summary: SoftSums) -> float:
         """The energy in the units of the data."""

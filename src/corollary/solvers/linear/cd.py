@@ -23,6 +23,7 @@ GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one w
 HISTORY = 5
 MAX_EPOCHS = 2000
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
+PATIENT, ROUNDING = 5, 1e-15  # rounds after which a violation of the size of rounding is taken for that
 STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H is too nearly singular to solve with
 
 
@@ -44,14 +45,16 @@ def minimise_quadratic(
         return _minimise_groups(H[: len(w), : len(w)], gradient, w, penalty, tol, max_rounds)
     if penalty.quadratic:
         return _minimise_smooth(H[: len(w), : len(w)], gradient, w, penalty.l2)
-    signs = np.sign(w)
-    for _ in range(max_rounds):
+    signs, root = np.sign(w), np.sqrt(np.maximum(np.diag(H)[: len(w)], 0.0))
+    for turn in range(max_rounds):
         worst = cd.gram_epochs(H, gradient, w, penalty.code, penalty.l1, penalty.l2, EPOCHS, tol)
-        if worst <= tol:
-            break
+        if worst <= tol or (turn >= PATIENT and worst <= ROUNDING * root.max(initial=0.0) * float(root @ np.abs(w))):
+            break  # the second: what is left is rounding of H w, in which signs may change for ever
         before, signs = signs, np.sign(w)
         if (signs == before).all():
-            _solve_on_support(H, gradient, w, penalty)
+            # where descent and this undo each other's signs, a coefficient that reached zero is left there for a while
+            while _solve_on_support(H, gradient, w, penalty) and turn >= PATIENT:
+                pass
     return w, gradient
 
 
@@ -180,8 +183,10 @@ def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Ar
     return w + step, gradient + H @ step
 
 
-def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> None:
+def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> bool:
     """Move w towards the minimiser among coefficients with its signs, in place, as far as the signs hold.
+
+    Returns whether a coefficient reached zero before that, so that the support is smaller now.
 
     Where H is singular (classes of softmax share a direction, columns may be equal) rounding can make the solution
     anything: a move that does not lower the model is not made, and one of a slightly steeper model is tried instead,
@@ -189,7 +194,7 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
     """
     support = np.flatnonzero(w)
     if support.size == 0:
-        return
+        return False
     old = w[support]
     pull = gradient[support] + penalty.l2 * old
     if penalty.convex:  # an L0 penalty is flat on the support
@@ -204,7 +209,8 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
         if float(pull @ step) + 0.5 * float(step @ (block @ step)) < 0:
             w[support] = old + step
             gradient += step @ H[support, : len(w)]
-            return
+            return bool((w[support] == 0).any())
+    return False
 
 
 def _newton_step(block: Array, pull: Array, steeper: float) -> Array | None:

@@ -30,7 +30,7 @@ from corollary.ensemble.members import SEEDS, generator, in_order, weakened
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
 
-MOST_ROWS = 2**31 - 1  # that can be drawn for a member
+MOST_ROWS = 2**26  # that are drawn for a member; more would take minutes each
 ASKED = 1000  # rows that judge members out of the bag where nobody asked for more
 
 BAGGING_LIMITS: dict[str, Limit] = {
