@@ -8,8 +8,9 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from corollary.base import Estimator, check_weights, predicting
-from corollary.core.design import as_design
+from corollary.core.design import BlockDesign, as_design
 from corollary.core.fitted import Fitted, Floats, Number
+from corollary.core.reach import largest_seen, refuse_columns, refuse_targets
 from corollary.core.types import Array
 from corollary.linear.claims import verify_linear
 from corollary.referee.verdict import Verification
@@ -33,6 +34,16 @@ class LinearPredictor(Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _validate_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, **options: Any
+    ) -> tuple[Any, Array, Array]:
+        """As for every estimator; columns and targets whose squares are not numbers are refused besides."""
+        X, y, weights = super()._validate_fit(X, y, sample_weight, **options)
+        refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
+        if options.get("y_numeric", True):
+            refuse_targets(y, weights)
+        return X, y, weights
 
     def _keep_coefficients(self, coef: Array, intercept: Any, dtype: Any) -> None:
         """Store the result of a solver (coef of shape (d,) or (d, k)) as scikit-learn does, in that type."""

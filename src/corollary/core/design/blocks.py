@@ -15,6 +15,7 @@ from corollary.core.design.dense import DenseDesign
 from corollary.core.design.sparse import SparseDesign
 from corollary.core.memory import check_memory
 from corollary.core.parallel import block_rows
+from corollary.core.reach import largest_seen
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 
@@ -32,6 +33,7 @@ class BlockDesign(Design):
     """
 
     resident = False
+    largest: Array  # |x| of each column, as far as ``gather`` has seen
 
     def __init__(
         self,
@@ -217,7 +219,9 @@ class _Placed:
 def gather(source: BlockSource) -> tuple[BlockDesign, Array, Array]:
     """The rows of checked blocks (X, y, weights) as a design, with y and the weights of all rows. One pass."""
     targets, weights, dtypes, sparse_blocks, columns, nbytes = [], [], [], [], 0, 0.0
+    largest: Any = 0.0
     for X, y, w in source:
+        largest = np.maximum(largest, largest_seen(X))
         targets.append(y)
         weights.append(w)
         dtypes.append(X.dtype)
@@ -230,7 +234,9 @@ def gather(source: BlockSource) -> tuple[BlockDesign, Array, Array]:
     y, w = np.concatenate(targets), np.concatenate(weights)
     shape, dtype = (len(y), columns), np.result_type(*dtypes)
     kind: dict[str, Any] = {"is_sparse": all(sparse_blocks), "executor": source.executor}
-    return BlockDesign(_Placed(source), shape, dtype, nbytes=nbytes, **kind), y, w
+    design = BlockDesign(_Placed(source), shape, dtype, nbytes=nbytes, **kind)
+    design.largest = largest
+    return design, y, w
 
 
 def as_design(X: Any) -> Design:

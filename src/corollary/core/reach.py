@@ -1,0 +1,76 @@
+"""The door for numbers whose squares leave float64: a column of X, or a target, that is too large or too small.
+
+Losses, Gram matrices and gaps are sums of w x² and w y². With weights of at most ``LARGEST`` these are numbers, neither
+infinite nor zero, while |x| lies between ``LEAST`` and ``MOST``. A column (or y) that is beyond in all its entries
+cannot be told from one of zeros, and what is then shown of a model is shown of another problem: it is refused, with
+what to do. Multiplying by a power of two changes no digit.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from corollary.core.types import Array
+
+MOST, LEAST = 2.0**450, 2.0**-450  # about 1e±135: squares times weights of 2^±100 are numbers still
+SMALL = 1 << 16  # numbers, up to which all of X is looked at
+ROWS = 64  # of a larger one
+
+
+def refuse_columns(largest: Array) -> None:
+    """Raise ValueError for a column of X whose squares vanish or overflow, by the largest |x| of each."""
+    if (bad := _beyond(largest)) is not None:
+        raise ValueError(f"Column {bad[0]} of X {bad[1]}: multiply it by a power of two (StandardScaler will do).")
+
+
+def refuse_targets(y: Array, weights: Array) -> None:
+    """Raise ValueError if the squares of y, or of one of its columns, vanish or overflow in rows that count."""
+    if not np.issubdtype(y.dtype, np.floating):
+        return
+    largest = np.atleast_1d(np.abs(y if weights.all() else y[weights > 0]).max(axis=0, initial=0.0))
+    if (bad := _beyond(largest)) is not None:
+        which = "y" if len(largest) == 1 else f"Column {bad[0]} of y"
+        raise ValueError(f"{which} {bad[1]}: multiply it by a power of two, and a penalty such as alpha with it.")
+
+
+def largest_seen(X: Any) -> Array:
+    """max |x| of each column, or for a large X as much of it as ``refuse_columns`` needs.
+
+    Of a large X a sample of rows is looked at, and all of a column that is zero there. One that is too large in other
+    rows only makes sums that are not finite, which solvers refuse.
+    """
+    if X.dtype == np.float32:  # its squares are numbers of float64
+        return np.ones(X.shape[1])
+    if sparse.issparse(X):
+        return _largest_sparse(X)
+    n = X.shape[0]
+    largest: Array = np.abs(X if X.size <= SMALL else X[:: max(1, n // ROWS)]).max(axis=0, initial=0.0)
+    step = max(ROWS, SMALL // max(1, X.shape[1]))
+    for start in range(0, n if X.size > SMALL else 0, step):
+        small = np.flatnonzero(largest < LEAST)
+        if not small.size:
+            break
+        largest[small] = np.maximum(largest[small], np.abs(X[start : start + step, small]).max(axis=0))
+    return largest
+
+
+def _largest_sparse(X: Any) -> Array:
+    sizes = np.abs(X.data)
+    if (sizes >= LEAST).all() and (sizes <= MOST).all():  # as a rule: columns need not be told apart
+        return np.ones(X.shape[1])
+    largest: Array = abs(X).max(axis=0).toarray().ravel()
+    return largest
+
+
+def _beyond(largest: Array) -> tuple[int, str] | None:
+    """The first entry that is out of reach, and how."""
+    bad = np.flatnonzero((largest > MOST) | ((largest < LEAST) & (largest > 0)))
+    if not bad.size:
+        return None
+    size = float(largest[bad[0]])
+    how = "reaches" if size > MOST else "goes no further than"
+    what = "overflow" if size > MOST else "vanish"
+    return int(bad[0]), f"{how} {size:.3g}, and beyond {MOST if size > MOST else LEAST:.0e} squares {what} in float64"

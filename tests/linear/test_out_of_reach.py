@@ -1,0 +1,110 @@
+"""Columns and targets whose squares vanish or overflow in float64 are refused in words: nothing is claimed of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from corollary import (
+    Blocks,
+    ElasticNet,
+    ElasticNetCV,
+    HuberRegressor,
+    Lasso,
+    LassoCV,
+    LinearModel,
+    LinearRegression,
+    LogisticRegression,
+    LogisticRegressionCV,
+    Ridge,
+    RidgeCV,
+)
+
+REGRESSORS = [
+    LinearRegression(),
+    LinearRegression(positive=True),
+    Ridge(),
+    Ridge(solver="sparse_cg"),
+    RidgeCV(),
+    Lasso(),
+    LassoCV(),
+    ElasticNet(l1_ratio=0.0),
+    ElasticNetCV(),
+    HuberRegressor(),
+    LinearModel(),
+    LinearModel("huber", "l1"),
+]
+CLASSIFIERS = [LogisticRegression(), LogisticRegression(C=np.inf), LogisticRegressionCV(), LinearModel("hinge")]
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    return X, X @ [1.0, -2.0, 0.5] + rng.normal(size=40)
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=str)
+@pytest.mark.parametrize("scale", [1e-300, 1e-150, 1e150, 1e250])
+def test_targets_out_of_reach(model: Any, scale: float) -> None:
+    X, y = data()
+    with pytest.raises(ValueError, match="^y .*multiply it by a power of two"):
+        model.fit(X, y * scale)
+
+
+@pytest.mark.parametrize("model", REGRESSORS + CLASSIFIERS, ids=str)
+@pytest.mark.parametrize("scale", [1e-300, 1e150])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_columns_out_of_reach(model: Any, scale: float, kind: Any) -> None:
+    X, y = data()
+    X[:, 1] *= scale
+    with pytest.raises(ValueError, match="Column 1 of X .*multiply it by a power of two"):
+        model.fit(kind(X), np.sign(y) if model in CLASSIFIERS else y)
+
+
+def test_several_targets_and_rows_that_do_not_count() -> None:
+    X, y = data()
+    Y = np.column_stack([y, y * 1e-200])
+    with pytest.raises(ValueError, match="Column 1 of y"):
+        LinearRegression().fit(X, Y)
+    y[3] = 1e200
+    with pytest.raises(ValueError, match="squares overflow"):
+        Ridge().fit(X, y)
+    assert Ridge().fit(X, y, sample_weight=(y < 1e100).astype(float)).evidence_.holds
+
+
+def test_what_is_within_reach_is_fitted() -> None:
+    X, y = data()
+    for scale in (1e-120, 1e120):
+        model = LinearRegression().fit(X * scale, y)
+        np.testing.assert_allclose(model.coef_ * scale, LinearRegression().fit(X, y).coef_, rtol=1e-9)
+        assert model.evidence_.holds
+        assert LinearRegression().fit(X, y * scale).evidence_.holds
+    X[:, 1] = 0.0
+    assert LinearRegression().fit(X, np.zeros(40)).evidence_.holds
+
+
+def test_of_a_large_matrix_a_column_of_zeros_is_looked_at_whole() -> None:
+    X = np.random.default_rng(1).normal(size=(40_000, 3))
+    y = X @ [1.0, -2.0, 0.5]
+    X[:, 1] = 0.0
+    X[12_345, 1] = 1e-200
+    with pytest.raises(ValueError, match=r"Column 1 of X goes no further than 1e-200"):
+        LinearRegression().fit(X, y)
+    X[12_346, 1] = 1.0
+    assert LinearRegression().fit(X, y).evidence_.holds
+
+
+def test_blocks_are_judged_together() -> None:
+    X, y = data()
+    X[:20, 1] *= 1e-200
+
+    def blocks(X: np.ndarray) -> Blocks:
+        return Blocks([(X[:20], y[:20]), (X[20:], y[20:])])
+
+    assert Ridge().fit(blocks(X)).evidence_.holds
+    X[20:, 1] *= 1e-200
+    with pytest.raises(ValueError, match="Column 1 of X"):
+        Ridge().fit(blocks(X))
