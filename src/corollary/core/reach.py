@@ -76,4 +76,6 @@ def _beyond(largest: Array, most: float = MOST) -> tuple[int, str] | None:
         return None
     size = float(largest[bad[0]])
     how, what = ("reaches", "overflow") if size > most else ("goes no further than", "vanish")
-    return int(bad[0]), f"{how} {size:.3g}, and beyond {most if size > most else 1 / most:.0e} squares {what} in float64"
+    return int(
+        bad[0]
+    ), f"{how} {size:.3g}, and beyond {most if size > most else 1 / most:.0e} squares {what} in float64"

@@ -87,7 +87,8 @@ def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, toleranc
         return Verification(False, f"the value of a node is off by {off:.2g} of the spread of y", off)
     limit = tolerance * 1.01 + 1e-12
     if not rules.searched:
-        return Verification(None, "columns or cuts were drawn by chance, so that other splits may well gain more")
+        words = f"the value of every node is the mean of its rows, but for {off:.2g} of their spread"
+        return Verification(True, f"{words}; columns or cuts that nodes tried were drawn, so others are not", off)
     if worst > limit:
         return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
     return Verification(True, f"no node has a split that gains more, by {worst:.2g} of the root's impurity", worst)

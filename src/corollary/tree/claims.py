@@ -30,14 +30,12 @@ def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificatio
     Y = y.reshape(len(y), -1).astype(np.float64)
     least = model.min_samples_leaf
     plain = model.monotonic_cst is None and model.max_bins is None and model.splitter == "best"
-    alike = bool((weights == 1).all()) or least == 1
     rules = referee.Rules(
         CRITERIA[model.criterion],
         min_rows=int(least) if isinstance(least, int) else 1,
         min_weight=0.0,
         searched=bool(
             plain
-            and alike
             and isinstance(least, int)
             and model.min_weight_fraction_leaf == 0
             and model.max_features_ == model.n_features_in_

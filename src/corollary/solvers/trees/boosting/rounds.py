@@ -15,8 +15,8 @@ import numpy as np
 
 from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.parallel import map_blocks, n_threads
 from corollary.core.membership import is_member
+from corollary.core.parallel import map_blocks, n_threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
