@@ -30,7 +30,7 @@ def plain_nodes(trees: Trees) -> list[Nodes] | None:
 CATEGORIES = Verification(None, "the referee walks down trees of numbers only")
 
 
-def verify_forest(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
+def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions as the mean of the trees; and of some trees, the values of nodes from the rows that they drew."""
     from corollary.solvers.draws import fingerprint
     from corollary.solvers.trees.forest.storage import stored_binner
@@ -62,7 +62,7 @@ def verify_forest(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificat
     return ensembles.forest_of_rows(dense, Y, masses, trees[: len(masses)], rules, tolerance)
 
 
-def verify_boosting(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
+def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Start and trees added up again, and the training loss after every round."""
     if model.early_stopping:
         return Verification(None, "rows were set aside, so which rows the training loss is of is not kept")
@@ -86,7 +86,7 @@ def verify_boosting(model: Any, X: Any, y: Array, sample_weight: Any) -> Verific
     )  # fmt: skip
 
 
-def verify_adaboost(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
+def verify_adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """The rounds once more, from what each learner says of the rows."""
     if y is None:
         return Verification(None, "errors of rounds need the y of the fit")
@@ -138,7 +138,7 @@ def verify_bag(model: Any, X: Any) -> Verification:
     return found
 
 
-def verify_blend(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
+def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions from those of the members; and the weights, on held-out predictions that are made once more."""
     few = model._table(X, reset=False)[:ROWS]
     sums = verify_votes(model, few, [(member, few) for member in model.estimators_], model.weights_, 1)
@@ -166,7 +166,7 @@ def verify_blend(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificati
     return weakest([found, sums])
 
 
-def verify_stack(model: Any, X: Any, y: Array) -> Verification:
+def verify_stack(model: Any, X: Any, y: Any) -> Verification:
     """The final model's answer to what members say; and whether a fold predicts rows that its models had seen."""
     few = model._table(X, reset=False)[:ROWS]
     if model.passthrough or model._prefit or isinstance(model.cv, float) or y is None:

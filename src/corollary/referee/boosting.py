@@ -61,6 +61,7 @@ def gradient_boosting(
     bits = 8 * np.finfo(np.float64).eps * max(size, np.abs(start).max(initial=0))
     first = np.repeat(np.asarray(start, dtype=LONG)[None], len(X), axis=0)
     rounding = max(abs(mean_loss(*loss, y, first + side * bits, w) - losses[0]) for side in (-1, 1))
+    rounding = max(rounding, LONG(np.finfo(np.float64).tiny))
     scale = max(abs(losses[0]), np.finfo(LONG).tiny)
     away = [max(abs(losses[t] - LONG(own)) - rounding, 0) for t, own in history.items() if t < len(losses)]
     told = float(max(away, default=0) / scale)

@@ -92,8 +92,10 @@ def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, toleran
             w[some] = np.linalg.lstsq(root[:, None] * P[:, some], root * y, rcond=None)[0]
         if (w >= 0).all():
             lowest = min(lowest, cost(w))
-    floor = np.finfo(np.float64).eps ** 2 * (s @ np.square(np.asarray(y, dtype=LONG)))  # of y itself
-    gain = float(max(own - lowest - floor, 0) / own) if own > floor else 0.0
+    # as documented, an error a million times below that of no blend at all is as good as none
+    alone = max(cost(each) for each in np.eye(m)) if to_one else cost(np.zeros(m))
+    scale = max(own, LONG(1e-6) * alone)
+    gain = float(max(own - lowest, 0) / scale) if scale > 0 else 0.0
     if gain > 10 * tolerance + 1e-6:
-        return Verification(False, f"other weights have a squared error that is lower by {gain:.2g} of it", gain)
-    return Verification(True, f"no weights of any subset of the members are better, by {gain:.2g} of the error", gain)
+        return Verification(False, f"other weights have a squared error that is lower by {gain:.2g}", gain)
+    return Verification(True, f"no weights of any subset of the members are better, by {gain:.2g}", gain)
