@@ -14,7 +14,7 @@ from tests.tree.brute_force import Brute
 from corollary.core.evidence import Kind
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.ensemble.combine.bagging.bagging import BaggingClassifier
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 from corollary.ensemble.forest.random_forest import RandomForestRegressor
 from corollary.solvers.trees.exact import grow as growing
 from corollary.solvers.trees.exact.impurity_balance import impurity_balance
@@ -174,7 +174,8 @@ def test_weights_so_unlike_that_sums_lose_the_light_rows_are_not_called_searched
 def test_predictions_for_float32_rows_are_not_rounded_to_nothing(scale: float) -> None:
     X = np.arange(20, dtype=np.float32)[:, None]
     y = scale * np.arange(1.0, 21.0)
-    for model in (DecisionTreeRegressor(), RandomForestRegressor(n_estimators=3, random_state=0)):
+    few = {"n_estimators": 3, "random_state": 0}
+    for model in (DecisionTreeRegressor(), RandomForestRegressor(**few), BaggingRegressor(**few)):
         said = model.fit(X, y).predict(X)
         assert np.isfinite(said).all()
         assert (said > 0).all()

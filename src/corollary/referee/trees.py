@@ -28,7 +28,7 @@ class Nodes:
 class Rules:
     """What a split must leave on each side, and by which impurity it is judged."""
 
-    criterion: str  # "squared", "gini" or "entropy"
+    criterion: str  # "squared", "absolute", "gini" or "entropy"
     min_rows: int = 1
     min_weight: float = 0.0
     searched: bool = True  # whether every column and every cut was to be tried
@@ -50,8 +50,8 @@ def rows_of_nodes(X: Array, nodes: Nodes) -> list[Array]:
 def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, tolerance: float) -> Verification:
     """Values of nodes and gains of splits, from the rows. Y is (n, outputs): numbers, or class shares (one-hot).
 
-    Refuted where a node's value is not the mean of its rows, or where another split of a node gains more than its own
-    by more than ``tolerance`` of the root's impurity.
+    Refuted where a node's value is not the mean (or median) of its rows, or where another split of a node gains more
+    than its own by more than ``tolerance`` of the root's impurity.
     """
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if np.isnan(X).any():
@@ -69,20 +69,14 @@ def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, toleranc
         if len(here) == 0:
             return Verification(False, f"node {node} has no rows")
         y, own = Y[here], w[here]
-        said = np.asarray(nodes.value[node], dtype=LONG)
-        away = np.abs(said - middle - (own @ y) / own.sum()) - 4 * np.finfo(np.float64).eps * np.abs(said)
-        off = max(off, float(away.max(initial=0) / spread))
-        spent += here.size * X.shape[1]
+        off = max(off, _value_error(np.asarray(nodes.value[node], dtype=LONG), middle, y, own, rules.criterion, spread))
+        spent += here.size * X.shape[1] * (here.size if rules.criterion == "absolute" else 1)
         if nodes.feature[node] < 0 or not rules.searched or spent > MOST:
             continue
         inner = X[here, nodes.feature[node]] <= nodes.threshold[node]
         if not inner.any() or inner.all():
             return Verification(False, f"the split of node {node} leaves nothing on one side")
-        sums = own[:, None] * _centred(y, own, rules.criterion)
-        sides = [(sums[side].sum(axis=0), own[side].sum()) for side in (inner, ~inner)]
-        taken = _gains(sides[0][0][None], sides[0][1][None], sides[1][0][None], sides[1][1][None], rules.criterion)[0]
-        best = max(_best_gain(X[here, j], sums, own, rules) for j in range(X.shape[1]))
-        worst = max(worst, float((best - taken) / size))
+        worst = max(worst, float(_excess(X[here], y, own, inner, rules) / size))
     if off > 1e-9:
         return Verification(False, f"the value of a node is off by {off:.2g} of the spread of y", off)
     limit = tolerance * 1.01 + 1e-12
@@ -92,6 +86,44 @@ def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, toleranc
     if worst > limit:
         return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
     return Verification(True, f"no node has a split that gains more, by {worst:.2g} of the root's impurity", worst)
+
+
+def _value_error(said: Array, middle: Array, y: Array, w: Array, criterion: str, spread: Any) -> float:
+    """How far a value is from the mean of its rows over ``spread``; of medians, by how much a side outweighs half."""
+    bits = 4 * np.finfo(np.float64).eps * np.abs(said)
+    if criterion == "absolute":
+        sides = (w[y[:, 0] < (said - bits)[0]].sum(), w[y[:, 0] > (said + bits)[0]].sum())
+        return float(max(max(sides) / w.sum() - LONG(0.5), 0))
+    away = np.abs(said - middle - (w @ y) / w.sum()) - bits
+    return float(away.max(initial=0) / spread)
+
+
+def _excess(X: Array, y: Array, w: Array, left: Array, rules: Rules) -> Any:
+    """By how much the best split of a node gains more than sending these rows left does."""
+    if rules.criterion == "absolute":
+        taken = _absolute(y[left, 0], w[left]) + _absolute(y[~left, 0], w[~left])
+        return taken - min(_least_absolute(X[:, j], y[:, 0], w, rules) for j in range(X.shape[1]))
+    sums = w[:, None] * _centred(y, w, rules.criterion)
+    (a, on_a), (b, on_b) = ((sums[side].sum(axis=0)[None], w[side].sum()[None]) for side in (left, ~left))
+    best = max(_best_gain(X[:, j], sums, w, rules) for j in range(X.shape[1]))
+    return best - _gains(a, on_a, b, on_b, rules.criterion)[0]
+
+
+def _absolute(y: Array, w: Array) -> Any:
+    """Σ w |y − median|."""
+    order = np.argsort(y, kind="stable")
+    reach = np.cumsum(w[order])
+    return w @ np.abs(y - y[order[np.searchsorted(reach, reach[-1] / 2)]])
+
+
+def _least_absolute(column: Array, y: Array, w: Array, rules: Rules) -> Any:
+    """The least sum of both sides' absolute errors over all cuts of a column, each worked out by itself."""
+    order = np.argsort(column, kind="stable")
+    x, y, w = column[order], y[order], w[order]
+    rows = np.arange(1, len(x))
+    allowed = (x[1:] > x[:-1]) & (np.minimum(rows, len(x) - rows) >= rules.min_rows)
+    cuts = rows[allowed]
+    return min((_absolute(y[:cut], w[:cut]) + _absolute(y[cut:], w[cut:]) for cut in cuts), default=LONG(np.inf))
 
 
 def _centred(y: Array, w: Array, criterion: str) -> Array:
@@ -104,6 +136,8 @@ def _centred(y: Array, w: Array, criterion: str) -> Array:
 
 def _impurity(y: Array, w: Array, criterion: str) -> Any:
     """Weighted: Σ w times the variance (summed over outputs), Gini's index or the entropy in nats."""
+    if criterion == "absolute":
+        return _absolute(y[:, 0], w)
     if criterion == "squared":
         away = _centred(y, w, criterion)
         return (w @ (away * away)).sum()

@@ -12,7 +12,13 @@ from corollary.core.weights import within_reach
 from corollary.referee import trees as referee
 from corollary.referee.verdict import Verification
 
-CRITERIA = {"squared_error": "squared", "gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
+CRITERIA = {
+    "squared_error": "squared",
+    "absolute_error": "absolute",
+    "gini": "gini",
+    "entropy": "entropy",
+    "log_loss": "entropy",
+}
 
 
 def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:

@@ -16,7 +16,7 @@ import numpy as np
 from corollary.core.types import Array
 
 _MANY = 16
-_NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
+NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +46,12 @@ class Targets:
             for o, k in enumerate(self.n_classes)
         ]
         return _class_impurity(self, np.concatenate(masses))
+
+    def size(self) -> float:
+        """What gains are differences of: all weights; of Poisson's, all weighted targets; of others the impurity."""
+        if self.n_classes:
+            return float(self.weights.sum())
+        return float((self.weights @ self.y).mean()) if self.criterion == "poisson" else 0.0
 
     def gain_unit(self, unit: float, gain: float) -> float:
         """A gain of targets that were then multiplied by ``unit``."""
@@ -112,7 +118,7 @@ class Node:
         allowed = (ranked[:, :-1] < ranked[:, 1:]) & (count >= min_leaf) & (len(values) - count >= min_leaf)
         on_left, on_right = self._sides(self.weights, order)
         if min_weight > 0:
-            allowed &= np.minimum(on_left, on_right) >= min_weight * (1 + _NEAR)
+            allowed &= np.minimum(on_left, on_right) >= min_weight * (1 + NEAR)
         if not allowed.any():
             return -np.inf
         if self.of.criterion == "absolute_error":
@@ -120,7 +126,7 @@ class Node:
         parts = [self._sides(column, order) for column in self.sums.T]
         left, right = (np.stack(side, axis=-1) for side in zip(*parts, strict=True))
         if self.of.criterion == "poisson":  # no side may predict zero
-            allowed &= (np.minimum(left, right) > _NEAR * (left + right)).all(axis=-1)
+            allowed &= (np.minimum(left, right) > NEAR * (left + right)).all(axis=-1)
         found = gains(self.of, left, on_left, right, on_right)
         return float(found[allowed].max(initial=-np.inf))
 
@@ -178,11 +184,12 @@ def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: A
 
 def _differ_by_the_others(targets: Targets, apart: Array, masses: Array) -> None:
     """Of each output, the difference of the heaviest class's shares as that of the others: 1 − small loses digits."""
-    whole, first = masses.reshape(-1, targets.width)[0], 0  # all cuts of a node have the same
+    first = 0
     for k in targets.n_classes:
-        own, heaviest = apart[..., first : first + k], int(whole[first : first + k].argmax())
-        own[..., heaviest] = 0.0
-        own[..., heaviest] = -own.sum(axis=-1)
+        own = apart[..., first : first + k]
+        heaviest = masses[..., first : first + k].argmax(axis=-1)[..., None]
+        np.put_along_axis(own, heaviest, 0.0, axis=-1)
+        np.put_along_axis(own, heaviest, -own.sum(axis=-1, keepdims=True), axis=-1)
         first += k
 
 
