@@ -48,13 +48,16 @@ def tree(tmp_path: Path) -> Path:
     return compiled
 
 
+def environment(tree: Path) -> dict[str, str]:
+    """Of a fresh process that imports this tree; settings of Numba's that the tests run under are not its own."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    return kept | {"PYTHONPATH": str(tree.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def run(tree: Path, program: str = PROGRAM, **variables: str) -> tuple[float, int]:
     """What the kernel gives in a fresh process, and how many kernels came from the cache."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
-    environment |= {"PYTHONPATH": str(tree.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"} | variables
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=environment, check=False
-    )
+    command, settings = [sys.executable, "-c", program], environment(tree) | variables
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=settings, check=False)
     assert done.returncode == 0, done.stderr
     found, hits = done.stdout.split()
     return float(found), int(hits)
@@ -179,9 +182,8 @@ def test_code_of_other_sources_under_a_fresh_index_is_refused(tree: Path) -> Non
 
 
 def test_several_processes_at_once(tree: Path) -> None:
-    environment = os.environ | {"PYTHONPATH": str(tree.parents[1]), "PYTHONDONTWRITEBYTECODE": "1"}
     command = [sys.executable, "-c", PROGRAM]
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment) for _ in range(3)]
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(tree)) for _ in range(3)]
     assert {process.communicate(timeout=300)[0].split()[0] for process in processes} == {b"20.0"}
     assert run(tree) == (20.0, 1)
 

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from corollary.core.design import as_design
+from corollary.core.double_double import Pair, two_product, two_sum
 from corollary.core.parallel import threads
 from corollary.solvers.least_squares import double_double
-from corollary.solvers.least_squares.double_double import Pair, gradient, numpy_block, two_product, two_sum
+from corollary.solvers.least_squares.double_double import gradient, numpy_block
 
 
 def _case(n: int, d: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, Pair, Pair]:

@@ -117,7 +117,9 @@ def target(loss: str, X: Any, seed: int) -> Any:
     f = Q @ rng.normal(size=Q.shape[1]) / np.sqrt(Q.shape[1])
     if loss == "poisson":
         return rng.poisson(np.exp(f)).astype(float)
-    noise = rng.logistic(size=len(X)) if loss not in ("absolute", "quantile", "huber") else 0.3 * rng.normal(size=len(X))
+    noise = (
+        rng.logistic(size=len(X)) if loss not in ("absolute", "quantile", "huber") else 0.3 * rng.normal(size=len(X))
+    )
     y = f + noise
     return y if loss in ("absolute", "quantile", "huber") else np.where(y > 0, 1.0, -1.0)
 

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from corollary.core.double_double import Pair
 from corollary.core.parallel import block_rows
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
-from corollary.solvers.least_squares.double_double import Pair, gradient
+from corollary.solvers.least_squares.double_double import gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
 from corollary.solvers.least_squares.task import EPS, SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 

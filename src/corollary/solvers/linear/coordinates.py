@@ -16,11 +16,12 @@ import numpy as np
 
 from corollary.core.design import BlockDesign, DenseDesign, Design
 from corollary.core.design.dense import DenseView
+from corollary.core.double_double import Pair, two_product, two_sum
 from corollary.core.problem import EPS, Problem
 from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
-from corollary.solvers.least_squares.double_double import Pair, product, two_product, two_sum
+from corollary.solvers.least_squares.double_double import product
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at

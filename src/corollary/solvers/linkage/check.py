@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.core.evidence import share_wrong_at_most
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.connected import Edges
@@ -36,7 +37,7 @@ class Checked:
     @property
     def doubt(self) -> float:
         """The share of those they were drawn from that may be wrong, with 95 % confidence."""
-        return 0.0 if self.drawn == self.few else 1.0 - 0.05 ** (1.0 / self.drawn)
+        return share_wrong_at_most(self.drawn, self.few)
 
     @property
     def name(self) -> str:

@@ -17,8 +17,9 @@ from corollary.solvers.neighbors.metric import Metric, points
 from corollary.solvers.neighbors.search import BlockSearch, MetricSearch, Search
 from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
-_VALUES = 2_000_000  # that are compared, all rows and columns together: a few hundredths of a second
+_VALUES = 1_000_000  # that are compared, all rows and columns together: about a hundredth of a second
 _CALLS = 5_000  # of a function of two rows, which takes much longer than that
+_LEAST, _FOR_THEM = 20, 20_000_000  # rows that are checked at least, unless they take more values than that
 _MOST = 59  # rows without a fault show that, with 95 % confidence, fewer than 5 % of all have one
 TOLERANCE = 1e-9
 
@@ -54,7 +55,8 @@ def check_search(search: Search, X: Any, k: int) -> Check:
     """By how much the k distances of some rows exceed those of a comparison with every row, relatively."""
     n = X.shape[0]
     if isinstance(search, MetricSearch):
-        count = _VALUES // max(1, n * X.shape[1])
+        size = max(1, n * X.shape[1])
+        count = max(_VALUES // size, min(_LEAST, _FOR_THEM // size))
     else:
         count = (_CALLS if callable(getattr(search, "metric", None)) else _VALUES // max(1, X.shape[1])) // n
     count = min(max(count, 1), _MOST, n)

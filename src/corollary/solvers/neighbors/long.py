@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from corollary.core.double_double import two_product, two_sum
 from corollary.core.types import Array
 
 Long = tuple[Array, Array]  # the second is below the last digit of the first
-_SPLIT = 134_217_729.0  # 2²⁷ + 1
 
 
 def unit_peak(rows: Array, centred: bool) -> Long:
@@ -29,33 +29,16 @@ def centred_rows(X: Array) -> Array:
     return unit_peak(X, True)[0]
 
 
-def _sum(a: Array, b: Array) -> Long:
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _product(a: Array, b: Array) -> Long:
-    total, (a1, a2), (b1, b2) = a * b, _halves(a), _halves(b)
-    return total, ((a1 * b1 - total) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def _halves(a: Array) -> Long:
-    big = _SPLIT * a
-    high = big - (big - a)
-    return high, a - high
-
-
 def add(a: Long, b: Long) -> Long:
-    high, low = _sum(a[0], b[0])
-    other, rest = _sum(a[1], b[1])
-    high, low = _sum(high, low + other)
-    return _sum(high, low + rest)
+    high, low = two_sum(a[0], b[0])
+    other, rest = two_sum(a[1], b[1])
+    high, low = two_sum(high, low + other)
+    return two_sum(high, low + rest)
 
 
 def times(a: Long, b: Long) -> Long:
-    high, low = _product(a[0], b[0])
-    return _sum(high, low + (a[0] * b[1] + a[1] * b[0]))
+    high, low = two_product(a[0], b[0])
+    return two_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
 
 
 def ratio(a: Long, b: Long) -> Long:
@@ -63,7 +46,7 @@ def ratio(a: Long, b: Long) -> Long:
     left = add(a, times((-first, np.zeros_like(first)), b))
     second = left[0] / b[0]
     left = add(left, times((-second, np.zeros_like(second)), b))
-    return add(_sum(first, second), (left[0] / b[0], np.zeros_like(first)))
+    return add(two_sum(first, second), (left[0] / b[0], np.zeros_like(first)))
 
 
 def dot(a: Long, b: Long) -> Long:
