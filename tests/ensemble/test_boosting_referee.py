@@ -99,3 +99,16 @@ def test_the_best_shift_treats_a_weight_as_repetition(quantile: float) -> None:
     assert found == loss.best_shift(y[::-1], np.zeros(20), 8.0 * w[::-1])
     costs = [w @ loss.value(y, np.full(20, v)) for v in y]
     assert w @ loss.value(y, np.full(20, found)) <= min(costs) + 1e-12
+
+
+@pytest.mark.parametrize("loss", ["squared_error", "absolute_error", "huber"])
+def test_the_unit_of_y_does_not_matter(loss: str) -> None:
+    """Once a split had to gain more than a number in units of y, so that tiny targets were never split."""
+    X, y = load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(loss=loss, n_estimators=5)
+    said = model.fit(X, y).predict(X)
+    for unit in (2.0**-440, 2.0**-60, 2.0**400):
+        np.testing.assert_array_equal(model.fit(X, unit * y).predict(X), unit * said)
+    for unit in (1e-300, 1e200):
+        with pytest.raises(ValueError, match="power of two"):
+            model.fit(X, unit * y)

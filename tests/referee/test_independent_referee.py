@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from corollary.core.loss import LOSSES
-from corollary.referee import clusters, ensembles, medoids, mixtures, neighbors, spectrum, trees
+from corollary.referee import boosting, clusters, ensembles, medoids, mixtures, neighbors, spectrum, trees
 from corollary.referee.linear.judge import judge
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
 from corollary.referee.linear.others import huber_with_scale, single_coefficients
@@ -82,7 +84,7 @@ def test_trees():
     assert trees.judge(x[:, ::-1], y, np.ones(4), stump, rules, 1e-9).stands is False
     assert trees.judge(x, y + 0.5, np.ones(4), stump, rules, 1e-9).stands is False
     said = np.array([0.0, 0.0, 1.0, 1.0])
-    assert ensembles.forest(x, [stump, stump], said).stands is None
+    assert ensembles.forest(x, [stump, stump], said).stands is True
     assert ensembles.forest(x, [stump, stump], said[::-1]).stands is False
 
 
@@ -130,3 +132,73 @@ def test_verdicts():
     parts = [Verification(True, "a"), Verification(False, "b"), Verification(None, "c")]
     assert weakest(parts).words == "b"
     assert weakest(parts[::2]).words == "c"
+
+
+def _stump(cut: float, left: float, right: float) -> trees.Nodes:
+    value = np.array([[0.0], [left], [right]])
+    return trees.Nodes(np.array([0, -1, -1]), np.array([cut, np.nan, np.nan]), np.array([1, -1, -1]), value)
+
+
+def test_weights_over_thirty_decades_do_not_make_the_referee_divide_by_nothing():
+    x, y = np.arange(6.0)[:, None], np.array([0.0, 1e10, 1.0, 2.0, 3.0, 3.0])[:, None]
+    w = np.array([1e12, 1e-12, 1e-9, 1.0, 1e-12, 1e-15])
+    nodes = _stump(4.5, float(w[:5] @ y[:5, 0] / w[:5].sum()), 3.0)
+    nodes.value[0] = w @ y / w.sum()
+    found = trees.judge(x, y, w, nodes, trees.Rules("squared"), 1e-9)
+    assert found.stands is False
+    exact = [(Fraction(a), Fraction(b)) for a, b in zip(w, y[:, 0], strict=True)]
+
+    def impurity(rows):
+        mean = sum(a * b for a, b in rows) / sum(a for a, _ in rows)
+        return sum(a * (b - mean) ** 2 for a, b in rows)
+
+    left = [impurity(exact[:cut]) + impurity(exact[cut:]) for cut in range(1, 6)]
+    np.testing.assert_allclose(found.found, float((left[4] - min(left)) / impurity(exact)), rtol=1e-9)
+
+
+def test_boosting_and_votes():
+    two = [_stump(0.0, -1.0, 1.0), _stump(0.5, -0.5, 0.5)]
+    raw = 0.1 + sum(ensembles.leaf_values(X, nodes) for nodes in two)
+    start, loss = np.array([0.1]), ("squared", None)
+    losses = [np.mean((Y - f) ** 2) / 2 for f in (np.full(60, 0.1), 0.1 + np.where(X[:, 0] > 0, 1, -1), raw[:, 0])]
+    history = dict(enumerate(losses))
+
+    def judged(said, told, tolerance=1.0):
+        return boosting.gradient_boosting(X, Y, ONES, start, two, said, loss, told, tolerance, True).stands
+
+    assert judged(raw, history) is True
+    assert judged(raw + 1e-3, history) is False
+    assert judged(raw, history | {1: losses[1] * (1 + 1e-5)}) is False
+    away = boosting.gradient_boosting(X, -9 * X[:, 0], ONES, start, two, raw, loss, {}, 1e-9, True)
+    assert away.stands is False
+    assert "rises" in away.words
+    assert ensembles.mean_of_members([Y, 3 * Y], [1, 1], 2 * Y).stands is True
+    assert ensembles.mean_of_members([Y, 3 * Y], None, 2.001 * Y).stands is False
+
+
+def test_adaboost_is_played_once_more():
+    y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    said = [(X[:, 0] > 0).astype(int), (X[:, 1] > 0).astype(int)]
+    w, errors, alphas = ONES / 60, [], []
+    for answer in said:
+        errors.append(w[answer != y].sum())
+        alphas.append(np.log((1 - errors[-1]) / errors[-1]))
+        w = w * np.exp(alphas[-1] * (answer != y))
+        w = w / w.sum()
+    final = said[int(np.argmax(alphas))]
+
+    def judged(errors, alphas, final=final):
+        return boosting.adaboost(said, y, ONES, 2, 1.0, np.array(errors), np.array(alphas), final).stands
+
+    assert judged(errors, alphas) is True
+    assert judged(errors, [alphas[0], 1.01 * alphas[1]]) is False
+    assert judged([errors[0], errors[1] * 1.01], alphas) is False
+    assert judged(errors, alphas, 1 - final) is False
+
+
+def test_blends():
+    P = np.c_[Y + 0.1 * X[:, 2], Y - 0.1 * X[:, 2], X[:, 1]]
+    assert ensembles.blend(P, Y, ONES, np.array([0.5, 0.5, 0.0]), True, 1e-8).stands is True
+    assert ensembles.blend(P, Y, ONES, np.array([0.6, 0.3, 0.1]), True, 1e-8).stands is False
+    assert ensembles.blend(P, Y, ONES, np.array([0.5, 0.5, 0.0]), False, 1e-8).stands is True
+    assert ensembles.blend(P, Y, ONES, np.zeros(3), False, 1e-8).stands is False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from tests.tree.brute_force import Brute
 from corollary.core.evidence import Kind
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
+from corollary.ensemble.forest.random_forest import RandomForestRegressor
 from corollary.solvers.trees.exact import grow as growing
 from corollary.solvers.trees.exact.impurity_balance import impurity_balance
 from corollary.solvers.trees.referee.gains import Targets
@@ -152,3 +155,37 @@ def test_neighbouring_numbers_are_told_apart(dtype: Any) -> None:
     model = DecisionTreeRegressor().fit(x, y)
     assert model.evidence_.holds
     np.testing.assert_array_equal(model.predict(x), y.astype(dtype))
+
+
+def test_weights_so_unlike_that_sums_lose_the_light_rows_are_not_called_searched() -> None:
+    rng = np.random.default_rng(0)
+    for criterion in ("gini", "entropy"):
+        for _ in range(20):
+            X, y = rng.normal(size=(40, 3)), rng.integers(2, size=40)
+            w = 10.0 ** rng.uniform(-12, 12, 40)
+            model = DecisionStump(criterion=criterion)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model.fit(X, y, sample_weight=w)
+            assert not model.evidence_.holds or model.evidence_.verify(X, y, w).stands is True
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_predictions_for_float32_rows_are_not_rounded_to_nothing(scale: float) -> None:
+    X = np.arange(20, dtype=np.float32)[:, None]
+    y = scale * np.arange(1.0, 21.0)
+    few = {"n_estimators": 3, "random_state": 0}
+    for model in (DecisionTreeRegressor(), RandomForestRegressor(**few), BaggingRegressor(**few)):
+        said = model.fit(X, y).predict(X)
+        assert np.isfinite(said).all()
+        assert (said > 0).all()
+        assert model.fit(X, y / scale).predict(X).dtype == np.float32
+
+
+def test_members_keep_to_the_books_and_a_tree_of_its_own_is_searched() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    bag = BaggingClassifier(DecisionTreeClassifier(max_depth=3), n_estimators=3, random_state=0).fit(X, y)
+    assert {member.evidence_.certificate.name for member in bag.estimators_} == {"imbalance of the impurities"}
+    assert bag.evidence_.holds
+    own = DecisionTreeClassifier(max_depth=3).fit(X[:, :5], y).evidence_
+    assert own.certificate.name == "excess gain of other splits, every node re-searched"

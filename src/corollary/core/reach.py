@@ -16,6 +16,7 @@ from scipy import sparse
 from corollary.core.types import Array
 
 MOST, LEAST = 2.0**450, 2.0**-450  # about 1e±135: squares times weights of 2^±100 are numbers still
+SQUARES = 2.0**505  # about 1e152: how far the targets of trees may go, where nothing is multiplied by their squares
 SMALL = 1 << 16  # numbers, up to which all of X is looked at
 ROWS = 64  # of a larger one
 
@@ -26,12 +27,15 @@ def refuse_columns(largest: Array) -> None:
         raise ValueError(f"Column {bad[0]} of X {bad[1]}. Rescale it by a power of two (StandardScaler will do).")
 
 
-def refuse_targets(y: Array, weights: Array) -> None:
-    """Raise ValueError if the squares of y, or of one of its columns, vanish or overflow in rows that count."""
+def refuse_targets(y: Array, weights: Array, most: float = MOST) -> None:
+    """Raise ValueError if the squares of y, or of one of its columns, vanish or overflow in rows that count.
+
+    ``most`` and its reciprocal are as far as y may go.
+    """
     if not np.issubdtype(y.dtype, np.floating):
         return
     largest = np.atleast_1d(np.abs(y if weights.all() else y[weights > 0]).max(axis=0, initial=0.0))
-    if (bad := _beyond(largest)) is not None:
+    if (bad := _beyond(largest, most)) is not None:
         which = "y" if len(largest) == 1 else f"Column {bad[0]} of y"
         raise ValueError(f"{which} {bad[1]}. Rescale it by a power of two, and a penalty with it.")
 
@@ -66,12 +70,12 @@ def _largest_sparse(X: Any) -> Array:
     return np.ones(X.shape[1])  # as a rule: columns need not be told apart
 
 
-def _beyond(largest: Array) -> tuple[int, str] | None:
+def _beyond(largest: Array, most: float = MOST) -> tuple[int, str] | None:
     """The first entry that is out of reach, and how."""
-    bad = np.flatnonzero((largest > MOST) | ((largest < LEAST) & (largest > 0)))
+    bad = np.flatnonzero((largest > most) | ((largest < 1 / most) & (largest > 0)))
     if not bad.size:
         return None
     size = float(largest[bad[0]])
-    if size > MOST:
-        return int(bad[0]), f"reaches {size:.3g}, and above {MOST:.0e} squares overflow float64"
-    return int(bad[0]), f"goes no further than {size:.3g}, and below {LEAST:.0e} squares vanish in float64"
+    if size > most:
+        return int(bad[0]), f"reaches {size:.3g}, and above {most:.0e} squares overflow float64"
+    return int(bad[0]), f"goes no further than {size:.3g}, and below {1 / most:.0e} squares vanish in float64"

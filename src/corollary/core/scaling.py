@@ -59,6 +59,16 @@ def magnitude(X: Any) -> float:
     return max(float(values.max()), -float(values.min())) if values.size else 0.0
 
 
+def answer_type(dtype: Any, reach: float) -> Any:
+    """The type of predictions of rows of type ``dtype`` by a model whose answers go up to ``reach``.
+
+    That of the rows; but float32 has no numbers beyond 3e38, and below 1e-30 not all of its digits.
+    """
+    narrow = np.finfo(np.float32)
+    fits = reach == 0 or float(narrow.tiny / narrow.eps) <= reach <= float(narrow.max)
+    return dtype if dtype != np.float32 or fits else np.dtype(np.float64)
+
+
 def row_lengths(X: Array) -> Array:
     """The Euclidean length of each row of a dense X, without overflow, for rows that must have a direction."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
 from corollary.core.evidence import Evidence, worst_of
+from corollary.core.membership import as_member
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
 
@@ -46,10 +48,12 @@ def weight_argument(estimator: Any) -> str | None:
     return None
 
 
-def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None) -> Any:
-    """Fit, with weights if there are any and the member takes them."""
+def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None, *, one_of_many: bool = True) -> Any:
+    """Fit, with weights if there are any and the member takes them; ``one_of_many`` costs no proof of its own."""
     name = None if weights is None else weight_argument(member)
-    return member.fit(X, y) if name is None else member.fit(X, y, **{name: weights})
+    known = {} if name is None else {name: weights}
+    with as_member() if one_of_many else nullcontext():
+        return member.fit(X, y, **known)
 
 
 def check_members(members: Iterable[Any], labels: Array | None) -> None:

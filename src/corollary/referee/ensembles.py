@@ -1,19 +1,22 @@
-"""The referee of ensembles: what members say, added up again. How members were trained it cannot see."""
+"""The referee of ensembles: what members say is added up again, and what leaves say is worked out from their rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from corollary.referee.trees import Nodes
+from corollary.referee.trees import Nodes, Rules, judge
 from corollary.referee.verdict import Verification
 
 Array = Any
 LONG = np.longdouble
 ROWS = 200
-AGREES = "predictions are the mean of what the members say; how those were trained cannot be judged from outside"
+TREES = 10  # that are worked out from their rows
+MOST = 8  # members of a blend, all of whose subsets are tried
+AGREES = "predictions are what the members say, added up again"
 
 
 def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
@@ -21,22 +24,38 @@ def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X))[:ROWS].astype(np.float64)
     if np.isnan(X).any():
         return Verification(None, "the referee does not walk with gaps")
-    return mean_of_members([_leaf_values(X, nodes) for nodes in trees], None, said[:ROWS])
+    return mean_of_members([leaf_values(X, nodes) for nodes in trees], None, said[:ROWS])
 
 
-def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array) -> Verification:
-    """Whether ``said`` is the weighted mean of the members' predictions."""
+def forest_of_rows(
+    X: Any, Y: Array, masses: Sequence[Array], trees: Sequence[Nodes], rules: Rules, tolerance: float
+) -> Verification:
+    """Each of some trees judged by the rows that it drew: ``masses[t]`` is how much each row of X counts in tree t."""
+    worst, told = 0.0, ""
+    for mass, nodes in list(zip(masses, trees, strict=True))[:TREES]:
+        found = judge(X, Y, mass, nodes, rules, tolerance)
+        if not found.stands:
+            return found
+        if found.found >= worst:
+            worst, told = found.found, found.words
+    return Verification(True, f"{AGREES}; of {min(len(trees), TREES)} trees with their rows: {told}", worst)
+
+
+def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array, total: Any = None) -> Verification:
+    """Whether ``said`` is Σ weight · prediction of the members over ``total``, which is Σ weight unless given."""
     share = np.ones(len(members), LONG) if weights is None else np.asarray(weights, dtype=LONG)
+    said = np.asarray(said)
     parts = np.stack([np.asarray(part, dtype=LONG).reshape(len(said), -1) for part in members])
-    mean = np.tensordot(share / share.sum(), parts, axes=1)
-    size = max(np.abs(parts).max(initial=0), np.finfo(LONG).tiny)
-    off = float(np.abs(mean - np.asarray(said, dtype=LONG).reshape(len(said), -1)).max(initial=0) / size)
-    if off > 1e-6:  # float32 predictions have seven digits
+    mean = np.tensordot(share / (share.sum() if total is None else total), parts, axes=1)
+    size = max(np.abs(parts).max(initial=0), np.abs(mean).max(initial=0), np.finfo(LONG).tiny)
+    off = float(np.abs(mean - said.astype(LONG).reshape(len(said), -1)).max(initial=0) / size)
+    if off > (1e-6 if said.dtype == np.float32 else 1e-9):  # float32 predictions have seven digits
         return Verification(False, f"predictions differ from the mean of the members by {off:.2g}", off)
-    return Verification(None, AGREES, off)
+    return Verification(True, f"{AGREES} (off by {off:.2g})", off)
 
 
-def _leaf_values(X: Array, nodes: Nodes) -> Array:
+def leaf_values(X: Array, nodes: Nodes) -> Array:
+    """The value of the leaf that each row reaches."""
     at = np.zeros(len(X), np.intp)
     while True:
         feature = nodes.feature[at]
@@ -46,3 +65,37 @@ def _leaf_values(X: Array, nodes: Nodes) -> Array:
         here = at[inner]
         left = X[inner, feature[inner]] <= nodes.threshold[here]
         at[inner] = nodes.left[here] + np.where(left, 0, 1)
+
+
+def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, tolerance: float) -> Verification:
+    """Whether other weights ≥ 0 (of sum one, where ``to_one``) have a lower Σ rows (y − P w)².
+
+    The minimum is that of least squares over some subset of the members; all of them are tried.
+    """
+    if P.shape[1] > MOST:
+        return Verification(None, f"the referee does not try all subsets of {P.shape[1]} members")
+    s = np.asarray(rows, dtype=LONG) / np.max(rows)
+    root, m = np.sqrt(s).astype(np.float64), P.shape[1]
+
+    def cost(w: Array) -> Any:
+        away = np.asarray(y, dtype=LONG) - np.asarray(P, dtype=LONG) @ np.asarray(w, dtype=LONG)
+        return s @ (away * away)
+
+    own, lowest = cost(weights), cost(np.eye(m)[0] if to_one else np.zeros(m))
+    for some in (list(each) for k in range(1, m + 1) for each in combinations(range(m), k)):
+        w = np.zeros(m)
+        if to_one:  # the first takes what the others leave of one
+            first, rest = P[:, some[0]], P[:, some[1:]]
+            w[some[1:]] = np.linalg.lstsq(root[:, None] * (rest - first[:, None]), root * (y - first), rcond=None)[0]
+            w[some[0]] = 1 - w.sum()
+        else:
+            w[some] = np.linalg.lstsq(root[:, None] * P[:, some], root * y, rcond=None)[0]
+        if (w >= 0).all():
+            lowest = min(lowest, cost(w))
+    # as documented, an error a million times below that of no blend at all is as good as none
+    alone = max(cost(each) for each in np.eye(m)) if to_one else cost(np.zeros(m))
+    scale = max(own, LONG(1e-6) * alone)
+    gain = float(max(own - lowest, 0) / scale) if scale > 0 else 0.0
+    if gain > 10 * tolerance + 1e-6:
+        return Verification(False, f"other weights have a squared error that is lower by {gain:.2g}", gain)
+    return Verification(True, f"no weights of any subset of the members are better, by {gain:.2g}", gain)

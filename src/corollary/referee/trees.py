@@ -28,7 +28,7 @@ class Nodes:
 class Rules:
     """What a split must leave on each side, and by which impurity it is judged."""
 
-    criterion: str  # "squared", "gini" or "entropy"
+    criterion: str  # "squared", "absolute", "gini" or "entropy"
     min_rows: int = 1
     min_weight: float = 0.0
     searched: bool = True  # whether every column and every cut was to be tried
@@ -50,8 +50,8 @@ def rows_of_nodes(X: Array, nodes: Nodes) -> list[Array]:
 def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, tolerance: float) -> Verification:
     """Values of nodes and gains of splits, from the rows. Y is (n, outputs): numbers, or class shares (one-hot).
 
-    Refuted where a node's value is not the mean of its rows, or where another split of a node gains more than its own
-    by more than ``tolerance`` of the root's impurity.
+    Refuted where a node's value is not the mean (or median) of its rows, or where another split of a node gains more
+    than its own by more than ``tolerance`` of the root's impurity.
     """
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     if np.isnan(X).any():
@@ -62,71 +62,134 @@ def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, toleranc
     middle = np.median(Y, axis=0) if rules.criterion == "squared" else np.zeros(Y.shape[1], LONG)
     Y = Y - middle
     found = rows_of_nodes(X, nodes)
-    root = _impurity(Y, w, rules.criterion)
-    size = max(root, np.finfo(LONG).tiny)
+    size = max(_impurity(Y, w, rules.criterion), np.finfo(LONG).tiny)
     spread = max(np.ptp(Y, axis=0).max(initial=0), np.finfo(LONG).tiny)
     worst, off, spent = 0.0, 0.0, 0
     for node, here in enumerate(found):
         if len(here) == 0:
             return Verification(False, f"node {node} has no rows")
         y, own = Y[here], w[here]
-        said = np.asarray(nodes.value[node], dtype=LONG)
-        away = np.abs(said - middle - (own @ y) / own.sum()) - 4 * np.finfo(np.float64).eps * np.abs(said)
-        off = max(off, float(away.max(initial=0) / spread))
-        spent += here.size * X.shape[1]
+        off = max(off, _value_error(np.asarray(nodes.value[node], dtype=LONG), middle, y, own, rules.criterion, spread))
+        spent += here.size * X.shape[1] * (here.size if rules.criterion == "absolute" else 1)
         if nodes.feature[node] < 0 or not rules.searched or spent > MOST:
             continue
         inner = X[here, nodes.feature[node]] <= nodes.threshold[node]
         if not inner.any() or inner.all():
             return Verification(False, f"the split of node {node} leaves nothing on one side")
-        split = _impurity(y[inner], own[inner], rules.criterion) + _impurity(y[~inner], own[~inner], rules.criterion)
-        best = min(_best_split(X[here, j], y, own, rules) for j in range(X.shape[1]))
-        worst = max(worst, float((split - best) / size))
+        worst = max(worst, float(_excess(X[here], y, own, inner, rules) / size))
     if off > 1e-9:
         return Verification(False, f"the value of a node is off by {off:.2g} of the spread of y", off)
     limit = tolerance * 1.01 + 1e-12
     if not rules.searched:
-        return Verification(None, "columns or cuts were drawn by chance, so that other splits may well gain more")
+        words = f"the value of every node is the mean of its rows, but for {off:.2g} of their spread"
+        return Verification(True, f"{words}; columns or cuts that nodes tried were drawn, so others are not", off)
     if worst > limit:
         return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
     return Verification(True, f"no node has a split that gains more, by {worst:.2g} of the root's impurity", worst)
 
 
-def _impurity(y: Array, w: Array, criterion: str) -> Any:
-    """Weighted: Σ w times the variance (summed over outputs), Gini's index or the entropy in nats."""
-    total = w.sum()
-    sums = w @ y
-    if criterion == "squared":
-        away = y - sums / total
-        return (w @ (away * away)).sum()
-    return _of_counts(sums[None], np.array([total]), criterion)[0]
+def _value_error(said: Array, middle: Array, y: Array, w: Array, criterion: str, spread: Any) -> float:
+    """How far a value is from the mean of its rows over ``spread``; of medians, by how much a side outweighs half."""
+    bits = 4 * np.finfo(np.float64).eps * np.abs(said)
+    if criterion == "absolute":
+        sides = (w[y[:, 0] < (said - bits)[0]].sum(), w[y[:, 0] > (said + bits)[0]].sum())
+        return float(max(max(sides) / w.sum() - LONG(0.5), 0))
+    away = np.abs(said - middle - (w @ y) / w.sum()) - bits
+    return float(away.max(initial=0) / spread)
 
 
-def _of_counts(counts: Array, totals: Array, criterion: str) -> Array:
-    share = counts / np.where(totals > 0, totals, 1)[:, None]
-    if criterion == "gini":
-        return totals * (1 - (share * share).sum(axis=1))
-    logs = np.where(share > 0, np.log(np.where(share > 0, share, 1)), 0)
-    return -totals * (share * logs).sum(axis=1)
+def _excess(X: Array, y: Array, w: Array, left: Array, rules: Rules) -> Any:
+    """By how much the best split of a node gains more than sending these rows left does."""
+    if rules.criterion == "absolute":
+        taken = _absolute(y[left, 0], w[left]) + _absolute(y[~left, 0], w[~left])
+        return taken - min(_least_absolute(X[:, j], y[:, 0], w, rules) for j in range(X.shape[1]))
+    sums = w[:, None] * _centred(y, w, rules.criterion)
+    (a, on_a), (b, on_b) = ((sums[side].sum(axis=0)[None], w[side].sum()[None]) for side in (left, ~left))
+    best = max(_best_gain(X[:, j], sums, w, rules) for j in range(X.shape[1]))
+    return best - _gains(a, on_a, b, on_b, rules.criterion)[0]
 
 
-def _best_split(column: Array, y: Array, w: Array, rules: Rules) -> Any:
-    """The least impurity that is left by any cut between two different values of a column."""
+def _absolute(y: Array, w: Array) -> Any:
+    """Σ w |y − median|."""
+    order = np.argsort(y, kind="stable")
+    reach = np.cumsum(w[order])
+    return w @ np.abs(y - y[order[np.searchsorted(reach, reach[-1] / 2)]])
+
+
+def _least_absolute(column: Array, y: Array, w: Array, rules: Rules) -> Any:
+    """The least sum of both sides' absolute errors over all cuts of a column, each worked out by itself."""
     order = np.argsort(column, kind="stable")
     x, y, w = column[order], y[order], w[order]
-    weight = np.cumsum(w)
-    left = np.cumsum(w[:, None] * y, axis=0)
-    rows, total, whole = np.arange(1, len(x) + 1), weight[-1], left[-1]
-    allowed = np.zeros(len(x), bool)
-    allowed[:-1] = x[1:] > x[:-1]
-    allowed &= (rows >= rules.min_rows) & (len(x) - rows >= rules.min_rows)
-    allowed &= (weight >= rules.min_weight) & (total - weight >= rules.min_weight)
+    rows = np.arange(1, len(x))
+    allowed = (x[1:] > x[:-1]) & (np.minimum(rows, len(x) - rows) >= rules.min_rows)
+    cuts = rows[allowed]
+    return min((_absolute(y[:cut], w[:cut]) + _absolute(y[cut:], w[cut:]) for cut in cuts), default=LONG(np.inf))
+
+
+def _centred(y: Array, w: Array, criterion: str) -> Array:
+    """Numbers less their mean, found in two passes; shares of classes as they are."""
+    if criterion != "squared":
+        return y
+    away = y - (w @ y) / w.sum()
+    return away - (w @ away) / w.sum()
+
+
+def _impurity(y: Array, w: Array, criterion: str) -> Any:
+    """Weighted: Σ w times the variance (summed over outputs), Gini's index or the entropy in nats."""
+    if criterion == "absolute":
+        return _absolute(y[:, 0], w)
+    if criterion == "squared":
+        away = _centred(y, w, criterion)
+        return (w @ (away * away)).sum()
+    counts = (w @ y)[None]
+    if criterion == "entropy":
+        return _entropy(counts)[0]
+    return (counts * _others(counts)).sum() / w.sum()
+
+
+def _others(counts: Array) -> Array:
+    """What is beside each class. Beside the heaviest it is added up, where a difference could lose every digit."""
+    rows, heaviest = np.arange(len(counts)), counts.argmax(axis=1)
+    light = counts.copy()
+    light[rows, heaviest] = 0
+    others = counts.sum(axis=1, keepdims=True) - counts
+    others[rows, heaviest] = light.sum(axis=1)
+    return others
+
+
+def _entropy(counts: Array) -> Array:
+    """Σ m ln(1 + others / m), W times the entropy, in which all terms are positive."""
+    return (counts * np.log1p(_others(counts) / np.where(counts > 0, counts, 1))).sum(axis=1)
+
+
+def _gains(left: Array, a: Array, right: Array, b: Array, criterion: str) -> Array:
+    """What cuts gain, from the sums (cuts, outputs) and weights a, b of both sides.
+
+    Of squares and Gini's index that is a b / (a + b) ‖mean on the left − mean on the right‖². Shares add up to one, so
+    the heaviest class differs by as much as all others do: 1 − small is never subtracted from another such.
+    """
+    if criterion == "entropy":
+        return _entropy(left + right) - _entropy(left) - _entropy(right)
+    apart = left / a[:, None] - right / b[:, None]
+    if criterion == "gini":
+        heaviest = (left + right)[0].argmax()
+        apart[:, heaviest] = 0
+        apart[:, heaviest] = -apart.sum(axis=1)
+    return a / (a + b) * b * (apart * apart).sum(axis=1)
+
+
+def _best_gain(column: Array, sums: Array, w: Array, rules: Rules) -> Any:
+    """The largest gain of any cut between two different values of a column; −inf if none is allowed.
+
+    Sums of the right side are added up from the right: weights may differ by more than any arithmetic has digits.
+    """
+    order = np.argsort(column, kind="stable")
+    x, sums, w = column[order], sums[order], w[order]
+    weight, behind = np.cumsum(w)[:-1], np.cumsum(w[::-1])[::-1][1:]
+    left, right = np.cumsum(sums, axis=0)[:-1], np.cumsum(sums[::-1], axis=0)[::-1][1:]
+    rows = np.arange(1, len(x))
+    allowed = (x[1:] > x[:-1]) & (np.minimum(rows, len(x) - rows) >= rules.min_rows)
+    allowed &= np.minimum(weight, behind) >= rules.min_weight
     if not allowed.any():
-        return LONG(np.inf)
-    a, b = weight[allowed], total - weight[allowed]
-    if rules.criterion == "squared":
-        squares = (w @ (y * y)).sum()
-        left, right = left[allowed], whole - left[allowed]
-        return (squares - (left * left).sum(axis=1) / a - (right * right).sum(axis=1) / b).min()
-    sides = _of_counts(left[allowed], a, rules.criterion) + _of_counts(whole - left[allowed], b, rules.criterion)
-    return sides.min()
+        return LONG(-np.inf)
+    return _gains(left[allowed], weight[allowed], right[allowed], behind[allowed], rules.criterion).max()

@@ -8,17 +8,25 @@ import numpy as np
 
 from corollary.base import check_weights
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.referee import trees as referee
 from corollary.referee.verdict import Verification
 
-CRITERIA = {"squared_error": "squared", "gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
+CRITERIA = {
+    "squared_error": "squared",
+    "absolute_error": "absolute",
+    "gini": "gini",
+    "entropy": "entropy",
+    "log_loss": "entropy",
+}
 
 
 def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
     """One target, numbers only, and a criterion that the referee knows; else it is not decided."""
     if y is None:
         raise ValueError("verify needs the y of the fit.")
-    weights, nodes = check_weights(sample_weight, X), model.trees_
+    # a weight that is 2^-400 of the largest or less counts as zero in every fit, so it does here
+    weights, nodes = within_reach(check_weights(sample_weight, X))[0], model.trees_
     known = model.n_outputs_ == 1 and model.criterion in CRITERIA and not (nodes.category >= 0).any()
     if not known or getattr(model, "class_weight", None) is not None:
         return Verification(None, "the referee judges trees of numbers with one target and no class weights")
@@ -28,14 +36,12 @@ def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificatio
     Y = y.reshape(len(y), -1).astype(np.float64)
     least = model.min_samples_leaf
     plain = model.monotonic_cst is None and model.max_bins is None and model.splitter == "best"
-    alike = bool((weights == 1).all()) or least == 1
     rules = referee.Rules(
         CRITERIA[model.criterion],
         min_rows=int(least) if isinstance(least, int) else 1,
         min_weight=0.0,
         searched=bool(
             plain
-            and alike
             and isinstance(least, int)
             and model.min_weight_fraction_leaf == 0
             and model.max_features_ == model.n_features_in_

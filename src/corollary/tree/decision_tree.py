@@ -11,11 +11,10 @@ from sklearn.utils import Bunch
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
+from corollary.core.reach import SQUARES, refuse_targets
 from corollary.core.types import Array
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier
-
-_LARGEST = 1e150  # between this and its inverse, squares of targets neither overflow nor vanish
 
 
 class DecisionTreeClassifier(TreeClassifier):
@@ -236,12 +235,8 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         return self
 
     def _check_targets(self, y: Array, weights: Array) -> None:
-        size = float(np.abs(y).max())
-        if self.criterion == "squared_error" and not (size == 0 or 1 / _LARGEST < size < _LARGEST):
-            raise ValueError(
-                f"The largest |y| is {size:.3g}, whose square is not a number of float64. Rescale y to the order of 1, "
-                "or use criterion='absolute_error'."
-            )
+        if self.criterion == "squared_error":
+            refuse_targets(y, weights, SQUARES)
         if self.criterion != "poisson":
             return
         if (y < 0).any():

@@ -16,6 +16,8 @@ from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.core.membership import is_member
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
@@ -149,10 +151,10 @@ class DecisionTree(TableReader):
                 "depth": float(self.trees_.depth()),
                 "leaves": float(self.trees_.is_leaf.sum()),
                 "training error": error,
-                "nodes searched again": float(found.drawn),
-                "nodes that could be searched": float(found.nodes),
-            },
-            notes=(found.sentence,),
+                "nodes searched again": 0.0 if found is None else float(found.drawn),
+            }
+            | ({} if found is None else {"nodes that could be searched": float(found.nodes)}),
+            notes=("No node of a member was searched again." if found is None else found.sentence,),
         )
         self._keep_evidence(evidence)
 
@@ -163,12 +165,14 @@ class DecisionTree(TableReader):
 
     def _judge(
         self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any
-    ) -> tuple[Certificate, Findings, float]:
-        """(certificate, what a second search of some nodes found, W·I that is left in the leaves)."""
+    ) -> tuple[Certificate, Findings | None, float]:
+        """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
-        from corollary.solvers.trees.referee.exact import certificate, search_tree
+        from corollary.solvers.trees.referee.exact import books, certificate, search_tree
 
         gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        if is_member():
+            return books(gap), None, below
         pruned = self.ccp_alpha > 0
         found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, binner, pruned=pruned)
         greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
@@ -199,7 +203,8 @@ class DecisionTree(TableReader):
     def _leaf_values(self, X: Any) -> Array:
         """The values at the leaves of the rows, in the precision of X."""
         X = self._read_predict(X)
-        return self.trees_.value[self.trees_.apply(X)[:, 0]].astype(X.dtype, copy=False)
+        values = self.trees_.value
+        return values[self.trees_.apply(X)[:, 0]].astype(answer_type(X.dtype, magnitude(values)), copy=False)
 
     @predicting
     def decision_path(self, X: Any) -> Any:

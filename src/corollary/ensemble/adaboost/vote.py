@@ -21,6 +21,7 @@ from corollary.ensemble.adaboost.learner import tree_model
 from corollary.ensemble.members import check_members
 from corollary.ensemble.plots import plot_rounds
 from corollary.labels import agreeing, winners
+from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 from corollary.tree.decision_tree import DecisionTreeClassifier
 
@@ -54,6 +55,11 @@ class BoostedVote(ClassifierMixin, TableReader):
             return list(self._members)
         check_is_fitted(self)
         return [tree_model(self, self.trees_.tree(t)) for t in range(self.trees_.n_trees)]
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_adaboost
+
+        return verify_adaboost(self, X, y, sample_weight)
 
     def _check_state(self) -> None:
         if ("trees_" in vars(self)) == ("_members" in vars(self)):

@@ -16,10 +16,12 @@ from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.core.weights import within_reach
+from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
 from corollary.solvers.trees.boosting.tree import HistogramRules
@@ -96,6 +98,11 @@ class GradientBoosting(TableReader):
         for name, value in attributes(trees).items():
             setattr(self, name, value)
         self._keep_evidence(evidence)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_boosting
+
+        return verify_boosting(self, X, y, sample_weight)
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -202,7 +209,8 @@ class GradientBoosting(TableReader):
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
         X = self._read_predict(X)
-        return self._raw_of(self.trees_, self.start_, X).astype(X.dtype, copy=False)
+        reach = max(magnitude(self.start_), magnitude(self.trees_.value))
+        return self._raw_of(self.trees_, self.start_, X).astype(answer_type(X.dtype, reach), copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)

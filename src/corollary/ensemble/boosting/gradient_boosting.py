@@ -13,6 +13,7 @@ from corollary.base import assigning, fitting
 from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
+from corollary.core.reach import refuse_targets
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
@@ -172,6 +173,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         """Boost; rows of ``X_val, y_val`` only decide when to stop."""
         X, y, weights, categorical = self._read_fit(X, y, sample_weight)
         y = y.astype(np.float64, copy=False)
+        refuse_targets(y, weights)
         loss = self._loss(y, weights)
         loss.check_target(y)
         validation = None

@@ -25,6 +25,7 @@ from corollary.ensemble.combine.votes import (
     weighted_sum,
 )
 from corollary.ensemble.members import weakened
+from corollary.referee.verdict import Verification
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
 from corollary.solvers.least_squares.task import Task
 
@@ -114,6 +115,11 @@ class _Blending(WeightedMembers):
             notes=(*self._warnings(found), *without_weights(members, given)),
         )
         return weakened(evidence, [*self.estimators_, *found.evidence])
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_blend
+
+        return verify_blend(self, X, y, sample_weight)
 
     def _warnings(self, found: HeldOut) -> list[str]:
         notes = []

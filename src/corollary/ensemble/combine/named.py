@@ -175,7 +175,7 @@ class NamedMembers(Estimator):
                 check_is_fitted(member)
             self.estimators_ = each
             return
-        calls = [partial(fit_member, clone(member), X, y, given) for member in each]
+        calls = [partial(fit_member, clone(member), X, y, given, one_of_many=False) for member in each]
         self.estimators_ = list(in_order(calls, each, self.n_jobs))
 
     def _speakers(self) -> list[Callable[..., Array]]:

@@ -22,6 +22,7 @@ from corollary.ensemble.combine.held_out import CV, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
 from corollary.ensemble.combine.votes import float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import check_members, fit_member, weakened
+from corollary.referee.verdict import Verification
 
 METHODS = ("predict_proba", "decision_function", "predict")
 
@@ -93,7 +94,7 @@ class _Stacking(TransformerMixin, NamedMembers):
         table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
         target = (self.classes_[y] if is_classifier(self) else y)[rows]
         known = {} if given is None else {"sample_weight": given[rows]}
-        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"))
+        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"), one_of_many=False)
         self._fit_members(members, X, y, given)
         self._widths = [votes.shape[1] for votes in found.votes]
         facts = self._scores(found, y[rows], weights[rows])
@@ -108,6 +109,11 @@ class _Stacking(TransformerMixin, NamedMembers):
         certificate = Certificate(Kind.CHECKED, leak, found.seen, 0.0)
         evidence = Evidence(Status.EXACT, certificate, "stacking", facts=facts, notes=notes)
         return weakened(evidence, [self.final_estimator_, *self.estimators_, *found.evidence])
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_stack
+
+        return verify_stack(self, X, y)
 
     def _joined(self, columns: list[Array], X: Any) -> Any:
         table = np.hstack(columns)

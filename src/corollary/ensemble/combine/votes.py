@@ -11,6 +11,7 @@ from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
 
 from corollary.base import predicting
 from corollary.core.evidence import Certificate, Kind
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.labels import agreeing
 
@@ -118,4 +119,4 @@ class ByMean(RegressorMixin):
     def predict(self: Any, X: Any) -> Array:
         """The mean of the members' predictions, weighted where they have weights."""
         said, dtype = self._vote(X)
-        return said.astype(dtype)
+        return said.astype(answer_type(dtype, magnitude(said)))

@@ -25,6 +25,7 @@ from corollary.ensemble.combine.votes import (
     weighted_sum,
 )
 from corollary.ensemble.members import weakened
+from corollary.referee.verdict import Verification
 
 MEASURED = 2000  # training rows on which members and vote are scored
 RECOUNTED = 200  # of these, rows whose vote is counted again
@@ -63,6 +64,12 @@ class _Voting(TransformerMixin, WeightedMembers):
         rows = np.arange(min(X.shape[0], RECOUNTED))
         whole = getattr(self, "voting", "soft") == "hard"
         return counted_again(self, take_rows(X, rows), self.estimators_, self._shares, whole)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_votes
+
+        few = take_rows(self._table(X, reset=False), np.arange(min(np.shape(X)[0], RECOUNTED)))
+        return verify_votes(self, few, [(member, few) for member in self.estimators_], self._shares, None)
 
     def _shares_of(self, members: Members) -> Array:
         """Weights of the members that take part, as shares of one; dropped members had weights too."""

@@ -18,10 +18,9 @@ from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.referee.ensembles import forest
-from corollary.referee.trees import Nodes
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
 from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
@@ -171,17 +170,15 @@ class Forest(TableReader):
         return walker
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        each = [self.trees_.tree(t) for t in range(self.trees_.n_trees)]
-        if any((tree.category >= 0).any() for tree in each):
-            return Verification(None, "the referee walks down trees of numbers only")
-        nodes = [Nodes(tree.feature, tree.threshold, tree.left, tree.value) for tree in each]
-        return forest(self._read_predict(X), nodes, self._means(X))
+        from corollary.ensemble.claims import verify_forest
+
+        return verify_forest(self, X, y, sample_weight)
 
     def _means(self, X: Any) -> Array:
         """Mean over the trees of the values at the leaves of the rows."""
         X = self._read_predict(X)
         means: Array = self._walker.predict_sum(X) / self.trees_.n_trees
-        return means.astype(X.dtype, copy=False)
+        return means.astype(answer_type(X.dtype, magnitude(self.trees_.value)), copy=False)
 
     @predicting
     def apply(self, X: Any) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array, check_consistent_length
 from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.limits import Boolean, Choice, Limit
+from corollary.core.reach import SQUARES, refuse_targets
 from corollary.core.types import Array
 from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
@@ -91,6 +92,7 @@ class ForestRegressor(RegressorMixin, Forest):
                 "criterion='poisson' needs y without negative numbers and with a positive sum, but the smallest y is "
                 f"{numbers.min():g} and the sum is {numbers.sum():g}. Use criterion='squared_error'."
             )
+        refuse_targets(numbers, weights, SQUARES)
         return Target(weights, y=numbers)
 
     def _target(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Target]:

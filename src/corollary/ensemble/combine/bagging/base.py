@@ -27,6 +27,7 @@ from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, weakened
+from corollary.referee.verdict import Verification
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
 
@@ -203,6 +204,11 @@ class Bagging(Estimator):
             )
         seeds[:old] = self._seeds
         return seeds, list(self.estimators_), list(self.estimators_features_)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.claims import verify_bag
+
+        return verify_bag(self, X)
 
     @property
     def estimators_samples_(self) -> list[Array]:

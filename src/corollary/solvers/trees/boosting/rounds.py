@@ -15,6 +15,7 @@ import numpy as np
 
 from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.membership import is_member
 from corollary.core.parallel import map_blocks, n_threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
@@ -133,7 +134,8 @@ class Boosting(Algorithm[int]):
     def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
         """Leaves of the last tree and of two others are worked out again, where their rows and bounds are known."""
         rules, objective = self.plan.rules, self.objective
-        if self.X is not None and state > self.begun and not self.plan.samples_rows and rules.monotone is None:
+        known = self.X is not None and not self.plan.samples_rows and rules.monotone is None
+        if known and state > self.begun and not is_member():
             trees, rate = Trees.join(self.snapshot(state)), self.plan.learning_rate
             boosted = Boosted(
                 self.X, objective.loss, objective.y, objective.weights, self.start, trees, rate, rules.l1, rules.l2,

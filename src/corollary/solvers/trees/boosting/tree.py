@@ -221,7 +221,7 @@ class Grower:
             sums = (*self.units, node.g, node.h, node.count)
             self._try_categories(node, columns[self.binner.categorical[columns]], sums, best, left_codes)
         best[GAIN] -= own
-        if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(node.g)):
+        if best[FEATURE] < 0 or not best[GAIN] > max(rules.leaf_cost, 1e-12 * abs(own)):
             self._release(node)
             return False
         node.split, node.left_codes = best, left_codes

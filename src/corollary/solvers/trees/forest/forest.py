@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.membership import is_member
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
@@ -17,7 +18,7 @@ from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
-from corollary.solvers.trees.referee.exact import certificate
+from corollary.solvers.trees.referee.exact import BOOKS, certificate
 from corollary.solvers.trees.referee.forest import search_forest
 from corollary.solvers.trees.referee.search import Findings
 
@@ -91,13 +92,14 @@ class ForestGrowth(Algorithm[int]):
     def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
         """Nodes of a few of the trees are searched again."""
         parts = self.parts[: state - self.begun]
-        self.found = search_forest(self.rows, self.rules, parts, self.seeds[self.begun :]) if parts else None
+        if parts and not is_member():
+            self.found = search_forest(self.rows, self.rules, parts, self.seeds[self.begun :])
         return state, measure
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""
-        if self.found is None:  # no tree was grown, so none was searched
-            return Certificate(self.kind, "imbalance of the impurities of new trees", self.imbalance, TOLERANCE)
+        if self.found is None:  # no tree was grown, or this is one of many forests
+            return Certificate(self.kind, f"{BOOKS} of new trees", self.imbalance, TOLERANCE)
         return certificate(self.found, self.imbalance, greedy=False, tolerance=TOLERANCE)
 
 

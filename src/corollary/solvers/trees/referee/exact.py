@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 NAME = "excess gain of other splits, re-searched nodes"
 EVERY = "excess gain of other splits, every node re-searched"
 DRAWN = "error of gains and leaf values"  # of trees whose cuts are drawn, so that there is no other to search for
+BOOKS = "imbalance of the impurities"  # of members of ensembles, of which no node is searched again
 TOLERANCE = 1e-9
+_COARSEST = 1e-6
 
 
 def search_tree(
@@ -66,11 +68,19 @@ def search_tree(
     return Search(growth, weighed, leaves[kept], np.random.default_rng(tree.node_count)).run(targets.impurity())
 
 
+def books(balance: float) -> Certificate:
+    """That what splits gained and what is left in the leaves add up to the impurity of the root, and no more."""
+    return Certificate(Kind.CHECKED, BOOKS, balance, TOLERANCE)
+
+
 def certificate(found: Findings, balance: float, *, greedy: bool, tolerance: float = TOLERANCE) -> Certificate:
     """That no node that was searched has a better split, that the values are those of the rows, that gains add up.
 
-    ``greedy``: the rules leave nothing to chance or to other reasons, so that a search of every node shows all.
+    ``greedy``: the rules leave nothing to chance or to other reasons, so that a search of every node shows all. Where
+    nearly all weight is of one class, gains are small beside the sums that they are differences of, and the tolerance
+    is what those can tell apart; up to a millionth of the root's impurity, beyond which nothing is claimed.
     """
+    tolerance = max(tolerance, min(found.noise, _COARSEST))
     value = max(found.excess, found.error, balance)
     if found.random_cuts:
         return Certificate(Kind.CHECKED, DRAWN, value, tolerance)

@@ -16,8 +16,7 @@ import numpy as np
 from corollary.core.types import Array
 
 _MANY = 16
-_LAST_BITS = 64 * float(np.finfo(float).eps)
-_NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
+NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +46,12 @@ class Targets:
             for o, k in enumerate(self.n_classes)
         ]
         return _class_impurity(self, np.concatenate(masses))
+
+    def size(self) -> float:
+        """What gains are differences of: all weights; of Poisson's, all weighted targets; of others the impurity."""
+        if self.n_classes:
+            return float(self.weights.sum())
+        return float((self.weights @ self.y).mean()) if self.criterion == "poisson" else 0.0
 
     def gain_unit(self, unit: float, gain: float) -> float:
         """A gain of targets that were then multiplied by ``unit``."""
@@ -94,15 +99,6 @@ class Node:
         logs = np.log(np.where(self.y > 0, self.y * self.weights.sum() / np.where(masses > 0, masses, 1.0), 1.0))
         return float((self.sums * logs).sum() / self.of.n_outputs)
 
-    def rounding(self) -> float:
-        """Below what two gains cannot be told apart: the last bits of the sums that they are differences of."""
-        if self.of.n_classes:
-            size = float(self.weights.sum())
-        else:
-            size = float((self.weights[:, None] * np.abs(self.y)).sum())
-            size = self.impurity() if self.of.criterion == "squared_error" else size
-        return _LAST_BITS * size
-
     def gain(self, left: Array) -> float:
         """The gain of sending the rows of that mask left."""
         if self.of.criterion == "absolute_error":
@@ -122,7 +118,7 @@ class Node:
         allowed = (ranked[:, :-1] < ranked[:, 1:]) & (count >= min_leaf) & (len(values) - count >= min_leaf)
         on_left, on_right = self._sides(self.weights, order)
         if min_weight > 0:
-            allowed &= np.minimum(on_left, on_right) >= min_weight * (1 + _NEAR)
+            allowed &= np.minimum(on_left, on_right) >= min_weight * (1 + NEAR)
         if not allowed.any():
             return -np.inf
         if self.of.criterion == "absolute_error":
@@ -130,7 +126,7 @@ class Node:
         parts = [self._sides(column, order) for column in self.sums.T]
         left, right = (np.stack(side, axis=-1) for side in zip(*parts, strict=True))
         if self.of.criterion == "poisson":  # no side may predict zero
-            allowed &= (np.minimum(left, right) > _NEAR * (left + right)).all(axis=-1)
+            allowed &= (np.minimum(left, right) > NEAR * (left + right)).all(axis=-1)
         found = gains(self.of, left, on_left, right, on_right)
         return float(found[allowed].max(initial=-np.inf))
 
@@ -173,6 +169,8 @@ def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: A
     """Gains of cuts (…,) from the sums (…, width) and weights (…,) of both sides."""
     if targets.criterion in ("gini", "squared_error"):
         apart = left / np.expand_dims(w_left, -1) - right / np.expand_dims(w_right, -1)
+        if targets.n_classes:
+            _differ_by_the_others(targets, apart, left + right)
         squares: Array = w_left / (w_left + w_right) * w_right * (apart**2).sum(axis=-1) / targets.n_outputs
         return squares
     if targets.criterion == "poisson":
@@ -184,26 +182,43 @@ def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: A
     return _entropy(targets, left + right) - _entropy(targets, left) - _entropy(targets, right)
 
 
+def _differ_by_the_others(targets: Targets, apart: Array, masses: Array) -> None:
+    """Of each output, the difference of the heaviest class's shares as that of the others: 1 − small loses digits."""
+    first = 0
+    for k in targets.n_classes:
+        own = apart[..., first : first + k]
+        heaviest = masses[..., first : first + k].argmax(axis=-1)[..., None]
+        np.put_along_axis(own, heaviest, 0.0, axis=-1)
+        np.put_along_axis(own, heaviest, -own.sum(axis=-1, keepdims=True), axis=-1)
+        first += k
+
+
 def _class_impurity(targets: Targets, masses: Array) -> float:
     """W times the impurity, from the masses of all classes of all outputs."""
     if targets.criterion != "gini":
         return float(_entropy(targets, masses))
     total = masses.sum() / targets.n_outputs
-    return float((masses * (1 - masses / total)).sum() / targets.n_outputs)
+    return float((masses * _others(targets, masses)).sum() / total / targets.n_outputs)
 
 
 def _entropy(targets: Targets, masses: Array) -> Array:
-    """W times the entropy in bits: Σ m log₂(1 + others / m), where what is beside the largest is added up afresh."""
-    total, first = np.zeros(masses.shape[:-1]), 0
+    """W times the entropy in bits: Σ m log₂(1 + others / m)."""
+    others = _others(targets, masses)
+    parts: Array = (masses * np.log1p(others / np.where(masses > 0, masses, 1.0))).sum(axis=-1)
+    return parts / np.log(2) / targets.n_outputs
+
+
+def _others(targets: Targets, masses: Array) -> Array:
+    """Mass beside each class in its output; what is beside the largest is added up afresh, so that no digit is lost."""
+    found, first = np.empty_like(masses), 0
     for k in targets.n_classes:
         own = masses[..., first : first + k]
         largest = own == own.max(axis=-1, keepdims=True)
         largest &= np.cumsum(largest, axis=-1) == 1
         small = np.where(largest, 0.0, own).sum(axis=-1, keepdims=True)
-        others = np.where(largest, small, own.sum(axis=-1, keepdims=True) - own)
-        total += (own * np.log1p(others / np.where(own > 0, own, 1.0))).sum(axis=-1) / np.log(2)
+        found[..., first : first + k] = np.where(largest, small, own.sum(axis=-1, keepdims=True) - own)
         first += k
-    return total / targets.n_outputs
+    return found
 
 
 def means(y: Array, weights: Array) -> Array:

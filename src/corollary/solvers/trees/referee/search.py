@@ -16,10 +16,12 @@ import numpy as np
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.referee.gains import Node, Targets
+from corollary.solvers.trees.referee.together import CRITERIA, excess_gains
 from corollary.solvers.trees.referee.values import Passage, value_error
 
 CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
 NODES = 24  # nodes drawn from a tree
+_LAST_BITS = 64 * float(np.finfo(float).eps)  # of the root's impurity: gains that differ by less are equal
 _PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
 
 
@@ -54,6 +56,7 @@ class Findings:
     partly: int = 0  # searches that did not cover all columns that the node tried
     cells: int = 0  # numbers sorted
     random_cuts: bool = False
+    noise: float = 0.0  # what the last bits of sums over all rows are, as a part of the root's impurity
     trees: int = 1
 
     def __add__(self, other: Findings) -> Findings:
@@ -66,6 +69,7 @@ class Findings:
             partly=self.partly + other.partly,
             cells=self.cells + other.cells,
             random_cuts=self.random_cuts or other.random_cuts,
+            noise=max(self.noise, other.noise),
             trees=self.trees + other.trees,
         )
 
@@ -109,6 +113,7 @@ class Search:
         growth, tree, targets = self.growth, self.tree, self.growth.targets
         passage = Passage.of(tree, self.leaves, targets.weights)
         found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts)
+        found.noise = _LAST_BITS * targets.size() / root if root > 0 else 0.0
         if not growth.clipped:
             found.error = max(found.error, value_error(tree, self.leaves, targets, root))
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
@@ -119,16 +124,41 @@ class Search:
         large = which[~small]
         beside = [*large[:1], *self.rng.permutation(large[1:])[:2]]  # the root, if it is large, and two others
         drawn = list(self.rng.permutation(which[small])[:nodes])
+        if drawn and not len(large) and self._together(drawn, passage, cells, found, root):
+            return found
         for place, t in enumerate([*drawn, *beside]):
             if found.cells >= cells:
                 break
             room = cells if place < len(drawn) else cells // _PART
             excess, whole, sorted_cells = self._excess(int(t), passage.rows(int(t)), passage, room)
-            found.excess = max(found.excess, excess / root if root > 0 else excess)
+            found.excess = max(found.excess, _relative(excess, root))
             found.cells += sorted_cells
             found.drawn += place < len(drawn)
             found.partly += not whole
         return found
+
+    def _together(self, drawn: list[Any], passage: Passage, cells: int, found: Findings, root: float) -> bool:
+        """Search small nodes at once, if they are all to be searched over all columns and these are numbers."""
+        growth, tree, t = self.growth, self.tree, np.array(drawn)
+        d, size = len(growth.categorical), passage.count[t]
+        room = len(t) * int(size.max()) * d * growth.targets.width
+        if room > cells or growth.categorical.any() or growth.targets.criterion not in CRITERIA:
+            return False
+        rows = [passage.rows(int(node)) for node in t]
+        tried = [growth.columns(int(node), own) for node, own in zip(t, rows, strict=True)]
+        if not all(whole and len(columns) == d for columns, whole in tried):
+            return False
+        values = growth.values(np.concatenate(rows), np.arange(d))
+        if np.isnan(values).any():
+            return False
+        inner = tree.feature[t] >= 0
+        left = np.where(inner, passage.count[np.where(inner, tree.left[t], 0)], 0)
+        taken, best = excess_gains(growth.targets, rows, left, values, growth.min_leaf, growth.min_weight)
+        best[~inner & (best < growth.min_gain * (1 + 1e-9))] = 0.0
+        excess = np.where(np.isfinite(best), best - taken, 0.0)
+        found.excess = max(found.excess, _relative(float(excess.max(initial=0.0)), root))
+        found.cells, found.drawn = int(self._cost(size, d).sum()), len(t)
+        return True
 
     def _cost(self, rows: Array, columns: int) -> Array:
         """Numbers that a search of all columns sorts or adds up."""
@@ -151,7 +181,7 @@ class Search:
         return np.flatnonzero(live)
 
     def _excess(self, t: int, rows: Array, passage: Passage, limit: int) -> tuple[float, bool, int]:
-        """(gain of the best split beyond that of the one taken and rounding, whether all columns were tried, cells)."""
+        """(gain of the best split beyond that of the one taken, whether all columns were tried, cells)."""
         growth, tree = self.growth, self.tree
         columns, whole = growth.columns(t, rows)
         room = int(limit // max(1.0, float(self._cost(np.array([len(rows)]), 1)[0])))
@@ -167,7 +197,7 @@ class Search:
             taken = node.gain(left)
         elif best < growth.min_gain * (1 + 1e-9):
             best = 0.0
-        return (max(0.0, best - taken - node.rounding()) if np.isfinite(best) else 0.0), whole, cells
+        return (max(0.0, best - taken) if np.isfinite(best) else 0.0), whole, cells
 
     def _best(self, node: Node, values: Array, categorical: Array) -> float:
         limits = (self.growth.min_leaf, self.growth.min_weight)
@@ -193,3 +223,9 @@ class Search:
             rank[order] = np.concatenate([[0], np.cumsum(apart)])
             place[known] = rank[which]
         return place
+
+
+def _relative(excess: float, root: float) -> float:
+    """An excess as a part of the root's impurity, but for its last bits."""
+    excess = excess / root if root > 0 else excess
+    return excess if excess > _LAST_BITS else 0.0

@@ -1,0 +1,76 @@
+"""Ensembles before the referee: right ones stand, and what was changed after the fit is refuted."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_diabetes, load_iris
+
+from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
+from corollary.ensemble.boosting.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
+from corollary.ensemble.combine.blending import BlendingClassifier, BlendingRegressor
+from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegressor
+from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
+from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
+from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.tree.decision_tree import DecisionTreeClassifier
+
+IRIS, SUGAR = load_iris(return_X_y=True), tuple(part[:150] for part in load_diabetes(return_X_y=True))
+FEW: dict[str, Any] = {"n_estimators": 4, "random_state": 0}
+MODELS: list[Any] = [
+    RandomForestClassifier(**FEW),
+    RandomForestClassifier(**FEW, class_weight="balanced"),
+    RandomForestRegressor(**FEW),
+    RandomForestRegressor(**FEW, bootstrap=False, max_features=0.5),
+    ExtraTreesClassifier(**FEW),
+    ExtraTreesRegressor(**FEW),
+    GradientBoostingClassifier(n_estimators=5),
+    GradientBoostingRegressor(n_estimators=5, loss="huber"),
+    GradientBoostingRegressor(n_estimators=5, subsample=0.5, random_state=0),
+    AdaBoostClassifier(n_estimators=8),
+    AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, min_samples_leaf=3), n_estimators=4, learning_rate=0.5),
+    BaggingClassifier(**FEW),
+    BaggingRegressor(**FEW),
+    VotingClassifier(),
+    VotingClassifier(voting="soft"),
+    VotingRegressor(),
+    BlendingClassifier(),
+    BlendingRegressor(),
+    BlendingRegressor(sum_to_one=True),
+    StackingClassifier(),
+    StackingRegressor(),
+]
+
+
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_right_ensembles_stand(model: Any, weighted: bool) -> None:
+    X, y = SUGAR if hasattr(model, "score") and "Regressor" in type(model).__name__ else IRIS
+    w = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
+    found = copy.deepcopy(model).fit(X, y, sample_weight=w).evidence_.verify(X, y, w)
+    assert found.stands is True, found
+
+
+def test_changed_ensembles_are_refuted() -> None:
+    X, y = SUGAR
+    model = GradientBoostingRegressor(n_estimators=5).fit(X, y)
+    model.trees_ = replace(model.trees_, value=1.001 * model.trees_.value)
+    assert model.evidence_.verify(X, y).stands is False
+    blend = BlendingRegressor().fit(X, y)
+    blend.weights_ = blend.weights_ * 1.05
+    assert blend.evidence_.verify(X, y).stands is False
+    forest = RandomForestRegressor(**FEW, bootstrap=False).fit(X, y)
+    forest.nodes_ = forest.nodes_ | {"sums": forest.nodes_["sums"] * 1.001}
+    assert forest.evidence_.verify(X, y).stands is False
+
+
+def test_changed_votes_are_refuted() -> None:
+    X, y = IRIS
+    model = AdaBoostClassifier(n_estimators=8).fit(X, y)
+    model.estimator_weights_ = model.estimator_weights_ * np.linspace(1, 1.1, len(model.estimator_weights_))
+    assert model.evidence_.verify(X, y).stands is False
