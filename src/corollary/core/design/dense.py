@@ -110,7 +110,7 @@ class DenseDesign(_ByRows):
         few = np.arange(0, self.shape[0], max(1, self.shape[0] // 64))
         if weights is None:
             return np.asarray(self.X[few].mean(axis=0, dtype=np.float64))
-        few = np.append(few, np.argmax(weights))
+        few = np.union1d(few, np.argmax(weights))
         return np.asarray(weights[few] @ self.X[few].astype(np.float64) / (weights[few].sum() or 1.0))
 
     def take(self, columns: Array) -> DenseDesign:
