@@ -68,9 +68,14 @@ def test_the_handler_that_was_there_hears_it_once_at_the_end():
 
 def test_it_is_raised_in_place_of_what_was_returned():
     done = []
-    with pytest.raises(KeyboardInterrupt), held_back():
-        signal.raise_signal(signal.SIGINT)
-        done.append(True)
+
+    def work():
+        with held_back():
+            signal.raise_signal(signal.SIGINT)
+            done.append(True)
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
     assert done
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
