@@ -144,6 +144,7 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         "feature_names_in_": Maybe(Names("d")),
         "evidence_": Maybe(Anything(Evidence)),
     }
+    _penalty_beside_sum: ClassVar[bool] = False  # whether a penalty is added to a sum over rows, not to their mean
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
     _weights_lost: int = 0  # how many weights are too small beside the largest to count
 
@@ -279,7 +280,7 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         """
         began = _began.get(None)
         seconds = evidence.seconds if began is None else time.perf_counter() - began
-        notes = evidence.notes + of_scaled_weights(self._weight_unit, self._weights_lost)
+        notes = evidence.notes + of_scaled_weights(self._weight_unit, self._weights_lost, self._penalty_beside_sum)
         status = honest(evidence.status, evidence.certificate)
         evidence = replace(evidence, seconds=seconds, status=status, notes=notes)
         self.evidence_ = evidence

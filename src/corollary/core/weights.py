@@ -56,12 +56,20 @@ def counted(weights: Array) -> Array:
     return np.where(within_reach(weights)[0] > 0, weights, 0.0)
 
 
-def of_scaled_weights(unit: float, lost: int = 0) -> tuple[str, ...]:
-    """Sentences for the evidence of a fit whose weights were brought within reach, ``lost`` of them as none."""
+def of_scaled_weights(unit: float, lost: int = 0, penalised: bool = False) -> tuple[str, ...]:
+    """Sentences for the evidence of a fit whose weights were brought within reach, ``lost`` of them as none.
+
+    ``penalised`` says that a penalty is added to the sum of what rows lose: beside 1e30 times as much it is nothing.
+    """
     notes: tuple[str, ...] = ()
     if unit != 1.0:
         power = int(np.log2(unit)) if 0 < unit < np.inf else 0
         notes += (f"sample_weight was multiplied by 2^{power}, which float64 needs; sums over rows are in that unit.",)
+    if penalised and unit < 1.0:
+        notes += (
+            "Weights of this size leave a penalty of ordinary strength without effect: unless that is meant, divide "
+            "them all by the largest.",
+        )
     if lost:
         notes += (f"{lost} weights are so far below the largest, by 1e60 or more, that they count as zero.",)
     return notes
@@ -73,7 +81,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     if sample_weight is None:
         return np.ones(n)
     try:
-        if isinstance(sample_weight, numbers.Number):
+        if isinstance(sample_weight, numbers.Real):
             sample_weight = np.full(n, sample_weight, dtype=np.float64)
         weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     except (TypeError, ValueError) as error:
