@@ -1,4 +1,4 @@
-"""Row weights in a range where their sums, squares and cubes are numbers.
+"""The door for row weights, and a range where their sums, squares and cubes are numbers.
 
 Float64 ends at 1e308: weights of 1e155 have squares that are not finite, and those of 1e-320 have no reciprocal.
 Multiplying all weights by a power of two changes no digit of any of them, so every fit begins by bringing them within
