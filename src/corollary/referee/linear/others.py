@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import rounding, shown
+from corollary.referee.linear.judge import rounding, shown, too_large
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
@@ -19,6 +19,8 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
 
     For fixed σ it is Huber's loss. A lower value is looked for over σ; the slope in σ bounds what could be gained.
     """
+    if (refused := too_large(given)) is not None:
+        return refused
     with np.errstate(all="ignore"):
         problem, total = _at_scale(given, scale)
         x = problem.inward(coef, intercept)
