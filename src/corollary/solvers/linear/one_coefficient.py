@@ -27,7 +27,7 @@ from corollary.core.types import Array
 ENTRIES = 1 << 15  # of a block of columns
 ROUNDS = 200  # Newton's steps and halvings; five are typical
 HOPELESS = 100.0  # times what a Newton step promises is more than all steps together bring
-FLOOR = 1e-10  # of the curvature of a row, relative to the largest
+FLOOR = 1e-40  # of the curvature of a row, relative to the largest: more would hide what the other rows can gain
 FAR = 100.0  # how far a step may lead at first, times the distance that is natural for the loss
 FLAT = 0.01  # share of the majorant in the curvature of a loss with straight pieces, so that it is never zero
 
