@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import rounding, shown
+from corollary.referee.linear.judge import rounding, shown, yardstick
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
@@ -97,7 +97,8 @@ def single_coefficients(
             best = max(best, now - min(without, _lowest(given, y, w, f, [*level, column]) + LONG(strength)))
         reach = np.abs(X) @ np.abs(beta) + abs(LONG(intercept))
         slack = 2 * np.finfo(np.float64).eps * (w * np.abs(slope) * reach).sum()
-        size = max(abs(value), np.finfo(LONG).tiny)
+        whole = Problem(given)
+        size = max(abs(value), yardstick(whole) * whole.unit, np.finfo(LONG).tiny)
     words = "the relative gain of the best change of one coefficient"
     return measured(float(best / size), tolerance * 1.01, words, float(slack / size))
 
