@@ -97,9 +97,12 @@ def _eigenpairs(C: Array) -> tuple[Array, Array]:
         levels = np.diag(S) / (1 - np.diag(R))
         gaps, push = levels[None, :] - levels[:, None], S + levels[None, :] * R
         with np.errstate(divide="ignore", invalid="ignore"):
-            E = np.where(np.abs(push) < np.abs(gaps) / 4, push / gaps, R / 2)
+            E = np.where(np.maximum(np.abs(push), np.abs(push.T)) < np.abs(gaps) / 4, push / gaps, R / 2)
         np.fill_diagonal(E, np.diag(R) / 2)
         U = U + U @ E
+    for _ in range(3):  # at right angles to all digits, so that variances add up
+        U = U + U @ (np.eye(len(C)) - U.T @ U) / 2
+    levels = (U * (C @ U)).sum(axis=0)
     order = np.argsort(-levels, kind="stable")
     return np.maximum(levels[order], 0), U[:, order]
 
