@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
 from corollary import (
     PCA,
@@ -185,3 +186,35 @@ def test_the_share_of_the_variance_beside_a_heavy_row() -> None:
     best = np.linalg.eigvalsh(share)[-2:].sum() / np.trace(share)
     np.testing.assert_allclose(model.explained_variance_ratio_.sum(), best, rtol=1e-6)
     assert model.evidence_.verify(wide, sample_weight=weights).stands
+
+
+@pytest.mark.parametrize("model", [KMeans(3, random_state=0), KMeans(3, metric="cosine", random_state=0)])
+def test_labels_and_inertia_of_centres(model: Any) -> None:
+    model.fit(X)
+    assert model.evidence_.verify(X).stands
+    labels, inertia = model.labels_, model.inertia_
+    for wrong in (np.roll(labels, 1), labels[:-1], labels + 1):
+        model.labels_ = wrong
+        assert model.evidence_.verify(X).stands is False
+    model.labels_, model.inertia_ = labels, 1.001 * inertia
+    assert model.evidence_.verify(X).stands is False
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_mixtures_hold_by_default(kind: str) -> None:
+    """A gain below tol alone used to end EM, where the next step was longer than what is certified."""
+    rows = StandardScaler().fit_transform(load_breast_cancer().data)
+    assert GaussianMixture(3, covariance_type=kind, random_state=1).fit(rows).evidence_.holds
+
+
+@pytest.mark.parametrize("name", ["means_", "covariances_", "weights_"])
+def test_mixtures_that_were_changed(name: str) -> None:
+    model = GaussianMixture(2, random_state=0).fit(X)
+    assert model.evidence_.verify(X).stands
+    changed = {
+        "means_": model.means_ + 0.2,
+        "covariances_": model.covariances_ * 1.2,
+        "weights_": np.array([0.3, 0.7])[np.argsort(-model.weights_)],
+    }
+    setattr(model, name, changed[name])
+    assert model.evidence_.verify(X).stands is False
