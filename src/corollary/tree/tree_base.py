@@ -96,12 +96,12 @@ class DecisionTree(TableReader):
         n, d = int((weights > 0).sum()), X.shape[1]
         total = float(weights.sum())
         self.max_features_ = _count_features(self.max_features, d)
-        min_leaf = _count(self.min_samples_leaf, n)
+        min_leaf = count_rows(self.min_samples_leaf, n)
         chance = self.max_features_ < d or self.splitter == "random"
         return ExactRules(
             criterion=self.criterion,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count(self.min_samples_split, n), 2 * min_leaf),
+            min_samples_split=max(2, count_rows(self.min_samples_split, n), 2 * min_leaf),
             min_samples_leaf=min_leaf,
             min_weight=self.min_weight_fraction_leaf * total,
             min_gain=self.min_impurity_decrease * total,
@@ -242,7 +242,7 @@ class DecisionTree(TableReader):
         return plot_tree(self, ax=ax, max_depth=max_depth)
 
 
-def _count(value: Any, n: int) -> int:
+def count_rows(value: Any, n: int) -> int:
     """A number of rows, given as such or as a fraction of n."""
     return int(value) if isinstance(value, numbers.Integral) else math.ceil(value * n)
 

@@ -114,6 +114,8 @@ class Search:
         passage = Passage.of(tree, self.leaves, targets.weights)
         found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts)
         found.noise = _LAST_BITS * targets.size() / root if root > 0 else 0.0
+        if targets.criterion == "gini" and root > 0:  # sums of squares of all rows, less those of all but the lightest
+            found.noise = max(found.noise, self._lost_digits() / root)
         if not growth.clipped:
             found.error = max(found.error, value_error(tree, self.leaves, targets, root))
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
@@ -136,6 +138,12 @@ class Search:
             found.drawn += place < len(drawn)
             found.partly += not whole
         return found
+
+    def _lost_digits(self) -> float:
+        """What the last bit of a sum of squared class weights is, over the lightest row; whole numbers lose none."""
+        w = self.growth.targets.weights
+        total, lightest = float(w.sum()), float(w.min())
+        return float(np.finfo(float).eps) * total * (total / lightest) if (w != lightest).any() else 0.0
 
     def _together(self, drawn: list[Any], passage: Passage, cells: int, found: Findings, root: float) -> bool:
         """Search small nodes at once, if they are all to be searched over all columns and these are numbers."""
