@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from corollary.referee import trees as referee
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from corollary.tree.pruning import keep_above
+from corollary.tree.stump import DecisionStump
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -110,3 +112,12 @@ def test_random_cuts_claim_values_and_gains_alone() -> None:
     assert model.evidence_.verify(X, Y).stands is True
     drawn = DecisionTreeRegressor(max_features=1, random_state=0).fit(X, Y)
     assert drawn.evidence_.verify(X, Y).stands is None
+
+
+def test_names_claim_what_was_searched_and_sentences_are_plain() -> None:
+    pixels, digit = load_digits(return_X_y=True)
+    stump = DecisionStump().fit(pixels, digit).evidence_
+    assert stump.certificate.name == "error of gains and leaf values"
+    assert "No node was small enough" in str(stump)
+    assert "The one node was searched again." in str(DecisionStump().fit(X, Y.mean() < Y).evidence_)
+    assert "% of them have a better split." in str(DecisionTreeRegressor().fit(X, Y).evidence_)

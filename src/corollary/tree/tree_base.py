@@ -24,7 +24,7 @@ from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 
 if TYPE_CHECKING:
-    from corollary.solvers.trees.referee.search import Findings
+    from corollary.solvers.trees.check.search import Findings
 
 
 class Fraction(Limit):
@@ -167,8 +167,8 @@ class DecisionTree(TableReader):
         self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any
     ) -> tuple[Certificate, Findings | None, float]:
         """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
+        from corollary.solvers.trees.check.exact import books, certificate, search_tree
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
-        from corollary.solvers.trees.referee.exact import books, certificate, search_tree
 
         gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
         if is_member():
