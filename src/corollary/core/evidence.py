@@ -30,7 +30,7 @@ class Status(Enum):
     BUDGET = "was stopped by a callback; the best answer so far, by its own objective, was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
     RISING = "let the training loss rise; lower learning_rate or raise l2_regularization, or rescale y"
-    SEPARABLE = "separates the classes with nothing penalised, so no finite optimum exists; add a penalty"
+    SEPARABLE = "separates all rows but those that lie in a plane, so no finite optimum exists; add a penalty"
 
     @property
     def advice(self) -> str:
