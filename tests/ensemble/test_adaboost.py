@@ -377,7 +377,7 @@ def test_margins_are_those_of_the_votes(classes: int) -> None:
         np.quantile(np.repeat(margins, weights.astype(int)), 0.5, method="inverted_cdf")
     )
     assert f"smallest {margins.min():.2g}" in str(model.evidence_)
-    assert "The bound of the training error, Π" in str(model.evidence_)
+    assert "The bound, Π" in str(model.evidence_)
 
 
 def test_a_bound_that_says_nothing_is_called_vacuous_and_is_not_the_certificate() -> None:

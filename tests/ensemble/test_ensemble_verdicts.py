@@ -53,7 +53,30 @@ def test_right_ensembles_stand(model: Any, weighted: bool) -> None:
     X, y = SUGAR if hasattr(model, "score") and "Regressor" in type(model).__name__ else IRIS
     w = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
     found = copy.deepcopy(model).fit(X, y, sample_weight=w).evidence_.verify(X, y, w)
-    assert found.stands is True, found
+    if (
+        "excess gain" in found.claim and model.max_features != 1.0
+    ):  # nodes drew columns, which the referee does not draw again
+        assert found.stands is None, found
+        assert "values and gains of all" in found.words
+    else:
+        assert found.stands is True, found
+
+
+def test_forests_that_try_everything_stand() -> None:
+    X, y = IRIS[0].round(), IRIS[1]
+    forest = RandomForestClassifier(**FEW, max_features=None, min_samples_leaf=2).fit(X, y)
+    assert forest.evidence_.verify(X, y).stands is True
+    forest.set_params(min_samples_leaf=1)  # as if the rules had let leaves be split that were not
+    assert forest.evidence_.verify(X, y).stands is False
+
+
+def test_a_walk_without_an_end_is_refuted() -> None:
+    X, y = SUGAR
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    left = model.trees_.left.copy()
+    left[model.trees_.feature >= 0] = 0
+    model.trees_ = replace(model.trees_, left=left)
+    assert model.evidence_.verify(X, y).stands is False
 
 
 def test_changed_ensembles_are_refuted() -> None:
@@ -74,3 +97,16 @@ def test_changed_votes_are_refuted() -> None:
     model = AdaBoostClassifier(n_estimators=8).fit(X, y)
     model.estimator_weights_ = model.estimator_weights_ * np.linspace(1, 1.1, len(model.estimator_weights_))
     assert model.evidence_.verify(X, y).stands is False
+
+
+def test_huber_of_equal_targets_under_tiny_weights_predicts_them() -> None:
+    X, y = SUGAR[0], np.full(150, 3.7)
+    model = GradientBoostingRegressor(n_estimators=3, loss="huber").fit(X, y, sample_weight=np.full(150, 1e-30))
+    np.testing.assert_allclose(model.predict(X), y, rtol=1e-12)
+
+
+def test_losses_of_loud_classes_are_known_to_the_last_bits_of_predictions() -> None:
+    X, y = IRIS
+    w = 10.0 ** np.random.default_rng(0).uniform(-60, 0, len(y))
+    model = GradientBoostingClassifier(n_estimators=3, min_samples_leaf=2).fit(X, y, sample_weight=w)
+    assert model.evidence_.verify(X, y, w).stands is True

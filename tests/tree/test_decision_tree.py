@@ -236,7 +236,7 @@ def test_bad_input() -> None:
         DecisionTreeRegressor(criterion="poisson").fit(X, y - 5)
     with pytest.raises(ValueError, match="zero in every row"):
         DecisionTreeRegressor(criterion="poisson").fit(X, 0 * y)
-    with pytest.raises(ValueError, match="multiply it by a power of two"):
+    with pytest.raises(ValueError, match="Rescale it by a power of two"):
         DecisionTreeRegressor().fit(X, 1e200 * y)
     with pytest.raises(ValueError, match="max_bins must be ≤ 65535, but it is 70000"):
         DecisionTreeRegressor(max_bins=70_000).fit(X, y)

@@ -16,10 +16,10 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 from corollary.ensemble.forest.random_forest import RandomForestRegressor
+from corollary.solvers.trees.check.gains import Targets
+from corollary.solvers.trees.check.search import CELLS, Growth, Search
 from corollary.solvers.trees.exact import grow as growing
 from corollary.solvers.trees.exact.impurity_balance import impurity_balance
-from corollary.solvers.trees.referee.gains import Targets
-from corollary.solvers.trees.referee.search import CELLS, Growth, Search
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from corollary.tree.stump import DecisionStump
 

@@ -12,19 +12,20 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.core.weights import within_reach
 from corollary.referee import boosting, ensembles
-from corollary.referee.trees import Nodes, Rules
+from corollary.referee.trees import Nodes, Rules, misshapen
 from corollary.referee.verdict import Verification, weakest
 from corollary.tree.claims import CRITERIA
 
 ROWS = 200  # whose predictions are put together again
 
 
-def plain_nodes(trees: Trees) -> list[Nodes] | None:
-    """Each tree as the referee takes it; None if a split is of categories."""
+def plain_nodes(trees: Trees, *, told: bool = False) -> list[Nodes] | None:
+    """Each tree as the referee takes it, with impurities and gains if ``told``; None if a split is of categories."""
     if (trees.category >= 0).any():
         return None
     each = (trees.tree(t) for t in range(trees.n_trees))
-    return [Nodes(tree.feature, tree.threshold, tree.left, tree.value) for tree in each]
+    names = ("feature", "threshold", "left", "value") + ("weight", "count", "impurity", "gain") * told
+    return [Nodes(*(getattr(tree, name) for name in names)) for tree in each]
 
 
 CATEGORIES = Verification(None, "the referee walks down trees of numbers only")
@@ -35,7 +36,7 @@ def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     from corollary.solvers.draws import fingerprint
     from corollary.solvers.trees.forest.storage import stored_binner
 
-    trees = plain_nodes(model.trees_)
+    trees = plain_nodes(model.trees_, told=True)
     if trees is None:
         return CATEGORIES
     mean = ensembles.forest(model._read_predict(X), trees, model._means(X))
@@ -46,20 +47,39 @@ def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     rows, order, keys = model._rows(X, target, binner, model._n_draws)
     if fingerprint(keys, target.weights) != model.data_key_:
         return Verification(None, "rows or weights are not those of the fit, and no tree drew from others")
-    masses = []
-    for seed in model.nodes_["seeds"][: ensembles.TREES]:
+
+    def mass_of(seed: int) -> Array:
         mass = np.zeros(rows.n)
-        mass[order] = rows.mass(rows.drawn(int(seed)) if rows.draws else None)
-        masses.append(mass)
+        mass[order] = rows.mass(rows.drawn(seed) if rows.draws else None)
+        return mass
+
+    masses = (mass_of(int(seed)) for seed in model.nodes_["seeds"])
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     unbinned = all(len(np.unique(dense[:, f])) <= binner.n_bins[f] for f in range(dense.shape[1]))
-    every = model._rules(rows).max_features >= dense.shape[1] and model.monotonic_cst is None
-    least = model.min_samples_leaf == 1 and model.min_weight_fraction_leaf == 0 and model.ccp_alpha == 0
-    rules = Rules(CRITERIA[model.criterion], searched=bool(unbinned and every and least and not model._random_cuts))
+    rules = _forest_rules(model, model._rules(rows), dense.shape[1], unbinned)
+    if rules is None:
+        return Verification(None, f"{mean.words}; values that are kept within monotone constraints are not judged")
     Y = (np.asarray(y).ravel()[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else np.asarray(y)
     Y = Y.reshape(len(Y), -1).astype(np.float64)
     tolerance = model.evidence_.certificate.tolerance
-    return ensembles.forest_of_rows(dense, Y, masses, trees[: len(masses)], rules, tolerance)
+    return ensembles.forest_of_rows(dense, Y, masses, trees, rules, tolerance)
+
+
+def _forest_rules(model: Any, grown: Any, d: int, unbinned: bool) -> Rules | None:
+    if grown.monotone is not None and np.any(grown.monotone):
+        return None
+    return Rules(
+        CRITERIA[model.criterion],
+        min_rows=grown.min_leaf,
+        min_split=grown.min_split,
+        max_depth=grown.max_depth,
+        max_leaves=grown.max_leaves or np.inf,
+        min_share=grown.min_mass_share,
+        min_gain=grown.min_gain,
+        pruned=grown.ccp_alpha > 0,
+        searched=unbinned and grown.max_features >= d,
+        claimed="splits" in model.evidence_.certificate.name,
+    )
 
 
 def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
@@ -67,6 +87,9 @@ def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
     if model.early_stopping:
         return Verification(None, "rows were set aside, so which rows the training loss is of is not kept")
     trees = plain_nodes(model.trees_) if model.n_iter_ else []
+    wrong = next((bad for nodes in trees or () if (bad := misshapen(nodes, model.n_features_in_))), None)
+    if wrong is not None:  # before the model itself walks down
+        return wrong
     if trees is None or y is None:
         return CATEGORIES if trees is None else Verification(None, "the training loss needs the y of the fit")
     X, weights = model._read_predict(X), within_reach(check_weights(sample_weight, X))[0]
@@ -98,6 +121,9 @@ def verify_adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
         dense = (rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)).astype(np.float64)
         if trees is None or np.isnan(dense).any():
             return CATEGORIES
+        wrong = next((bad for nodes in trees if (bad := misshapen(nodes, dense.shape[1]))), None)
+        if wrong is not None:
+            return wrong
         said = [ensembles.leaf_values(dense, nodes).argmax(axis=1) for nodes in trees]
     else:
         said = [np.searchsorted(model.classes_, member.predict(rows)) for member in model.estimators_]

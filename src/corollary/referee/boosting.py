@@ -9,7 +9,7 @@ import numpy as np
 
 from corollary.referee.ensembles import leaf_values
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
-from corollary.referee.trees import Nodes
+from corollary.referee.trees import Nodes, misshapen
 from corollary.referee.verdict import Verification
 
 Array = Any
@@ -44,6 +44,11 @@ def gradient_boosting(
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(np.float64)
     if np.isnan(X).any() or len(X) * len(trees) > MOST:
         return Verification(None, "the referee does not walk with gaps, nor through so many trees")
+    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1]))), None)
+    if wrong is not None:
+        return wrong
+    if not (np.isfinite(np.asarray(y, dtype=np.float64)).all() and np.isfinite(weights).all()):
+        return Verification(None, "y or the weights have gaps")
     k, w = len(start), np.asarray(weights, dtype=LONG) / np.max(weights)
     raw = np.repeat(np.asarray(start, dtype=LONG)[None], len(X), axis=0)
     losses = [mean_loss(*loss, y, raw, w)]
@@ -55,7 +60,7 @@ def gradient_boosting(
             losses.append(mean_loss(*loss, y, raw, w))
     size = max(np.abs(raw).max(initial=0), np.finfo(LONG).tiny)
     off = float(np.abs(raw - np.asarray(said, dtype=LONG).reshape(raw.shape)).max(initial=0) / size)
-    if off > (1e-5 if np.asarray(said).dtype == np.float32 else 1e-9):
+    if not off <= (1e-5 if np.asarray(said).dtype == np.float32 else 1e-9):
         return Verification(False, f"predictions differ from the start and the sum of the trees by {off:.2g}", off)
     # what the last bits of raw predictions, which are float64, make of the loss is no difference
     bits = 8 * np.finfo(np.float64).eps * max(size, np.abs(start).max(initial=0))
@@ -63,15 +68,16 @@ def gradient_boosting(
     rounding = max(abs(mean_loss(*loss, y, first + side * bits, w) - losses[0]) for side in (-1, 1))
     rounding = max(rounding, LONG(np.finfo(np.float64).tiny))
     scale = max(abs(losses[0]), np.finfo(LONG).tiny)
-    # the log of a sum near one, as float64 takes it, is off by the last bit of that one
-    rounded = rounding + (np.finfo(np.float64).eps if loss[0] == "softmax" else 0)
-    away = [max(abs(losses[t] - LONG(own)) - rounded, 0) for t, own in history.items() if t < len(losses)]
-    told = float(max(away, default=0) / scale)
-    if told > 1e-7:
+    # the loss of classes is a difference of raw predictions, so the last bit of the largest (or of one, whose log is
+    # taken) is that of the loss; all of them moved at once, as above, would not change it
+    rounded = rounding + (np.finfo(np.float64).eps * max(size, LONG(1)) if loss[0] == "softmax" else 0)
+    away = [np.maximum(abs(losses[t] - LONG(own)) - rounded, 0) for t, own in history.items() if t < len(losses)]
+    told = float(np.max(away, initial=0) / scale)
+    if not told <= 1e-7:
         return Verification(False, f"the training loss of a round is another one, by {told:.2g} of its start", told)
     rises = np.diff(np.array(losses)) if every_round else np.array([losses[-1] - losses[0]])
-    rise = float(max(rises.max(initial=0) - rounding, 0) / scale)
-    if rise > tolerance * 1.01 + 1e-12:
+    rise = float(np.maximum(rises.max(initial=0) - rounding, 0) / scale)
+    if not rise <= tolerance * 1.01 + 1e-12:
         return Verification(False, f"the training loss rises by {rise:.2g} of its start", rise)
     words = f"predictions are the start and the sum of {len(trees)} trees, and the loss of each round is as told"
     return Verification(True, f"{words}; it never rises by more than {rise:.2g} of its start", rise)
@@ -96,8 +102,9 @@ def adaboost(
             alpha = LONG(0) if len(said) == 1 else given  # a learner of chance is kept only if it is the first
         else:
             alpha = min(rate * (np.log1p(-error) - np.log(error) + np.log(LONG(n_classes - 1))), LONG(LOUDEST))
-        off = max(abs(error - LONG(errors[t])) / max(error, LONG(errors[t]), LONG(1e-300)), abs(alpha - given))
-        worst = max(worst, float(off if error > 0 or errors[t] > 0 else abs(alpha - given)))
+        off = abs(error - LONG(errors[t])) / np.maximum(np.maximum(error, LONG(errors[t])), LONG(1e-300))
+        off = np.maximum(off, abs(alpha - given))
+        worst = float(np.maximum(worst, off if error > 0 or errors[t] > 0 else abs(alpha - given)))
         w[wrong] *= np.exp(given)
         w = w / w.sum()
         bound *= ((1 - error) * np.exp(-given / 2) + error * np.exp(given / 2)) if error else LONG(0)
@@ -106,9 +113,9 @@ def adaboost(
         own = votes[rows, y].copy()
         lead = votes.max(axis=1)
         missed = float(base[own < lead * (1 - 1e-12)].sum())
-        if missed > float(bound) + 1e-9:
+        if not missed <= float(bound) + 1e-9:
             return Verification(False, f"the training error of round {t + 1} is above its bound, by {missed:.3g}")
-    if worst > 1e-6:
+    if not worst <= 1e-6:
         return Verification(False, f"an error or a vote's weight is another one, by {worst:.2g}", worst)
     clear = votes[rows, predicted[live]] >= votes.max(axis=1) - 1e-9 * max(before, LONG(1))
     if not clear.all():

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from corollary.referee.trees import Nodes, Rules, judge
-from corollary.referee.verdict import Verification
+from corollary.referee.trees import Nodes, Rules, judge, misshapen
+from corollary.referee.verdict import Verification, weakest
 
 Array = Any
 LONG = np.longdouble
 ROWS = 200
-TREES = 10  # that are worked out from their rows
+NODES = 20_000  # of all trees together that are worked out from their rows
 MOST = 8  # members of a blend, all of whose subsets are tried
 AGREES = "predictions are what the members say, added up again"
 
@@ -24,21 +24,28 @@ def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X))[:ROWS].astype(np.float64)
     if np.isnan(X).any():
         return Verification(None, "the referee does not walk with gaps")
+    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1]))), None)
+    if wrong is not None:
+        return wrong
     return mean_of_members([leaf_values(X, nodes) for nodes in trees], None, said[:ROWS])
 
 
 def forest_of_rows(
-    X: Any, Y: Array, masses: Sequence[Array], trees: Sequence[Nodes], rules: Rules, tolerance: float
+    X: Any, Y: Array, masses: Iterable[Array], trees: Sequence[Nodes], rules: Rules, tolerance: float
 ) -> Verification:
-    """Each of some trees judged by the rows that it drew: ``masses[t]`` is how much each row of X counts in tree t."""
-    worst, told = 0.0, ""
-    for mass, nodes in list(zip(masses, trees, strict=True))[:TREES]:
-        found = judge(X, Y, mass, nodes, rules, tolerance)
-        if not found.stands:
-            return found
-        if found.found >= worst:
-            worst, told = found.found, found.words
-    return Verification(True, f"{AGREES}; of {min(len(trees), TREES)} trees with their rows: {told}", worst)
+    """Each tree judged by the rows that it drew: the t-th of ``masses`` is how much each row of X counts in tree t."""
+    parts: list[Verification] = []
+    left = NODES
+    for mass, nodes in zip(masses, trees, strict=False):
+        left -= len(nodes.feature)
+        if left < 0 and parts:
+            break
+        parts.append(judge(X, Y, mass, nodes, rules, tolerance))
+        if parts[-1].stands is False:
+            return parts[-1]
+    found, some = weakest(parts), len(parts) < len(trees)
+    words = f"{AGREES}; of {len(parts)}{f' of {len(trees)}' * some} trees with their rows: {found.words}"
+    return Verification(None if some else found.stands, words, found.found)
 
 
 def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array, total: Any = None) -> Verification:
@@ -49,22 +56,22 @@ def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array
     mean = np.tensordot(share / (share.sum() if total is None else total), parts, axes=1)
     size = max(np.abs(parts).max(initial=0), np.abs(mean).max(initial=0), np.finfo(LONG).tiny)
     off = float(np.abs(mean - said.astype(LONG).reshape(len(said), -1)).max(initial=0) / size)
-    if off > (1e-6 if said.dtype == np.float32 else 1e-9):  # float32 predictions have seven digits
+    if not off <= (1e-6 if said.dtype == np.float32 else 1e-9):  # float32 predictions have seven digits
         return Verification(False, f"predictions differ from the mean of the members by {off:.2g}", off)
     return Verification(True, f"{AGREES} (off by {off:.2g})", off)
 
 
 def leaf_values(X: Array, nodes: Nodes) -> Array:
-    """The value of the leaf that each row reaches."""
+    """The value of the leaf that each row reaches; ValueError if the nodes are no tree, down which a walk ends."""
+    wrong = misshapen(nodes, X.shape[1])
+    if wrong is not None:
+        raise ValueError(wrong.words)
     at = np.zeros(len(X), np.intp)
-    while True:
-        feature = nodes.feature[at]
-        inner = feature >= 0
-        if not inner.any():
-            return nodes.value[at]
-        here = at[inner]
+    while (inner := nodes.feature[at] >= 0).any():
+        feature, here = nodes.feature[at], at[inner]
         left = X[inner, feature[inner]] <= nodes.threshold[here]
         at[inner] = nodes.left[here] + np.where(left, 0, 1)
+    return nodes.value[at]
 
 
 def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, tolerance: float) -> Verification:
@@ -96,6 +103,6 @@ def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, toleran
     alone = max(cost(each) for each in np.eye(m)) if to_one else cost(np.zeros(m))
     scale = max(own, LONG(1e-6) * alone)
     gain = float(max(own - lowest, 0) / scale) if scale > 0 else 0.0
-    if gain > 10 * tolerance + 1e-6:
+    if not gain <= 10 * tolerance + 1e-6:
         return Verification(False, f"other weights have a squared error that is lower by {gain:.2g}", gain)
     return Verification(True, f"no weights of any subset of the members are better, by {gain:.2g}", gain)

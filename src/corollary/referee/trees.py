@@ -7,31 +7,57 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.gains import LONG, absolute, best_gain, centred, gains, impurity, least_absolute
 from corollary.referee.verdict import Verification
 
 Array = Any
-LONG = np.longdouble
 MOST = 3_000_000  # node rows × columns that are searched
+BITS = float(np.finfo(np.float64).eps)
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """A tree as arrays: a row goes left where x[feature] ≤ threshold, −1 is a leaf, right children follow left ones."""
+    """A tree as arrays: a row goes left where x[feature] ≤ threshold, −1 is a leaf, right children follow left ones.
+
+    Children come after their parent. What is told of each node besides its value is judged where it is given.
+    """
 
     feature: Array
     threshold: Array
     left: Array
     value: Array
+    weight: Array | None = None
+    count: Array | None = None
+    impurity: Array | None = None  # entropy in bits
+    gain: Array | None = None  # weighted
 
 
 @dataclass(frozen=True)
 class Rules:
-    """What a split must leave on each side, and by which impurity it is judged."""
+    """When a node may be split, by which impurity, and what is claimed."""
 
     criterion: str  # "squared", "absolute", "gini" or "entropy"
     min_rows: int = 1
-    min_weight: float = 0.0
+    min_split: int = 2
+    max_depth: float = np.inf
+    max_leaves: float = np.inf
+    min_share: float = 0.0  # of the weight of all rows, on each side
+    min_gain: float = 0.0  # over the weight of all rows
+    pruned: bool = False  # splits were taken back, so leaves need not be the end
+    monotone: Array | None = None  # by column: the last value falls (−1) or rises (1) with it
     searched: bool = True  # whether every column and every cut was to be tried
+    claimed: bool = True  # whether the claim is that no other split gains more, or of values and gains alone
+
+
+def misshapen(nodes: Nodes, columns: int) -> Verification | None:
+    """Refuted if the arrays are no tree: then a walk down might never end."""
+    inner = np.flatnonzero(nodes.feature >= 0)
+    left = nodes.left[inner]
+    children = np.sort(np.concatenate([left, left + 1]))
+    shaped = np.array_equal(children, np.arange(1, len(nodes.feature))) and (left > inner).all()
+    if not shaped or (nodes.feature[inner] >= columns).any() or np.isnan(nodes.threshold[inner]).any():
+        return Verification(False, "the nodes are no tree")
+    return None if np.isfinite(nodes.value).all() else Verification(False, "the value of a node is no number")
 
 
 def rows_of_nodes(X: Array, nodes: Nodes) -> list[Array]:
@@ -50,146 +76,175 @@ def rows_of_nodes(X: Array, nodes: Nodes) -> list[Array]:
 def judge(X: Any, Y: Array, weights: Array, nodes: Nodes, rules: Rules, tolerance: float) -> Verification:
     """Values of nodes and gains of splits, from the rows. Y is (n, outputs): numbers, or class shares (one-hot).
 
-    Refuted where a node's value is not the mean (or median) of its rows, or where another split of a node gains more
-    than its own by more than ``tolerance`` of the root's impurity.
+    Refuted where a node's value is not the mean (or median) of its rows, kept within what monotone columns leave it;
+    where its count, weight, impurity or gain is another one; or where some other split of a node, or any of a leaf
+    that the rules let be split, gains more by more than ``tolerance`` of the root's impurity.
     """
     X = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    if np.isnan(X).any():
+    if np.isnan(X).any() or not np.isfinite(Y).all():
         return Verification(None, "the referee does not judge trees of rows with gaps")
+    wrong = misshapen(nodes, X.shape[1])
+    if wrong is not None:
+        return wrong
+    if rules.monotone is not None and rules.criterion == "absolute":
+        return Verification(None, "the referee does not judge medians under monotone constraints")
     live = np.asarray(weights) > 0
-    X, Y, w = X[live].astype(np.float64), np.asarray(Y, dtype=LONG)[live], np.asarray(weights, dtype=LONG)[live]
-    w = w / w.max()
-    middle = np.median(Y, axis=0) if rules.criterion == "squared" else np.zeros(Y.shape[1], LONG)
-    Y = Y - middle
-    found = rows_of_nodes(X, nodes)
-    size = max(_impurity(Y, w, rules.criterion), np.finfo(LONG).tiny)
-    spread = max(np.ptp(Y, axis=0).max(initial=0), np.finfo(LONG).tiny)
-    worst, off, spent = 0.0, 0.0, 0
-    for node, here in enumerate(found):
-        if len(here) == 0:
-            return Verification(False, f"node {node} has no rows")
-        y, own = Y[here], w[here]
-        off = max(off, _value_error(np.asarray(nodes.value[node], dtype=LONG), middle, y, own, rules.criterion, spread))
-        spent += here.size * X.shape[1] * (here.size if rules.criterion == "absolute" else 1)
-        if nodes.feature[node] < 0 or not rules.searched or spent > MOST:
-            continue
-        inner = X[here, nodes.feature[node]] <= nodes.threshold[node]
-        if not inner.any() or inner.all():
-            return Verification(False, f"the split of node {node} leaves nothing on one side")
-        worst = max(worst, float(_excess(X[here], y, own, inner, rules) / size))
-    if off > 1e-9:
-        return Verification(False, f"the value of a node is off by {off:.2g} of the spread of y", off)
-    limit = tolerance * 1.01 + 1e-12
-    if not rules.searched:
-        words = f"the value of every node is the mean of its rows, but for {off:.2g} of their spread"
-        return Verification(True, f"{words}; columns or cuts that nodes tried were drawn, so others are not", off)
-    if worst > limit:
-        return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
-    return Verification(True, f"no node has a split that gains more, by {worst:.2g} of the root's impurity", worst)
+    unit = np.max(weights)
+    w = np.asarray(weights, dtype=LONG)[live] / unit
+    return _Bench(X[live].astype(np.float64), np.asarray(Y, dtype=LONG)[live], w, unit, nodes, rules).judge(tolerance)
 
 
-def _value_error(said: Array, middle: Array, y: Array, w: Array, criterion: str, spread: Any) -> float:
-    """How far a value is from the mean of its rows over ``spread``; of medians, by how much a side outweighs half."""
-    bits = 4 * np.finfo(np.float64).eps * np.abs(said)
-    if criterion == "absolute":
-        sides = (w[y[:, 0] < (said - bits)[0]].sum(), w[y[:, 0] > (said + bits)[0]].sum())
-        return float(max(max(sides) / w.sum() - LONG(0.5), 0))
-    away = np.abs(said - middle - (w @ y) / w.sum()) - bits
-    return float(away.max(initial=0) / spread)
+class _Bench:
+    """One tree with its rows: what is off, and by how much, in parts of the root's impurity or spread."""
 
+    def __init__(self, X: Array, Y: Array, w: Array, unit: Any, nodes: Nodes, rules: Rules) -> None:
+        self.X, self.w, self.unit, self.nodes, self.rules = X, w, LONG(unit), nodes, rules
+        self.middle = np.median(Y, axis=0) if rules.criterion == "squared" else np.zeros(Y.shape[1], LONG)
+        self.Y = Y - self.middle
+        self.found = rows_of_nodes(X, nodes)
+        self.size = max(impurity(self.Y, w, rules.criterion), np.finfo(LONG).tiny)
+        self.spread = max(np.ptp(self.Y, axis=0).max(initial=0), np.finfo(LONG).tiny)
+        self.bits = np.log(LONG(2)) if rules.criterion == "entropy" else LONG(1)  # what is told is in bits
+        # the last bits of y, which values of nodes are rounded to, make this of an impurity: no difference
+        bits = 4 * BITS * np.abs(Y).max(initial=0)
+        away = 2 * np.abs(self.Y - self._mean(np.arange(len(w)))) if rules.criterion == "squared" else np.ones_like(Y)
+        self.rounding = bits * (w @ away).sum() if rules.criterion in ("squared", "absolute") else LONG(0)
+        self.depth = np.zeros(len(nodes.feature), np.intp)
+        for node in np.flatnonzero(nodes.feature >= 0):
+            self.depth[nodes.left[node] : nodes.left[node] + 2] = self.depth[node] + 1
 
-def _excess(X: Array, y: Array, w: Array, left: Array, rules: Rules) -> Any:
-    """By how much the best split of a node gains more than sending these rows left does."""
-    if rules.criterion == "absolute":
-        taken = _absolute(y[left, 0], w[left]) + _absolute(y[~left, 0], w[~left])
-        return taken - min(_least_absolute(X[:, j], y[:, 0], w, rules) for j in range(X.shape[1]))
-    sums = w[:, None] * _centred(y, w, rules.criterion)
-    (a, on_a), (b, on_b) = ((sums[side].sum(axis=0)[None], w[side].sum()[None]) for side in (left, ~left))
-    best = max(_best_gain(X[:, j], sums, w, rules) for j in range(X.shape[1]))
-    return best - _gains(a, on_a, b, on_b, rules.criterion)[0]
+    def judge(self, tolerance: float) -> Verification:
+        nodes, n = self.nodes, len(self.nodes.feature)
+        empty = [node for node, here in enumerate(self.found) if not len(here)]
+        if empty:
+            return Verification(False, f"node {empty[0]} has no rows")
+        off = self._values()
+        if not off <= 1e-9:
+            return Verification(False, f"the value of a node is off by {off:.2g} of the spread of y", off)
+        limit = tolerance * 1.01 + 1e-12
+        untold = self._told(max(limit, 1e-9))
+        if untold is not None:
+            return untold
+        what = "values" if nodes.gain is None else "values and gains"
+        confirmed = f"{what} of all {n} nodes are those of their rows (off by {off:.2g})"
+        if not self.rules.claimed:
+            return Verification(True, confirmed, off)
+        if not self.rules.searched:
+            return Verification(
+                None, f"{confirmed}; which splits nodes tried is not known here, so none was sought", off
+            )
+        worst, searched, left_out = self._search()
+        if not worst <= limit:
+            return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
+        none = f"no node has a split that gains more, by {worst:.2g} of the root's impurity"
+        if left_out:
+            return Verification(
+                None, f"{confirmed}; only {searched} of {searched + left_out} nodes were searched: {none}", worst
+            )
+        if self.rules.pruned and (nodes.feature < 0).any():
+            return Verification(None, f"{none}; whether what was pruned had to be is not judged", worst)
+        return Verification(True, f"{none}; {confirmed}", worst)
 
+    def _values(self) -> float:
+        """The largest error of a value, of the spread of y; of medians, by how much a side outweighs half."""
+        nodes, rules, worst = self.nodes, self.rules, 0.0
+        bounds = np.repeat(np.array([[-np.inf, np.inf]], LONG), len(nodes.feature), axis=0)
+        for node, here in enumerate(self.found):
+            y, w, said = self.Y[here], self.w[here], np.asarray(nodes.value[node], dtype=LONG)
+            bits = 4 * BITS * np.abs(said)
+            if rules.criterion == "absolute":
+                sides = (w[y[:, 0] < (said - bits)[0]].sum(), w[y[:, 0] > (said + bits)[0]].sum())
+                worst = max(worst, float(max(max(sides) / w.sum() - LONG(0.5), 0)))
+                continue
+            mean = self._mean(here)
+            if rules.monotone is not None:
+                mean[-1] = np.clip(mean[-1], *bounds[node])
+                mean[:-1] = 1 - mean[-1] if len(mean) == 2 else mean[:-1]
+                self._bound(node, bounds)
+            away = np.abs(said - self.middle - mean) - bits
+            worst = max(worst, float(away.max(initial=0) / self.spread))
+        return worst
 
-def _absolute(y: Array, w: Array) -> Any:
-    """Σ w |y − median|."""
-    order = np.argsort(y, kind="stable")
-    reach = np.cumsum(w[order])
-    return w @ np.abs(y - y[order[np.searchsorted(reach, reach[-1] / 2)]])
+    def _mean(self, here: Array) -> Array:
+        return (self.w[here] @ self.Y[here]) / self.w[here].sum()
 
+    def _bound(self, node: int, bounds: Array) -> None:
+        """Children of a monotone split keep to their sides of the middle of their means, as the rule of the fit is."""
+        feature, left = self.nodes.feature[node], self.nodes.left[node]
+        if feature < 0:
+            return
+        low, high = bounds[node]
+        bounds[left] = bounds[left + 1] = low, high
+        direction = self.rules.monotone[feature]  # type: ignore[index]
+        if direction:
+            middle = np.clip(sum(self._mean(self.found[left + side])[-1] for side in (0, 1)) / 2, low, high)
+            bounds[left if direction > 0 else left + 1, 1] = middle
+            bounds[left + 1 if direction > 0 else left, 0] = middle
 
-def _least_absolute(column: Array, y: Array, w: Array, rules: Rules) -> Any:
-    """The least sum of both sides' absolute errors over all cuts of a column, each worked out by itself."""
-    order = np.argsort(column, kind="stable")
-    x, y, w = column[order], y[order], w[order]
-    rows = np.arange(1, len(x))
-    allowed = (x[1:] > x[:-1]) & (np.minimum(rows, len(x) - rows) >= rules.min_rows)
-    cuts = rows[allowed]
-    return min((_absolute(y[:cut], w[:cut]) + _absolute(y[cut:], w[cut:]) for cut in cuts), default=LONG(np.inf))
+    def _told(self, limit: float) -> Verification | None:
+        """Refuted if a count, a weight, an impurity or a gain is not that of the rows.
 
+        What is told in float64 may be off by the smallest such number: weighted impurities of tiny targets vanish.
+        """
+        nodes, least = self.nodes, LONG(np.finfo(np.float64).tiny)
+        for node, here in enumerate(self.found):
+            total = self.w[here].sum()
+            if nodes.count is not None and nodes.count[node] != len(here):
+                return Verification(False, f"node {node} has {len(here)} rows, not {nodes.count[node]}")
+            if nodes.weight is not None and not abs(nodes.weight[node] / self.unit - total) <= 1e-9 * total:
+                return Verification(False, f"node {node} has another weight than it says")
+            if nodes.impurity is not None:
+                own = impurity(self.Y[here], self.w[here], self.rules.criterion)
+                away = abs(LONG(nodes.impurity[node]) * total * self.bits - own)
+                if not away <= limit * self.size + self.rounding + least * total:
+                    return Verification(False, f"the impurity of node {node} is another one than it says")
+            if nodes.gain is not None:
+                own = self._taken(node) if nodes.feature[node] >= 0 else LONG(0)
+                away = abs(LONG(nodes.gain[node]) / self.unit * self.bits - own)
+                if not away <= limit * self.size + self.rounding + least / self.unit:
+                    return Verification(False, f"the gain of node {node} is another one than it says")
+        return None
 
-def _centred(y: Array, w: Array, criterion: str) -> Array:
-    """Numbers less their mean, found in two passes; shares of classes as they are."""
-    if criterion != "squared":
-        return y
-    away = y - (w @ y) / w.sum()
-    return away - (w @ away) / w.sum()
+    def _search(self) -> tuple[float, int, int]:
+        """(the largest excess, nodes searched, nodes left out) over inner nodes, and leaves that might be split."""
+        nodes, rules, total = self.nodes, self.rules, self.w.sum()
+        worst, searched, left_out, spent = 0.0, 0, 0, 0
+        full = (nodes.feature < 0).sum() >= rules.max_leaves
+        least = rules.min_gain * total * self.bits
+        for node, here in enumerate(self.found):
+            leaf = nodes.feature[node] < 0
+            may = len(here) >= max(rules.min_split, 2 * rules.min_rows) and self.depth[node] < rules.max_depth
+            if not leaf and not may:
+                return np.inf, searched, left_out  # the rules forbid this split
+            if leaf and (full or rules.pruned or not may or (self.Y[here] == self.Y[here[0]]).all()):
+                continue
+            cost = here.size * self.X.shape[1] * (here.size if rules.criterion == "absolute" else 1)
+            if spent + cost > MOST:
+                left_out += 1
+                continue
+            spent, searched = spent + cost, searched + 1
+            taken = least if leaf else self._taken(node)
+            worst = max(worst, float((self._best(here) - taken) / self.size), float((least - taken) / self.size))
+        return worst, searched, left_out
 
+    def _taken(self, node: int) -> Any:
+        """What the split of a node gains."""
+        criterion, here = self.rules.criterion, self.found[node]
+        sides = [self.found[self.nodes.left[node] + side] for side in (0, 1)]
+        if criterion == "absolute":
+            parts = [absolute(self.Y[rows, 0], self.w[rows]) for rows in (here, *sides)]
+            return parts[0] - parts[1] - parts[2]
+        mean = self._mean(here) if criterion == "squared" else 0
+        (a, on_a), (b, on_b) = (
+            ((self.w[rows] @ (self.Y[rows] - mean))[None], self.w[rows].sum()[None]) for rows in sides
+        )
+        return gains(a, on_a, b, on_b, criterion)[0]
 
-def _impurity(y: Array, w: Array, criterion: str) -> Any:
-    """Weighted: Σ w times the variance (summed over outputs), Gini's index or the entropy in nats."""
-    if criterion == "absolute":
-        return _absolute(y[:, 0], w)
-    if criterion == "squared":
-        away = _centred(y, w, criterion)
-        return (w @ (away * away)).sum()
-    counts = (w @ y)[None]
-    if criterion == "entropy":
-        return _entropy(counts)[0]
-    return (counts * _others(counts)).sum() / w.sum()
-
-
-def _others(counts: Array) -> Array:
-    """What is beside each class. Beside the heaviest it is added up, where a difference could lose every digit."""
-    rows, heaviest = np.arange(len(counts)), counts.argmax(axis=1)
-    light = counts.copy()
-    light[rows, heaviest] = 0
-    others = counts.sum(axis=1, keepdims=True) - counts
-    others[rows, heaviest] = light.sum(axis=1)
-    return others
-
-
-def _entropy(counts: Array) -> Array:
-    """Σ m ln(1 + others / m), W times the entropy, in which all terms are positive."""
-    return (counts * np.log1p(_others(counts) / np.where(counts > 0, counts, 1))).sum(axis=1)
-
-
-def _gains(left: Array, a: Array, right: Array, b: Array, criterion: str) -> Array:
-    """What cuts gain, from the sums (cuts, outputs) and weights a, b of both sides.
-
-    Of squares and Gini's index that is a b / (a + b) ‖mean on the left − mean on the right‖². Shares add up to one, so
-    the heaviest class differs by as much as all others do: 1 − small is never subtracted from another such.
-    """
-    if criterion == "entropy":
-        return _entropy(left + right) - _entropy(left) - _entropy(right)
-    apart = left / a[:, None] - right / b[:, None]
-    if criterion == "gini":
-        heaviest = (left + right)[0].argmax()
-        apart[:, heaviest] = 0
-        apart[:, heaviest] = -apart.sum(axis=1)
-    return a / (a + b) * b * (apart * apart).sum(axis=1)
-
-
-def _best_gain(column: Array, sums: Array, w: Array, rules: Rules) -> Any:
-    """The largest gain of any cut between two different values of a column; −inf if none is allowed.
-
-    Sums of the right side are added up from the right: weights may differ by more than any arithmetic has digits.
-    """
-    order = np.argsort(column, kind="stable")
-    x, sums, w = column[order], sums[order], w[order]
-    weight, behind = np.cumsum(w)[:-1], np.cumsum(w[::-1])[::-1][1:]
-    left, right = np.cumsum(sums, axis=0)[:-1], np.cumsum(sums[::-1], axis=0)[::-1][1:]
-    rows = np.arange(1, len(x))
-    allowed = (x[1:] > x[:-1]) & (np.minimum(rows, len(x) - rows) >= rules.min_rows)
-    allowed &= np.minimum(weight, behind) >= rules.min_weight
-    if not allowed.any():
-        return LONG(-np.inf)
-    return _gains(left[allowed], weight[allowed], right[allowed], behind[allowed], rules.criterion).max()
+    def _best(self, here: Array) -> Any:
+        """The largest gain of any split that the rules allow; −inf if there is none."""
+        X, y, w, rules = self.X[here], self.Y[here], self.w[here], self.rules
+        limits = rules.min_rows, rules.min_share * self.w.sum() * (1 + 1e-9)
+        if rules.criterion == "absolute":
+            return absolute(y[:, 0], w) - min(least_absolute(column, y[:, 0], w, *limits) for column in X.T)
+        sums = w[:, None] * centred(y, w, rules.criterion)
+        return max(best_gain(column, sums, w, rules.criterion, *limits) for column in X.T)

@@ -34,18 +34,31 @@ def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificatio
     if hasattr(model, "classes_"):
         y = y[:, None] == model.classes_[None, :]
     Y = y.reshape(len(y), -1).astype(np.float64)
-    least = model.min_samples_leaf
-    plain = model.monotonic_cst is None and model.max_bins is None and model.splitter == "best"
-    rules = referee.Rules(
-        CRITERIA[model.criterion],
-        min_rows=int(least) if isinstance(least, int) else 1,
-        min_weight=0.0,
-        searched=bool(
-            plain
-            and isinstance(least, int)
-            and model.min_weight_fraction_leaf == 0
-            and model.max_features_ == model.n_features_in_
-        ),
+    given = referee.Nodes(
+        nodes.feature, nodes.threshold, nodes.left, nodes.value, nodes.weight, nodes.count, nodes.impurity, nodes.gain
     )
-    given = referee.Nodes(nodes.feature, nodes.threshold, nodes.left, nodes.value)
-    return referee.judge(X, Y, weights, given, rules, model.evidence_.certificate.tolerance)
+    return referee.judge(X, Y, weights, given, _rules(model, weights), model.evidence_.certificate.tolerance)
+
+
+def _rules(model: Any, weights: Array) -> referee.Rules:
+    """The parameters of a tree, with fractions made numbers as the fit does."""
+    from corollary.tree.tree_base import count_rows
+
+    n = int((weights > 0).sum())
+    least = count_rows(model.min_samples_leaf, n)
+    directions = None if model.monotonic_cst is None else model._directions(model.monotonic_cst)
+    free = directions is None or not np.any(directions)
+    every = model.splitter == "best" and model.max_bins is None and model.max_features_ == model.n_features_in_
+    return referee.Rules(
+        CRITERIA[model.criterion],
+        min_rows=least,
+        min_split=max(2, count_rows(model.min_samples_split, n)),
+        max_depth=np.inf if model.max_depth is None else model.max_depth,
+        max_leaves=np.inf if model.max_leaf_nodes is None else model.max_leaf_nodes,
+        min_share=model.min_weight_fraction_leaf,
+        min_gain=model.min_impurity_decrease,
+        pruned=model.ccp_alpha > 0,
+        monotone=None if free else directions,
+        searched=bool(every and free),
+        claimed="splits" in model.evidence_.certificate.name,
+    )

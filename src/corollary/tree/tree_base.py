@@ -24,7 +24,7 @@ from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 
 if TYPE_CHECKING:
-    from corollary.solvers.trees.referee.search import Findings
+    from corollary.solvers.trees.check.search import Findings
 
 
 class Fraction(Limit):
@@ -96,12 +96,12 @@ class DecisionTree(TableReader):
         n, d = int((weights > 0).sum()), X.shape[1]
         total = float(weights.sum())
         self.max_features_ = _count_features(self.max_features, d)
-        min_leaf = _count(self.min_samples_leaf, n)
+        min_leaf = count_rows(self.min_samples_leaf, n)
         chance = self.max_features_ < d or self.splitter == "random"
         return ExactRules(
             criterion=self.criterion,
             max_depth=self.max_depth,
-            min_samples_split=max(2, _count(self.min_samples_split, n), 2 * min_leaf),
+            min_samples_split=max(2, count_rows(self.min_samples_split, n), 2 * min_leaf),
             min_samples_leaf=min_leaf,
             min_weight=self.min_weight_fraction_leaf * total,
             min_gain=self.min_impurity_decrease * total,
@@ -167,8 +167,8 @@ class DecisionTree(TableReader):
         self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any
     ) -> tuple[Certificate, Findings | None, float]:
         """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
+        from corollary.solvers.trees.check.exact import books, certificate, search_tree
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
-        from corollary.solvers.trees.referee.exact import books, certificate, search_tree
 
         gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
         if is_member():
@@ -242,7 +242,7 @@ class DecisionTree(TableReader):
         return plot_tree(self, ax=ax, max_depth=max_depth)
 
 
-def _count(value: Any, n: int) -> int:
+def count_rows(value: Any, n: int) -> int:
     """A number of rows, given as such or as a fraction of n."""
     return int(value) if isinstance(value, numbers.Integral) else math.ceil(value * n)
 

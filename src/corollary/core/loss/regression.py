@@ -68,7 +68,9 @@ class Huber(Loss):
         """Residuals of the median beyond their ``alpha`` quantile count as outliers."""
         middle = np.quantile(y, 0.5, weights=weights, method="inverted_cdf")
         away = np.quantile(np.abs(y - middle), min(alpha, 1.0), weights=weights, method="inverted_cdf")
-        return cls(max(float(away), float(np.finfo(float).tiny)))
+        # most targets may be equal; residuals below the last bits of y, times weights, would vanish from every slope
+        bits = float(np.finfo(float).eps) * float(np.max(np.abs(y[weights > 0]), initial=0.0))
+        return cls(max(float(away), bits, float(np.finfo(float).tiny)))
 
     def shrink(self, slope: Array, weights: Array) -> float:
         live = weights > 0

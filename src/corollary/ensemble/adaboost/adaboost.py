@@ -174,8 +174,7 @@ class AdaBoostClassifier(BoostedVote):
         # a bound that is not below 1 cannot be broken, so that it was not says nothing
         name = _VOTES if ledger.bound >= 1 else _BOUND_AND_VOTES
         certificate = Certificate(evidence.certificate.kind, name, max(above, wrong), TOLERANCE)
-        least, quarter, middle = (margins[name] for name in (*margins,) if not name.startswith("5 %"))
-        told = f"Margins, at most 1: smallest {least:.2g}, lower quartile {quarter:.2g}, median {middle:.2g}."
+        told = f"Margins: smallest {margins['smallest margin']:.2g}, median {margins['median of the margins']:.2g}."
         return replace(
             evidence,
             certificate=certificate,

@@ -169,8 +169,8 @@ class Ledger:
         plain = self.n_classes == 2 and self.learning_rate == 1.0
         product = "Π √(4 ε (1 − ε))" if plain else "Π ((1 − ε) e^(−α/2) + ε e^(α/2))"
         if self.bound >= 1.0:
-            return f"The bound of the training error, {product} = {self.bound:.3g}, is vacuous: no error is above 1."
-        return f"The bound of the training error, {product}, is {self.bound:.3g}."
+            return f"The bound, {product} = {self.bound:.3g}, is vacuous: no error is above 1."
+        return f"The bound, {product}, is {self.bound:.3g}."
 
 
 class Learner(Protocol):

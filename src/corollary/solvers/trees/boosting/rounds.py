@@ -23,7 +23,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.boosting.leaves import Leaves
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.tree import Grower, HistogramRules
-from corollary.solvers.trees.referee.leaves import Boosted
+from corollary.solvers.trees.check.leaves import Boosted
 
 TOLERANCE = 1e-9
 RISE_OR_SLOPE = "rise of the training loss, or slope left in checked leaves"

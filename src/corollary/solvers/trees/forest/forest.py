@@ -13,14 +13,14 @@ from corollary.core.membership import is_member
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
+from corollary.solvers.trees.check.exact import BOOKS, certificate
+from corollary.solvers.trees.check.forest import GivenTree, search_forest
+from corollary.solvers.trees.check.search import Findings
 from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
 from corollary.solvers.trees.forest.nodes import GrownTree
-from corollary.solvers.trees.forest.out_of_bag import OutOfBag
+from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees
 from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
-from corollary.solvers.trees.referee.exact import BOOKS, certificate
-from corollary.solvers.trees.referee.forest import search_forest
-from corollary.solvers.trees.referee.search import Findings
 
 TOLERANCE = 1e-8
 
@@ -93,8 +93,19 @@ class ForestGrowth(Algorithm[int]):
         """Nodes of a few of the trees are searched again."""
         parts = self.parts[: state - self.begun]
         if parts and not is_member():
-            self.found = search_forest(self.rows, self.rules, parts, self.seeds[self.begun :])
+            self.found = search_forest(self.rows, self.rules, len(parts), self._given)
         return state, measure
+
+    def _given(self, t: int) -> GivenTree:
+        """The t-th new tree as it will predict, with the rows that it drew."""
+        rows, seed = self.rows, int(self.seeds[self.begun + t])
+        kept = pack([self.parts[t]], np.array([seed]), rows.binner, None)
+        with np.errstate(over="ignore", invalid="ignore"):  # impurities of enormous targets, which are not read
+            tree = expand(kept, self.rules.criterion, classes=rows.n_classes > 0)
+        mass = rows.mass(rows.drawn(seed) if rows.draws else None)
+        inside = np.flatnonzero(mass > 0).astype(np.int32)
+        leaves = coded_trees(tree, kept)[0].walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
+        return GivenTree(tree, seed, mass, inside, leaves)
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""

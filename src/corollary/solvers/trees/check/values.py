@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.referee.gains import Targets, means
+from corollary.solvers.trees.check.gains import Targets, means
 
 _ROUNDING = 1e-9  # of weights, relative
 _LAST_BITS = 8 * np.finfo(float).eps  # in which a mean may differ, whatever the spread around it

@@ -13,11 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.evidence import share_wrong_at_most
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.referee.gains import Node, Targets
-from corollary.solvers.trees.referee.together import CRITERIA, excess_gains
-from corollary.solvers.trees.referee.values import Passage, value_error
+from corollary.solvers.trees.check.gains import Node, Targets
+from corollary.solvers.trees.check.together import CRITERIA, excess_gains
+from corollary.solvers.trees.check.values import Passage, value_error
 
 CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
 NODES = 24  # nodes drawn from a tree
@@ -74,6 +75,11 @@ class Findings:
         )
 
     @property
+    def searched(self) -> bool:
+        """Whether other splits were searched for; so too if there is nothing to split."""
+        return not self.random_cuts and (self.drawn > 0 or self.nodes == 0)
+
+    @property
     def everything(self) -> bool:
         """Whether every node was searched over all its columns."""
         return self.drawn == self.nodes and not self.partly
@@ -84,18 +90,21 @@ class Findings:
         if self.random_cuts:
             return "Cuts were drawn at random, so no other was searched for."
         of = "" if self.trees == 1 else f" of {self.trees} trees"
-        if self.everything:
-            return f"All {self.nodes} nodes{of} were searched again." if self.nodes else "There was nothing to split."
+        if self.nodes == 0:
+            return "There was nothing to split."
         if not self.drawn:
             return f"No node{of} was small enough to be searched again over all columns."
         which = f"nodes{of}" if self.small == self.nodes else f"smaller nodes{of}"
         over = "" if not self.partly else f" ({self.partly} searches over some of the columns)"
         if self.drawn == self.small:
-            return f"All {self.small} {which} were searched again{over}."
-        share = 1 - 0.05 ** (1 / self.drawn)
+            these = (
+                f"All {self.small} {which} were" if self.small > 1 else f"The one {which.replace('nodes', 'node')} was"
+            )
+            return f"{these} searched again{over}."
+        share = 100 * share_wrong_at_most(self.drawn, self.small)
         return (
-            f"{self.drawn} of {self.small} {which}, drawn at random, were searched again{over}: with 95 % confidence "
-            f"fewer than {share:.1%} of these exceed the excess."
+            f"{self.drawn} of {self.small} {which} were searched again{over}: with 95 % confidence fewer than "
+            f"{share:.3g} % of them have a better split."
         )
 
 
@@ -114,6 +123,8 @@ class Search:
         passage = Passage.of(tree, self.leaves, targets.weights)
         found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts)
         found.noise = _LAST_BITS * targets.size() / root if root > 0 else 0.0
+        if targets.criterion == "gini" and root > 0:  # sums of squares of all rows, less those of all but the lightest
+            found.noise = max(found.noise, self._lost_digits() / root)
         if not growth.clipped:
             found.error = max(found.error, value_error(tree, self.leaves, targets, root))
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
@@ -136,6 +147,12 @@ class Search:
             found.drawn += place < len(drawn)
             found.partly += not whole
         return found
+
+    def _lost_digits(self) -> float:
+        """What the last bit of a sum of squared class weights is, over the lightest row; whole numbers lose none."""
+        w = self.growth.targets.weights
+        total, lightest = float(w.sum()), float(w.min())
+        return float(np.finfo(float).eps) * total * (total / lightest) if (w != lightest).any() else 0.0
 
     def _together(self, drawn: list[Any], passage: Passage, cells: int, found: Findings, root: float) -> bool:
         """Search small nodes at once, if they are all to be searched over all columns and these are numbers."""

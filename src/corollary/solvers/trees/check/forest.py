@@ -1,55 +1,56 @@
-"""The referee of a forest: a few of its trees, with the rows that they drew, searched again."""
+"""The check of a forest: a few of its trees, with the rows that they drew, searched again."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.referee.draws import columns_drawn
-from corollary.solvers.trees.referee.exact import scaled
-from corollary.solvers.trees.referee.gains import Targets
-from corollary.solvers.trees.referee.search import CELLS, NODES, Findings, Growth, Search
-from corollary.solvers.trees.referee.values import Passage
-
-if TYPE_CHECKING:
-    from corollary.solvers.trees.forest.growth import ForestRules
-    from corollary.solvers.trees.forest.nodes import GrownTree
-    from corollary.solvers.trees.forest.rows import BinnedRows
+from corollary.solvers.trees.check.draws import columns_drawn
+from corollary.solvers.trees.check.exact import scaled
+from corollary.solvers.trees.check.gains import Targets
+from corollary.solvers.trees.check.search import CELLS, NODES, Findings, Growth, Search
+from corollary.solvers.trees.check.values import Passage
+from corollary.solvers.trees.forest.growth import GROWTH, ForestRules
+from corollary.solvers.trees.forest.rows import BinnedRows
 
 _TREES = 2  # that are searched
 _REPLAYED = 48  # nodes of a tree whose draws of columns are repeated, from the root on
 
 
-def search_forest(rows: BinnedRows, rules: ForestRules, parts: list[GrownTree], seeds: Array) -> Findings:
-    """Search nodes of trees drawn at random; ``seeds[t]`` is that of ``parts[t]``.
+@dataclass(frozen=True, eq=False)
+class GivenTree:
+    """A tree as it predicts, with what it drew: ``mass`` of all rows, and where those that have any end."""
+
+    tree: Trees
+    seed: int
+    mass: Array
+    inside: Array  # rows of mass > 0
+    leaves: Array  # of these
+
+
+def search_forest(rows: BinnedRows, rules: ForestRules, n_trees: int, given: Callable[[int], GivenTree]) -> Findings:
+    """Search nodes of trees drawn at random from ``n_trees``; ``given(t)`` is one of them.
 
     Cost: at most ``CELLS`` numbers sorted; a few passes over the rows of each of two trees.
     """
-    chosen = np.random.default_rng(len(parts)).permutation(len(parts))[:_TREES]
+    chosen = np.random.default_rng(n_trees).permutation(n_trees)[:_TREES]
     share = len(chosen)
-    return reduce(add, (_search_tree(rows, rules, parts[t], int(seeds[t]), share) for t in chosen))
+    return reduce(add, (_search_tree(rows, rules, given(int(t)), share) for t in chosen))
 
 
-def _search_tree(rows: BinnedRows, rules: ForestRules, part: GrownTree, seed: int, share: int) -> Findings:
-    from corollary.solvers.trees.forest.out_of_bag import coded_trees
-    from corollary.solvers.trees.forest.storage import expand, pack
-
-    kept = pack([part], np.array([seed]), rows.binner, None)
-    with np.errstate(over="ignore", invalid="ignore"):  # impurities of enormous targets, which are not read
-        tree = expand(kept, rules.criterion, classes=rows.n_classes > 0)
-    mass = rows.mass(rows.drawn(seed) if rows.draws else None)
-    inside = np.flatnonzero(mass > 0).astype(np.int32)
-    leaves = coded_trees(tree, kept)[0].walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
+def _search_tree(rows: BinnedRows, rules: ForestRules, given: GivenTree, share: int) -> Findings:
+    mass, inside, leaves, seed = given.mass, given.inside, given.leaves, given.seed
     unit = 1.0 if rows.n_classes else power_of_two(magnitude(rows.y))
     heavy = power_of_two(magnitude(mass))
     targets = _targets(rows, rules.criterion, inside, mass[inside] * heavy, unit)
-    tree = scaled(tree, unit, heavy)
+    tree = scaled(given.tree, unit, heavy)
     growth = _growth(rows, rules, targets, tree, leaves, inside, seed, unit)
     search = Search(growth, tree, leaves, np.random.default_rng(seed & 0xFFFF))
     return search.run(targets.impurity(), CELLS // share, NODES // share)
@@ -109,7 +110,6 @@ def _draws(
 ) -> dict[int, Array]:  # fmt: skip
     """The columns that nodes near the root tried."""
     from corollary._compiled.trees.forest.grow import PACK_ROWS
-    from corollary.solvers.trees.forest.growth import GROWTH
 
     passage = Passage.of(tree, leaves, targets.weights)
     live = passage.count >= max(rules.min_split, 2 * rules.min_leaf)

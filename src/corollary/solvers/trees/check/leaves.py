@@ -1,4 +1,4 @@
-"""The referee of boosting: leaves whose step is worked out again from the rows, in plain NumPy.
+"""The check of boosting: leaves whose step is worked out again from the rows, in plain NumPy.
 
 A leaf answers with the step that is best for its rows: Newton's, −S(G) / (H + l2) with S the soft threshold at l1, from
 sums of the slopes and curvatures there; or, for losses without reliable curvature, the exact minimum of their loss. So

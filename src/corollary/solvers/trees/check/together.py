@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.trees.referee.gains import NEAR, Targets, gains
+from corollary.solvers.trees.check.gains import NEAR, Targets, gains
 
 CRITERIA = frozenset({"gini", "entropy", "log_loss", "squared_error"})
 

@@ -1,4 +1,4 @@
-"""The referee of an exact tree: which columns its nodes tried, and the certificate of what a search found."""
+"""The check of an exact tree: which columns its nodes tried, and the certificate of what a search found."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from corollary.core.evidence import Certificate, Kind
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.referee.draws import GOLDEN, WORD, mix
-from corollary.solvers.trees.referee.gains import Targets
-from corollary.solvers.trees.referee.search import Findings, Growth, Search
+from corollary.solvers.trees.check.draws import GOLDEN, WORD, mix
+from corollary.solvers.trees.check.gains import Targets
+from corollary.solvers.trees.check.search import Findings, Growth, Search
 
 if TYPE_CHECKING:
     from corollary.solvers.trees.exact.grow import ExactRules
 
 NAME = "excess gain of other splits, re-searched nodes"
 EVERY = "excess gain of other splits, every node re-searched"
-DRAWN = "error of gains and leaf values"  # of trees whose cuts are drawn, so that there is no other to search for
+DRAWN = "error of gains and leaf values"  # where no node is searched: cuts are drawn, or all nodes are too large
 BOOKS = "imbalance of the impurities"  # of members of ensembles, of which no node is searched again
 TOLERANCE = 1e-9
 _COARSEST = 1e-6
@@ -82,8 +82,8 @@ def certificate(found: Findings, balance: float, *, greedy: bool, tolerance: flo
     """
     tolerance = max(tolerance, min(found.noise, _COARSEST))
     value = max(found.excess, found.error, balance)
-    if found.random_cuts:
-        return Certificate(Kind.CHECKED, DRAWN, value, tolerance)
+    if not found.searched and found.excess <= tolerance:
+        return Certificate(Kind.CHECKED, DRAWN, max(found.error, balance), tolerance)
     if greedy and found.everything:
         return Certificate(Kind.EXACT, EVERY, value, tolerance)
     return Certificate(Kind.CHECKED, NAME, value, tolerance)
