@@ -1,4 +1,4 @@
-"""What linear classifiers share: decision values, predictions, and what separable classes mean for a fit."""
+"""What linear classifiers share: decision values and predictions."""
 
 from __future__ import annotations
 
@@ -9,28 +9,11 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 
 from corollary.base import predicting
-from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Fitted, Floats, Labels
-from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
 from corollary.linear.predict import LinearPredictor
 from corollary.solvers.linear.driver import Solution
-
-
-def honest_status(problem: Problem, found: Solution) -> Evidence:
-    """The evidence, with the status SEPARABLE if nothing is penalised and every row with weight is on the right side.
-
-    The loss then falls towards a limit that no finite coefficients reach. A fit that was cut short keeps its status.
-    """
-    if found.evidence.status.cut_short:
-        return found.evidence
-    if problem.loss.unattained and problem.penalty.absent:
-        raw, live = problem.raw(found.coef, found.intercept), problem.weights > 0
-        right = raw.argmax(axis=1) == problem.y if problem.n_classes else raw * problem.y > 0
-        if right[live].all():
-            return replace(found.evidence, status=Status.SEPARABLE)
-    return found.evidence
 
 
 def same_scores(found: Solution) -> Solution:

@@ -22,7 +22,7 @@ from corollary.core.penalty import PENALTY, NoPenalty, Penalty, as_penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs, winners
-from corollary.linear.classify import honest_status, same_scores
+from corollary.linear.classify import same_scores
 from corollary.linear.predict import LinearPredictor
 from corollary.linear.rounding import in_type_of, least_squares_in_type_of, rounded, rounded_difference
 from corollary.solvers.least_squares import closed_form
@@ -238,7 +238,6 @@ class LinearModel(LinearPredictor):
         found: list[Solution] = []
         for problem in problems:
             part = solve(choose_solver(problem), problem, **options)
-            part = replace(part, evidence=honest_status(problem, part))
             found.append(same_scores(part) if loss.simplex else part)
             if part.evidence.status.cut_short:  # the other classes have no coefficients yet
                 nothing = replace(part, coef=np.zeros_like(part.coef), intercept=0.0 * part.intercept)

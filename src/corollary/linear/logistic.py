@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -18,7 +17,7 @@ from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
-from corollary.linear.classify import LinearClassifier, honest_status, same_scores
+from corollary.linear.classify import LinearClassifier, same_scores
 from corollary.linear.rounding import in_type_of
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
@@ -163,7 +162,7 @@ class LogisticRegression(LinearClassifier):
         found = same_scores(found)
         dtype, (evidence,) = in_type_of(X.dtype, [(problem, found)])
         self._keep_classifier(found.coef, found.intercept, dtype)
-        return honest_status(problem, replace(found, evidence=evidence))
+        return evidence
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):

@@ -17,7 +17,7 @@ from corollary.core.evidence import Evidence, Kind, Status, honest
 from corollary.core.problem import FINEST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.solvers.linear.coordinates import Coordinates, fits_basis, in_basis, near_zero
-from corollary.solvers.linear.separation import recession
+from corollary.solvers.linear.separation import margins, recession
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
 
 
@@ -167,13 +167,19 @@ def solve(
 
 
 def _unbounded(problem: Problem, best: State, evidence: Evidence) -> Evidence:
-    """The evidence; where the loss falls for ever in some direction, it says so and names the direction."""
+    """The evidence, with the status SEPARABLE where nothing is penalised and the loss falls for ever.
+
+    It does along the coefficients themselves if they have every row with weight on the right side, else perhaps in
+    another direction, which is named. A fit that was cut short keeps its status.
+    """
     if evidence.status.cut_short or not (problem.loss.unattained and problem.penalty.absent):
         return evidence
-    away = recession(problem, problem.raw(best.coef, best.intercept))
-    if away is None:
+    raw = problem.raw(best.coef, best.intercept)
+    away = recession(problem, raw)
+    if away is None and not (margins(problem, raw)[problem.weights > 0] > 0).all():
         return evidence
-    return replace(evidence, status=Status.SEPARABLE, notes=(*evidence.notes, away.note))
+    notes = evidence.notes if away is None else (*evidence.notes, away.note)
+    return replace(evidence, status=Status.SEPARABLE, notes=notes)
 
 
 class _Descent(Algorithm[State]):

@@ -58,7 +58,7 @@ def recession(problem: Problem, raw: Array) -> Recession | None:
     """A direction of recession, sought only where the margins of the raw predictions at hand are large."""
     live = np.flatnonzero(problem.weights > 0)
     classes = problem.n_classes
-    if not (problem.loss.unattained and problem.penalty.absent) or _margins(problem, raw)[live].max() < CERTAIN:
+    if not (problem.loss.unattained and problem.penalty.absent) or margins(problem, raw)[live].max() < CERTAIN:
         return None
     d, width = problem.design.shape[1], max(classes, 1)
     if len(live) * max(width - 1, 1) * (d + 1) * width > NUMBERS:
@@ -73,15 +73,15 @@ def recession(problem: Problem, raw: Array) -> Recession | None:
     found = _program(A)
     if found is None:
         return None
-    step, margins = found
+    step, grown = found
     parts = step.reshape(unit.shape[1], classes)[:d] if classes else step[:d]
-    grow = margins.reshape(len(live), -1).max(axis=1) > 0.5
+    grow = grown.reshape(len(live), -1).max(axis=1) > 0.5
     shares = np.abs(parts)
     scale = np.where(size > 0, size, 1.0) * max(float(shares.max()), 1e-300)
     return Recession((parts.T / scale).T, shares, int(grow.sum()), len(live))
 
 
-def _margins(problem: Problem, raw: Array) -> Array:
+def margins(problem: Problem, raw: Array) -> Array:
     """By how much each row is on its own side."""
     if not problem.n_classes:
         return np.asarray(raw * problem.y)

@@ -162,7 +162,7 @@ class Checks:
     def _best_intercept(self, raw: Array) -> float:
         """The minimiser over b for given raw predictions: the slope rises by high − low at every kink.
 
-        Where a whole interval is best, its middle: at an end, what rounding does to b would show in the loss.
+        Where a whole interval costs nothing, its middle: at an end, what rounding does to b would be the loss.
         """
         rows = slice(self.count)
         kink = self.target[rows] - np.tile(raw, self.count // len(raw))
@@ -171,7 +171,9 @@ class Checks:
         goal, slack = self.high[rows].sum(), 1e-12 * rise[-1]
         ends = np.searchsorted(rise, goal - slack, side="left"), np.searchsorted(rise, goal + slack, side="right")
         low, high = (kink[order[min(int(end), len(order) - 1)]] for end in ends)
-        return float(0.5 * low + 0.5 * high)
+        r = kink - (0.5 * low + 0.5 * high)
+        free = not np.maximum(self.high[rows] * r, self.low[rows] * r).any()
+        return float(0.5 * low + 0.5 * high if free else kink[order[min(np.searchsorted(rise, goal), len(order) - 1)]])
 
     def theta(self, point: Point) -> Array:
         """The dual variables, from the nearer bound: there the other one has lost its digits."""

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.problem import Problem
+from corollary.core.problem import LEAST, Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
 from corollary.solvers.linear.huber_scale import joint_value
@@ -102,7 +102,7 @@ class InteriorPoint(Solver):
             "ill": not checks.penalised and (checks.free is None or checks.free.coarse),
             "waited": 0,
             "gap": found.primal - found.dual,
-            "floor": 1e-6 * self.null_objective(problem),  # the yardstick of relative_gap
+            "floor": LEAST * self.null_objective(problem),  # the yardstick of relative_gap
         }
         return State(coef, point.b, found.primal, found.dual, memory=memory)
 
