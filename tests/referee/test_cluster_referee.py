@@ -266,3 +266,12 @@ def test_soft_labels_and_targets_that_neighbours_keep() -> None:
     for model, y in ((KNeighborsClassifier(), labels), (KNeighborsRegressor(), numbers)):
         model.fit(X, y)
         assert refuted(model, "_y", model._y[::-1].copy(), y)
+
+
+def test_swaps_beside_one_huge_row_are_not_claimed() -> None:
+    """Sums with a distance of 1e17 have no digits for gains of one: nothing may be called stationary there."""
+    rows = np.r_[1e6 + X[:12], [[1e17, 1e17, 1e17]]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KMedoids(2, metric="manhattan").fit(rows)
+    assert not model.evidence_.holds or model.evidence_.verify(rows).stands
