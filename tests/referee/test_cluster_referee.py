@@ -275,3 +275,8 @@ def test_swaps_beside_one_huge_row_are_not_claimed() -> None:
         warnings.simplefilter("ignore")
         model = KMedoids(2, metric="manhattan").fit(rows)
     assert not model.evidence_.holds or model.evidence_.verify(rows).stands
+
+
+def test_batches_whose_cost_overflows_by_their_weights() -> None:
+    with pytest.raises(ValueError, match="overflow"):
+        MiniBatchKMeans(3, random_state=0).fit(1e150 * X, sample_weight=np.full(60, 1e12))
