@@ -17,6 +17,8 @@ from corollary import (
     GaussianMixture,
     KMeans,
     KMedoids,
+    KNeighborsClassifier,
+    KNeighborsRegressor,
     MiniBatchKMeans,
     SoftKMeans,
     SpectralClustering,
@@ -218,3 +220,63 @@ def test_mixtures_that_were_changed(name: str) -> None:
     }
     setattr(model, name, changed[name])
     assert model.evidence_.verify(X).stands is False
+
+
+def refuted(model: Any, name: str, wrong: Any, *targets: Any) -> bool:
+    """Whether the claim of a fitted model stands, and does not with another attribute."""
+    right = getattr(model, name)
+    assert model.evidence_.verify(X, *targets).stands
+    setattr(model, name, wrong)
+    found = model.evidence_.verify(X, *targets).stands
+    setattr(model, name, right)
+    return found is False
+
+
+def test_what_medoids_deliver() -> None:
+    model = KMedoids(3, random_state=0).fit(X)
+    assert refuted(model, "labels_", np.roll(model.labels_, 1))
+    assert refuted(model, "inertia_", 1.001 * model.inertia_)
+    assert refuted(model, "cluster_centers_", model.cluster_centers_ + 1e-6)
+    assert refuted(model, "medoid_indices_", model.medoid_indices_ + 1000)
+
+
+@pytest.mark.parametrize("cut", [{"n_clusters": 3}, {"n_clusters": None, "distance_threshold": 4.0}])
+@pytest.mark.parametrize("linkage", ["ward", "centroid", "single"])
+def test_labels_of_a_hierarchy(linkage: str, cut: dict[str, Any]) -> None:
+    model = AgglomerativeClustering(linkage=linkage, **cut).fit(X)
+    wrong = model.labels_.copy()
+    wrong[0] = wrong.max() + 1
+    assert refuted(model, "labels_", wrong)
+    assert model.evidence_.certificate.name == "largest relative error of merges worked out again"
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_parameters_of_mixtures_that_cannot_be(kind: str) -> None:
+    model = GaussianMixture(2, covariance_type=kind, random_state=0).fit(X)
+    assert refuted(model, "precisions_", 1.01 * model.precisions_)
+    assert refuted(model, "precisions_cholesky_", 1.01 * model.precisions_cholesky_)
+    assert refuted(model, "means_", np.full_like(model.means_, np.nan))
+    assert refuted(model, "weights_", np.array([-0.5, 1.5]))
+
+
+def test_soft_labels_and_targets_that_neighbours_keep() -> None:
+    soft = SoftKMeans(3, stiffness=0.5, random_state=0).fit(X)
+    assert refuted(soft, "labels_", np.roll(soft.labels_, 1))
+    labels, numbers = np.array(["a", "b", "c"])[np.arange(60) % 3], X[:, 0]
+    for model, y in ((KNeighborsClassifier(), labels), (KNeighborsRegressor(), numbers)):
+        model.fit(X, y)
+        assert refuted(model, "_y", model._y[::-1].copy(), y)
+
+
+def test_swaps_beside_one_huge_row_are_not_claimed() -> None:
+    """Sums with a distance of 1e17 have no digits for gains of one: nothing may be called stationary there."""
+    rows = np.r_[1e6 + X[:12], [[1e17, 1e17, 1e17]]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = KMedoids(2, metric="manhattan").fit(rows)
+    assert not model.evidence_.holds or model.evidence_.verify(rows).stands
+
+
+def test_batches_whose_cost_overflows_by_their_weights() -> None:
+    with pytest.raises(ValueError, match="overflow"):
+        MiniBatchKMeans(3, random_state=0).fit(1e150 * X, sample_weight=np.full(60, 1e12))

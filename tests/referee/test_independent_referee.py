@@ -9,7 +9,7 @@ import pytest
 
 from corollary import LinearModel
 from corollary.core.loss import LOSSES
-from corollary.referee import boosting, clusters, ensembles, medoids, mixtures, neighbors, spectrum, trees
+from corollary.referee import boosting, clusters, ensembles, medoids, merges, mixtures, neighbors, spectrum, trees
 from corollary.referee.linear.judge import judge
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
 from corollary.referee.linear.others import huber_with_scale, single_coefficients
@@ -106,10 +106,10 @@ def test_medoids_and_merges():
     assert medoids.swaps(rows, np.ones(6), np.array([1, 4]), "euclidean", 1e-9).stands is True
     assert medoids.swaps(rows, np.ones(6), np.array([0, 4]), "euclidean", 1e-9).stands is False
     few, pairs = rows[[0, 1, 3]], np.array([[0, 1], [3, 2]])
-    assert medoids.merges(few, np.ones(3), pairs, np.array([1.0, 9.0]), "single", "euclidean", True).stands is True
-    assert medoids.merges(few, np.ones(3), pairs, np.array([1.0, 9.5]), "single", "euclidean", True).stands is False
+    assert merges.merges(few, np.ones(3), pairs, np.array([1.0, 9.0]), "single", "euclidean", True).stands is True
+    assert merges.merges(few, np.ones(3), pairs, np.array([1.0, 9.5]), "single", "euclidean", True).stands is False
     other = np.array([[0, 2], [3, 1]])
-    assert medoids.merges(few, np.ones(3), other, np.array([10.0, 1.0]), "single", "euclidean", True).stands is False
+    assert merges.merges(few, np.ones(3), other, np.array([10.0, 1.0]), "single", "euclidean", True).stands is False
 
 
 def test_neighbours_and_components():
@@ -120,11 +120,20 @@ def test_neighbours_and_components():
     wrong = np.c_[rows[:, :2], np.argsort(D, axis=1)[:, 5]]
     assert neighbors.nearest(X, X, wrong, said, "manhattan", 1e-9).stands is False
     values, vectors = np.linalg.eigh(np.cov(X.T))
-    pairs = vectors.T[::-1], values[::-1]
-    assert spectrum.principal_components(X + 1e6, ONES, *pairs, 1e-9, True).stands is True
-    assert spectrum.principal_components(X, ONES, vectors.T[:1], values[:1], 1e-9, True).stands is False
+    told = {
+        "mean_": X.mean(axis=0),
+        "components_": vectors.T[::-1],
+        "explained_variance_": values[::-1],
+        "explained_variance_ratio_": values[::-1] / values.sum(),
+        "singular_values_": np.sqrt(values[::-1] * (len(X) - 1)),
+        "noise_variance_": 0.0,
+    }
+    assert (
+        spectrum.principal_components(X + 1e6, ONES, told | {"mean_": told["mean_"] + 1e6}, 1e-9, True).stands is True
+    )
+    assert spectrum.principal_components(X, ONES, told | {"components_": vectors.T}, 1e-9, True).stands is False
     turned = vectors.T[::-1] @ np.array([[1, 1e-3, 0], [-1e-3, 1, 0], [0, 0, 1]])
-    assert spectrum.principal_components(X, ONES, turned, values[::-1], 1e-9, True).stands is False
+    assert spectrum.principal_components(X, ONES, told | {"components_": turned}, 1e-9, True).stands is False
 
 
 def test_verdicts():

@@ -13,10 +13,10 @@ from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.sparse_input import sound
-from corollary.referee.medoids import merges
+from corollary.referee.merges import cut, merges
 from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
-from corollary.solvers.linkage.check import check
+from corollary.solvers.linkage.check import NAME, check
 from corollary.solvers.linkage.fit import Merged, merge
 from corollary.solvers.linkage.leaves import read_leaves
 from corollary.solvers.linkage.tree import Hierarchy, with_absent
@@ -185,7 +185,11 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         if not known:
             return Verification(None, "the referee works out whole trees without a graph, by metrics that it knows")
         weights, greedy = check_weights(sample_weight, X), self.linkage != "centroid"
-        return merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
+        found = merges(X, weights, self.children_, self.distances_, self.linkage, self.metric, greedy)
+        if found.stands is not True:
+            return found
+        labels = cut(self.children_, self.distances_, self.n_clusters, self.distance_threshold, self.labels_)
+        return found if labels.stands else labels
 
     def _check_state(self) -> None:
         n, m = self.n_leaves_, len(self.children_)
@@ -236,7 +240,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
 
     def _check_merges(self, tree: Hierarchy, merged: Merged) -> Evidence:
         found = check(merged.tree, merged.rows, merged.weights, self.linkage, merged.edges)
-        certificate = Certificate(Kind.CHECKED, found.name, found.error, TOLERANCE)
+        certificate = Certificate(Kind.CHECKED, NAME, found.error, TOLERANCE)
         facts = {
             "merges worked out again": float(found.merges),
             "share of merges that may be wrong, with 95 % confidence": found.doubt,
@@ -245,7 +249,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             "sum of heights": float(tree.heights.sum()),
             "clusters": float(self.n_clusters_),
         }
-        return Evidence(Status.EXACT, certificate, merged.solver, facts=facts, notes=merged.notes)
+        return Evidence(Status.EXACT, certificate, merged.solver, facts=facts, notes=merged.notes + found.notes)
 
     def plot(self, ax: Any = None, *, max_leaves: int = 40, labels: Any = None) -> Any:
         """Draw the dendrogram (see :func:`corollary.cluster.dendrogram.plot_dendrogram`); returns the axes."""

@@ -179,11 +179,12 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         self._check_start(weights)
         method, notes = self._chosen_method(X.shape[0])
         self.metric_params_ = complete_options(self.metric, self.metric_params or {}, X, weights)
+        unit = 1.0
         if weights.max() < 1 / FAINT:  # brought to about one, or products with small distances would vanish
             unit = power_of_two(float(weights.max()))
-            weights, self._weight_unit = weights * unit, self._weight_unit * unit
+            weights = weights * unit
         random = check_random_state(self.random_state)
-        observe = self._observer(X, y, self.max_iter, lambda answer: self._attributes(X, answer))
+        observe = self._observer(X, y, self.max_iter, lambda answer: self._attributes(X, answer, unit))
         if method == "clara":
             found = self._sampled(X, weights, random, observe)
         else:
@@ -194,7 +195,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
             raise ValueError("The summed distances are not finite in float64. Rescale X to magnitudes below 1e100.")
         if 0 < found.measure.objective < VANISHING:
             raise ValueError("The summed distances vanish in float64. Multiply X by a power of two, such as 2**500.")
-        self.__dict__.update(self._attributes(X, found.state.answer()), n_iter_=found.n_iter)
+        self.__dict__.update(self._attributes(X, found.state.answer(), unit), n_iter_=found.n_iter)
         self._keep_evidence(found.evidence(facts=found.measure.more, notes=notes + self._doubts()))
         return self
 
@@ -203,7 +204,8 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         if not isinstance(self.metric, str) or self._chosen_method(X.shape[0])[0] != "fasterpam":
             return Verification(None, "the referee tries swaps of all rows, by metrics that it knows")
         weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
-        return swaps(X, weights, self.medoid_indices_, self.metric, tolerance)
+        delivered = self.labels_, self.inertia_, self.cluster_centers_
+        return swaps(X, weights, self.medoid_indices_, self.metric, tolerance, *delivered)
 
     def _check_start(self, weights: Array) -> None:
         rows, k = int((weights > 0).sum()), self.n_clusters
@@ -266,14 +268,14 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         )  # fmt: skip
         return run(search, Rules(_SAMPLES if self.n_init == "auto" else self.n_init, self.tol, observe))
 
-    def _attributes(self, X: Any, answer: Medoids) -> dict[str, Any]:
+    def _attributes(self, X: Any, answer: Medoids, unit: float) -> dict[str, Any]:
         """What makes a working model of an answer."""
         centers: Any = None if self._precomputed else X[answer.points]
         return {
             "medoid_indices_": answer.points.astype(np.int64),
             "cluster_centers_": centers.toarray() if sp.issparse(centers) else centers,
             "labels_": answer.labels.astype(np.int32),
-            "inertia_": float(answer.cost) / self._weight_unit,
+            "inertia_": float(answer.cost) / unit / self._weight_unit,  # the product of both may overflow
         }
 
     def _doubts(self) -> tuple[str, ...]:

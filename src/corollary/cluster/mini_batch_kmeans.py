@@ -20,7 +20,7 @@ from corollary.referee.verdict import Verification
 from corollary.solvers.kmeans.batches import Batches, DrawnBatches, StreamedBatches
 from corollary.solvers.kmeans.mini_batch import SETTLED, MiniBatch, Running
 from corollary.solvers.kmeans.nearest import nearest, summarize
-from corollary.solvers.loop import Rules, run
+from corollary.solvers.loop import Rules, overflow, run
 
 
 class MiniBatchKMeans(CentreModel):
@@ -152,6 +152,8 @@ class MiniBatchKMeans(CentreModel):
             waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
         )  # fmt: skip
         found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
+        if found.measure.objective == np.inf and found.state.labels is not None:
+            raise overflow()
         for name in ("labels_", "inertia_"):
             self.__dict__.pop(name, None)
         narrow = found.state.centres.astype(batches.dtype)  # done already, unless the certificate asked for float64

@@ -153,7 +153,7 @@ class SoftKMeans(CentreModel):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         X = self._validate_predict(X, sparse=False)
         weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
-        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance)
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance, self.labels_)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

@@ -105,6 +105,13 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
         self._keep_votes(X, np.column_stack([codes for _, codes, _ in encoded]), weights)
         return self
 
+    def _keeps(self, y: Array) -> bool:
+        targets = self.classes_ if self.outputs_2d_ else [self.classes_]
+        columns = y.reshape(len(y), -1).T
+        if len(columns) != len(targets) or len(y) != len(self._y):
+            return False
+        return all((of[codes] == own).all() for of, codes, own in zip(targets, self._y.T, columns, strict=True))
+
     def _check_state(self) -> None:
         super()._check_state()
         several = isinstance(self.classes_, list)
@@ -215,6 +222,9 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
         X, y, weights = self._validate_fit(X, y, sample_weight, sparse=not self._precomputed, **options)
         self._keep_votes(X, np.asarray(y, dtype=np.float64), weights)
         return self
+
+    def _keeps(self, y: Array) -> bool:
+        return y.size == self._y.size and bool((np.asarray(y, dtype=np.float64).ravel() == self._y.ravel()).all())
 
     @predicting
     def predict(self, X: Any) -> Array:

@@ -108,7 +108,13 @@ class NeighborsModel(Estimator):
         said, rows = self._nearest(Q, k)
         powers = {1.0: "manhattan", 2.0: "euclidean"}
         metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        if y is not None and not self._keeps(np.asarray(y)[kept]):
+            return Verification(False, "the targets that are kept are not those of the rows")
         return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
+
+    def _keeps(self, y: Array) -> bool:
+        """Whether these are the targets that were kept, for models that keep any."""
+        return True
 
     def _queries(self, X: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN

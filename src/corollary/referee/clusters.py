@@ -27,8 +27,8 @@ def k_means(
     weights: Array,
     centres: Array,
     tolerance: float,
-    labels_: Any,
-    inertia_: float,
+    labels_: Any = None,
+    inertia_: float | None = None,
     angular: bool = False,
 ) -> Verification:
     """Whether a Lloyd step, rows to their nearest centres and then centres to the means of their rows, gains anything.
@@ -50,14 +50,16 @@ def k_means(
     if angular:
         X, centres = unit(X), unit(centres)
     D = squared_distances(X, centres)
-    if len(labels_) != len(live):
+    if labels_ is not None and len(labels_) != len(live):
         return Verification(False, f"there are {len(labels_)} labels of {len(live)} rows")
     allowed = blurred(X, centres, dtype, D)
-    wrong = wrong_labels(D, np.asarray(labels_)[live], allowed)
+    wrong = None if labels_ is None else wrong_labels(D, np.asarray(labels_)[live], allowed)
     labels, cost = D.argmin(axis=1), (weights * D.min(axis=1)).sum()
     scale = heaviest / (2 if angular else 1)  # 1 − cos of an angle is half a squared distance on the sphere
     allowed = scale * (weights * allowed.max(axis=1)).sum()
-    if wrong := wrong or wrong_total("inertia_", inertia_, scale * cost, allowed):
+    if wrong is None and inertia_ is not None:
+        wrong = wrong_total("inertia_", inertia_, scale * cost, allowed)
+    if wrong is not None:
         return wrong
     means, mass = _means(X, weights, labels, centres)
     if angular:

@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.clusters import squared_distances
+from corollary.referee.rows import LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification, measured
 
-Array = Any
-LONG = np.longdouble
 MOST = 1500  # vertices beyond which a dense graph takes too long
 
 
 def gaussian_kernel(X: Any, gamma: float, W: Any) -> Verification:
     """The largest error of affinities that are said to be exp(−γ ‖x − x'‖²)."""
-    X, W = _dense(X).astype(LONG), _dense(W).astype(LONG)
+    X, W = dense(X), dense(W)
     if X.size * len(X) > 20_000_000:
         return Verification(None, "X has too many rows for this arithmetic")
     with np.errstate(all="ignore"):
@@ -31,7 +30,7 @@ def eigenvectors(W: Any, embedding: Array, values: Array, tolerance: float) -> V
     """
     if W.shape[0] > MOST:
         return Verification(None, "the graph has too many vertices for this arithmetic")
-    W = _dense(W).astype(LONG)
+    W = dense(W)
     np.fill_diagonal(W, 0)
     degree = W.sum(axis=1)
     size = np.sqrt(np.where(degree > 0, degree, 1))
@@ -44,7 +43,7 @@ def eigenvectors(W: Any, embedding: Array, values: Array, tolerance: float) -> V
         return Verification(False, f"eigenvectors are not at right angles, by {skew:.2g}", skew)
     image = U * (degree > 0)[:, None] - (W @ (U / size[:, None])) / size[:, None]
     off = float((np.sqrt(((image - U * np.asarray(values, dtype=LONG)) ** 2).sum(axis=0)) / lengths).max())
-    return measured(off, tolerance * 1.01, "the largest residual of an eigenvector of the Laplacian", 1e-13)
+    return measured(off, tolerance * ROUNDED, "the largest residual of an eigenvector of the Laplacian", 1e-13)
 
 
 def cut(W: Any, labels: Array, clusters: int, tolerance: float) -> Verification:
@@ -60,7 +59,3 @@ def cut(W: Any, labels: Array, clusters: int, tolerance: float) -> Verification:
     np.add.at(left, labels[rows], np.where(labels[rows] == labels[columns], LONG(0), weights))
     share = float((left / np.where(volume > 0, volume, 1)).sum())
     return measured(share, tolerance, "the normalised cut")
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if hasattr(X, "toarray") else np.array(X)

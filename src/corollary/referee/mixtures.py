@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.clusters import squared_distances
+from corollary.referee.delivered import blurred, wrong_labels
+from corollary.referee.rows import LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification, measured
 
-Array = Any
-LONG = np.longdouble
 LARGEST = 2_000_000  # rows × columns × components
 NARROWEST = LONG("1e-10")  # the least variance that the documentation allows, relative to the pooled one
 RESOLUTION = 4 * LONG("1e-30")
 
 
-def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float) -> Verification:
-    """By how much another iteration moves the centres: squared, over the mean variance of the columns."""
-    X, centres = _dense(X).astype(LONG), np.asarray(centres, dtype=LONG)
+def soft_k_means(
+    X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float, labels: Any = None
+) -> Verification:
+    """By how much another iteration moves the centres: squared, over the mean variance of the columns.
+
+    A row belongs most to the nearest centre: that must be its label.
+    """
+    dtype, live = np.asarray(centres).dtype, np.asarray(weights) > 0
+    X, centres = dense(X), np.asarray(centres, dtype=LONG)
     if X.size * len(centres) > LARGEST:
         return Verification(None, "there are too many rows and centres for this arithmetic")
     if not np.isfinite(centres).all():
@@ -27,7 +33,14 @@ def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, toler
     X, w = X[w > 0], w[w > 0]
     w = w / w.max()
     with np.errstate(all="ignore"):
-        D = -LONG(stiffness) * squared_distances(X, centres)
+        D = squared_distances(X, centres)
+        if labels is not None and len(labels) != len(live):
+            return Verification(False, f"there are {len(labels)} labels of {len(live)} rows")
+        allowed = blurred(X, centres, dtype, D)
+        allowed = allowed + 64 * float(np.finfo(dtype).eps) * (D + 1 / LONG(stiffness))  # memberships that are equal
+        if labels is not None and (wrong := wrong_labels(D, np.asarray(labels)[live], allowed)):
+            return wrong
+        D = -LONG(stiffness) * D
         share = np.exp(D - D.max(axis=1, keepdims=True))
         share = w[:, None] * share / share.sum(axis=1, keepdims=True)
         mass = share.sum(axis=0)
@@ -39,7 +52,15 @@ def soft_k_means(X: Any, weights: Array, centres: Array, stiffness: float, toler
 
 
 def gaussian_mixture(
-    X: Any, weights: Array, shares: Array, means: Array, covariances: Array, kind: str, ridge: float, tolerance: float
+    X: Any,
+    weights: Array,
+    shares: Array,
+    means: Array,
+    covariances: Array,
+    kind: str,
+    ridge: float,
+    tolerance: float,
+    inverses: tuple[Array, ...] = (),
 ) -> Verification:
     r"""How far another exact iteration of EM moves the parameters: the length d of the step,
 
@@ -48,16 +69,22 @@ def gaussian_mixture(
     The M step is that of covariances plus ``ridge`` which are no narrower than ``NARROWEST`` of the pooled variances,
     nor than rounding: ``RESOLUTION`` of the squared range of a column.
     """
-    X, means = _dense(X).astype(LONG), np.asarray(means, dtype=LONG)
+    X, means = dense(X), np.asarray(means, dtype=LONG)
     k, d = means.shape
     if X.size * k > LARGEST or d > 120:
         return Verification(None, "there are too many rows and components for this arithmetic")
     w, shares = np.asarray(weights, dtype=LONG), np.asarray(shares, dtype=LONG)
+    if not all(np.isfinite(part).all() for part in (means, shares, covariances, *inverses)):
+        return Verification(False, "parameters are not finite")
+    if (shares < 0).any() or abs(shares.sum() - 1) > 1e-6:
+        return Verification(False, "weights_ are negative, or do not add up to one")
     X, w = X[w > 0], w[w > 0]
     w, middle = w / w.sum(), np.median(X, axis=0)
     used = shares > 0
     X, means, shares = X - middle, (means - middle)[used], shares[used]
     full = _full(np.asarray(covariances, dtype=LONG), kind, k, d)[used]
+    if wrong := _wrong_inverses(full, *(_full(np.asarray(part, dtype=LONG), kind, k, d)[used] for part in inverses)):
+        return wrong
     roots = [root for root in map(_inverse_root, full) if root is not None]
     if len(roots) < len(full):
         return Verification(None, "a covariance is singular to this arithmetic, too")
@@ -79,11 +106,11 @@ def gaussian_mixture(
     # entries of covariances are float64: whitened, their last digits are so large
     rounding = 8 * d * float(np.finfo(np.float64).eps) * max(_conditioning(covariance) for covariance in full)
     what = "the length of another exact EM step, in standard deviations of the components,"
-    if length > tolerance * 1.01 + rounding and held:
+    if length > tolerance * ROUNDED + rounding and held:
         return Verification(
             None, f"{what} is {length:.2g}; but covariances are held from narrowing, how far is not known"
         )
-    return measured(length, tolerance * 1.01, what, rounding)
+    return measured(length, tolerance * ROUNDED, what, rounding)
 
 
 def _scatter(
@@ -119,6 +146,21 @@ def _scatter(
             part = part + unit[:, None] * ((vectors * np.maximum(1 - values, 0)) @ vectors.T) * unit
         raised.append(part)
     return np.stack(raised), held
+
+
+def _wrong_inverses(full: Array, precisions: Array = (), roots: Array = ()) -> Verification | None:
+    """Refuted where R Rᵀ of the delivered roots R, or the precisions, are not the inverse of the covariances.
+
+    In units of the columns, and up to what rounding does to an inverse, 10⁻⁶ and more with its conditioning.
+    """
+    for covariance, precision, root in zip(full, precisions, roots, strict=False):
+        size = np.sqrt(np.diag(covariance))
+        allowed = 1e-6 + 64 * len(size) * float(np.finfo(np.float64).eps) * _conditioning(covariance) ** 2
+        for name, inverse in (("precisions_", precision), ("precisions_cholesky_", root @ root.T)):
+            off = float(np.abs(covariance / size[:, None] @ inverse * size - np.eye(len(size))).max())
+            if off > allowed:
+                return Verification(False, f"{name} are not the inverse of covariances_: off by {off:.2g}", off)
+    return None
 
 
 def _conditioning(covariance: Array) -> float:
@@ -175,7 +217,3 @@ def _full(covariances: Array, kind: str, k: int, d: int) -> Array:
 def _log_sum(logs: Array) -> Array:
     top = logs.max(axis=1)
     return top + np.log(np.exp(logs - top[:, None]).sum(axis=1))
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)

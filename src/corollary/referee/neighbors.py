@@ -6,17 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG, ROUNDED, Array, dense, unit
 from corollary.referee.verdict import Verification
 
-Array = Any
-LONG = np.longdouble
 ROWS = 64  # queries that are looked up
 
 
 def distances(X: Array, Q: Array, metric: str) -> Array | None:
     """Distances of every row of Q to every row of X, or None for a metric that the referee does not know."""
     if metric == "cosine":  # 1 − cos of an angle is half the squared distance on the unit sphere, without cancelling
-        X, Q = _unit(X), _unit(Q)
+        X, Q = unit(X), unit(Q)
     powers = {"euclidean": 2, "sqeuclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "cosine": 2}
     if metric != "chebyshev" and metric not in powers:
         return None
@@ -34,7 +33,7 @@ def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance:
 
     What counts is by how much an answer is farther than the one that should be in its place, relative to that one.
     """
-    X, Q = _dense(X).astype(LONG), _dense(Q).astype(LONG)
+    X, Q = dense(X), dense(Q)
     with np.errstate(all="ignore"):
         D = distances(X, Q, metric)
         if D is None:
@@ -50,19 +49,10 @@ def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance:
         off = float(np.max(np.abs(np.sort(said, axis=1) - own) / np.maximum(own, tiny), initial=0))
     if twice:
         return Verification(False, "a row is named twice among the neighbours of another")
-    limit = max(tolerance, 4 * float(np.finfo(np.asarray(said).dtype).eps)) * 1.01
+    limit = max(tolerance, 4 * float(np.finfo(np.asarray(said).dtype).eps)) * ROUNDED
     words = f"of {len(Q)} rows looked up by brute force, no neighbour is farther than the true one by more than"
     if excess > limit:
         return Verification(False, f"a row is called a neighbour although another is nearer by {excess:.2g}", excess)
     if off > 1e-5:
         return Verification(None, f"{words} {excess:.2g}, but a distance is off by {off:.2g}", excess)
     return Verification(True, f"{words} {excess:.2g} (relative)", excess)
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-
-
-def _unit(rows: Array) -> Array:
-    size = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    return np.where(size > 0, rows / np.where(size > 0, size, 1), 0)

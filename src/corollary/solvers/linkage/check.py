@@ -23,6 +23,8 @@ SIDE = 64  # merges are not drawn if the smaller side has more rows than this, e
 LAST = 8  # merges that are tried besides
 NEGLIGIBLE = 1e-6  # errors are relative to a height, or to this part of the largest, below which rounding decides
 
+NAME = "largest relative error of merges worked out again"
+
 
 @dataclass(frozen=True)
 class Checked:
@@ -40,13 +42,15 @@ class Checked:
         return share_wrong_at_most(self.drawn, self.few)
 
     @property
-    def name(self) -> str:
-        """What the error is the largest of, and what that says of the others."""
+    def notes(self) -> tuple[str, ...]:
+        """What the sample says of the merges that it was drawn from; nothing where all were worked out."""
+        if self.drawn == self.few == self.total:
+            return ()
         small = "" if self.few == self.total else f" with a side of at most {SIDE} rows"
         if self.drawn == self.few:
-            return f"largest relative error of all {self.few} merges{small}, worked out again"
-        sure = f"95 % sure that fewer than {100 * self.doubt:.2g} % are further off"
-        return f"largest relative error of {self.drawn} of {self.few} merges{small}, worked out again ({sure})"
+            return (f"All {self.few} merges{small} were worked out again, of {self.total}.",)
+        share = f"fewer than {100 * self.doubt:.2g} % of the {self.few} merges{small} are further off"
+        return (f"With 95 % confidence {share}: {self.drawn} of them were drawn and worked out again.",)
 
 
 def check(

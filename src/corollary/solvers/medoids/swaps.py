@@ -21,6 +21,7 @@ from corollary.solvers.distance_tables import Distances
 from corollary.solvers.loop import Algorithm, Measure, Run
 
 _QUIET = 64  # candidates without a swap after which the next ones are tried on several threads
+HIDDEN = 1e-12  # rounding below this share of the cost is not worth telling
 _BATCH = 4_000_000  # distances that are worth a round of threads
 
 
@@ -130,6 +131,12 @@ class SwapSearch:
         """A copy of what was found so far; later swaps do not change it."""
         return Medoids(self.medoids.copy(), self.near.copy(), float(self.cost))
 
+    def blur(self) -> float:
+        """What rounding of the sums may hide of a gain: beside one huge distance all others are none."""
+        removal = self.removal[np.isfinite(self.removal)].max(initial=0.0)
+        hidden = 8 * float(np.finfo(np.float64).eps) * float(removal) / self.cost if self.cost > 0 else 0.0
+        return hidden if hidden > HIDDEN else 0.0
+
     def largest_gain(self) -> float:
         """The most that any swap lowers the cost, as a share of it."""
         gains = [self.scan(rows, start, start, stop, np.inf)[2] for start, stop, rows in self.distances.blocks()]
@@ -173,7 +180,7 @@ class EagerSwaps(Algorithm[SwapSearch]):
             gain = state.largest
         else:  # the search was stopped: all swaps are tried once more if that needs no new distances
             gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
-        return state, replace(measure, objective=float(state.cost), residual=gain)
+        return state, replace(measure, objective=float(state.cost), residual=gain + state.blur())
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         return with_rounding(super().certify(measure, tol), self.distances.rounding)

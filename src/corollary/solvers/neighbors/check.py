@@ -34,9 +34,7 @@ class Check:
 
     @property
     def certificate(self) -> Certificate:
-        which = "all" if self.checked == self.total else f"{self.checked} checked"
-        name = f"distance excess of {which} row{'s' * (self.checked != 1 or self.total == 1)}"
-        return Certificate(Kind.CHECKED, name, self.excess, TOLERANCE)
+        return Certificate(Kind.CHECKED, "distance excess of checked rows", self.excess, TOLERANCE)
 
     @property
     def facts(self) -> dict[str, float]:
@@ -48,7 +46,8 @@ class Check:
         share = share_wrong_at_most(self.checked, self.total)
         if share == 0.0 or not self.certificate.holds:
             return ()
-        return (f"With 95 % confidence the neighbours of fewer than {100 * share:.2g} % of all rows are wrong.",)
+        wrong = f"the neighbours of fewer than {100 * share:.2g} % of all rows are wrong"
+        return (f"With 95 % confidence {wrong}: {self.checked} rows were checked.",)
 
 
 def check_search(search: Search, X: Any, k: int) -> Check:
