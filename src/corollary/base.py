@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import numbers
 import os
 import sys
 import time
@@ -21,26 +20,24 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import compute_class_weight
-from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
 from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
+from corollary.core.judging import Judged
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
 from corollary.core.sparse_input import sound
 from corollary.core.target import refuse_missing
 from corollary.core.types import Array
-from corollary.core.weights import LARGEST, counted, of_scaled_weights, refuse_out_of_reach, within_reach
-from corollary.referee.verdict import Verification, of_claim
+from corollary.core.weights import NO_WEIGHT, of_scaled_weights, refuse_out_of_reach, within_reach
+from corollary.core.weights import check_weights as check_weights  # for the families
+from corollary.core.weights import weights_by_class as weights_by_class  # for the families
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-NO_WEIGHT = "sample_weight is zero for every row: nothing is left to learn from."
 
 
 def assigning(init: F) -> F:
@@ -137,27 +134,7 @@ class EvidenceWarning(ConvergenceWarning):
     """The evidence of a fit does not hold; the message is that evidence."""
 
 
-class OfItsModel:
-    """The attribute ``evidence_``: kept in the instance like any other, and handed out knowing its model.
-
-    The model holds evidence that does not know it, so there is no circle, and whoever keeps what is handed out keeps
-    the model with it.
-    """
-
-    def __get__(self, model: Estimator | None, owner: type[Estimator]) -> Evidence:
-        kept = None if model is None else model.__dict__.get("evidence_")
-        if not isinstance(kept, Evidence):
-            raise AttributeError(f"{owner.__name__!r} object has no attribute 'evidence_'")
-        return kept.bound_to(model)
-
-    def __set__(self, model: Estimator, evidence: Evidence) -> None:
-        model.__dict__["evidence_"] = evidence
-
-    def __delete__(self, model: Estimator) -> None:
-        del model.__dict__["evidence_"]
-
-
-class Estimator(CallbackSupportMixin, BaseEstimator):
+class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
     limits: ClassVar[dict[str, Limit]] = {}
@@ -167,7 +144,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         "feature_names_in_": Maybe(Names("d")),
         "evidence_": Maybe(Anything(Evidence)),
     }
-    evidence_ = OfItsModel()
+    _penalty_beside_sum: ClassVar[bool] = False  # whether a penalty is added to a sum over rows, not to their mean
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
     _weights_lost: int = 0  # how many weights are too small beside the largest to count
 
@@ -303,7 +280,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """
         began = _began.get(None)
         seconds = evidence.seconds if began is None else time.perf_counter() - began
-        notes = evidence.notes + of_scaled_weights(self._weight_unit, self._weights_lost)
+        notes = evidence.notes + of_scaled_weights(self._weight_unit, self._weights_lost, self._penalty_beside_sum)
         status = honest(evidence.status, evidence.certificate)
         evidence = replace(evidence, seconds=seconds, status=status, notes=notes)
         self.evidence_ = evidence
@@ -312,24 +289,6 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
             warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
-
-    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        """What the referee says about the evidence, given the rows of the fit: see ``Evidence.verify``."""
-        evidence = self.evidence_
-        if not evidence.holds:
-            return of_claim(Verification(None, "nothing was claimed"), f"{evidence.claim}: {evidence.certificate}")
-        rows = np.shape(X)[0] if np.ndim(X) else len(X)
-        y = None if y is None else np.asarray(y)
-        if y is not None and len(y) != rows:
-            raise ValueError(f"y must have one entry for each row of X ({rows}), but it has {len(y)}.")
-        if np.ndim(sample_weight) == 1:
-            sample_weight = counted(np.asarray(sample_weight, dtype=np.float64))
-        found = self._referee(X, y, sample_weight)
-        return of_claim(found, f"{evidence.claim}: {evidence.certificate}")
-
-    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        """Put fitted attributes and rows to the referee as plain arrays; each family has its own."""
-        return Verification(None, f"there is no referee for {type(self).__name__} yet")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""
@@ -391,37 +350,3 @@ def caller_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in ("corollary", "sklearn"):
         level, frame = level + 1, frame.f_back
     return level
-
-
-def check_weights(sample_weight: Any, X: Any) -> Array:
-    """Row weights as float64: finite, not negative, not all zero; None is one for each row."""
-    n = X.shape[0]
-    if sample_weight is None:
-        return np.ones(n)
-    if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(n, sample_weight, dtype=np.float64)
-    weights: Array = check_array(sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.ndim != 1:
-        raise ValueError(f"Sample weights must be 1D array or scalar, but sample_weight has shape {weights.shape}.")
-    check_consistent_length(X, weights)
-    if (weights < 0).any():
-        raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")
-    if not weights.any():
-        raise ValueError(NO_WEIGHT)
-    return weights
-
-
-def weights_by_class(class_weight: Any, classes: Array, y: Array, weights: Array) -> Array:
-    """Multiply row weights by their class's weight; 'balanced' counts rows by their weight, as repetition would."""
-    if class_weight is None:
-        return weights
-    unknown = [] if isinstance(class_weight, str) else [label for label in class_weight if label not in classes]
-    if unknown:
-        raise ValueError(f"class_weight names classes that are not in y: {unknown!r}; y has {list(classes)!r}.")
-    with np.errstate(divide="ignore"):
-        factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weights)
-    factors = np.where(np.isfinite(factors), factors, 0.0)  # of a class whose rows all have weight zero
-    weights = weights * factors[np.searchsorted(classes, y)]
-    if weights.max(initial=0.0) > LARGEST**2:
-        raise ValueError(f"class_weight makes a weight of {weights.max():.3g}: divide its entries by the largest.")
-    return weights

@@ -42,7 +42,8 @@ def tree(tmp_path: Path) -> Path:
     (compiled / "deep").mkdir(parents=True)
     for folder in (compiled.parent, compiled, compiled / "deep"):
         (folder / "__init__.py").touch()
-    shutil.copy(_jit.__file__, compiled / "_jit.py")
+    for name in ("_jit.py", "_interrupts.py"):
+        shutil.copy(Path(_jit.__file__).with_name(name), compiled)
     (compiled / "outer.py").write_text(OUTER)
     (compiled / "deep" / "inner.py").write_text(INNER)
     return compiled

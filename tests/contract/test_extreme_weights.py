@@ -10,7 +10,7 @@ import pytest
 import unlabelled
 from instances import CASES, Case, assert_close, every, outputs
 
-from corollary import Blocks
+from corollary import Blocks, HuberRegressor, KMeans, Lasso, LogisticRegression, Ridge, RidgeCV
 from corollary.core.weights import LARGEST, NONE, within_reach
 
 POWERS = (500, -500, 1000, -1000)
@@ -157,3 +157,24 @@ def test_rows_in_parts_are_refused_where_no_power_can_be_shared(name: str) -> No
     if hasattr(case.make(), "partial_fit"):
         with pytest.raises(ValueError, match="divide the weights of all parts"):
             case.make().partial_fit(X, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), Ridge(), RidgeCV(), HuberRegressor(), Lasso(), KMeans(2)])
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+def test_weights_beside_which_a_penalty_is_nothing_say_so(model: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = X[:, 0] + rng.normal(size=60)
+    target = None if isinstance(model, KMeans) else y > 0 if isinstance(model, LogisticRegression) else y
+    said = str(model.fit(X, target, sample_weight=np.full(60, 1e300)).evidence_)
+    summed = not isinstance(model, (Lasso, KMeans))  # a mean over rows does not grow with their weights
+    assert ("leave a penalty of ordinary strength without effect" in said) == summed
+    assert "without effect" not in str(model.fit(X, target, sample_weight=np.full(60, 1e-300)).evidence_)
+
+
+@pytest.mark.parametrize("weights", [np.ones(3), ["a"] * 60, np.ones((60, 2)), 1j, [[1.0], [1.0, 2.0]]])
+def test_weights_that_are_none_are_refused_by_name(weights: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    for model in (Ridge(), KMeans(2)):
+        with pytest.raises((ValueError, TypeError), match="sample_weight"):
+            model.fit(X, X[:, 0], sample_weight=weights)

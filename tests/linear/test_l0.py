@@ -11,7 +11,12 @@ from scipy import sparse
 from scipy.optimize import minimize
 
 from corollary import LinearModel
+from corollary.core.design import as_design
 from corollary.core.evidence import Kind
+from corollary.core.loss import Logistic
+from corollary.core.penalty import L0
+from corollary.core.problem import Problem
+from corollary.solvers.linear.one_coefficient import best_change
 
 LOSSES: dict[str, Any] = {  # written out again: nothing of the library judges itself
     "squared": lambda y, f: 0.5 * (y - f) ** 2,
@@ -151,3 +156,17 @@ def test_softmax_counts_every_coefficient() -> None:
             gone = minimize(lambda z, changed=changed: changed([0.0, z[0]]), [0.0]).fun
             free = minimize(changed, [start or 0.1, 0.0], method="Nelder-Mead", options={"fatol": 1e-13}).fun
             assert min(gone, free) >= now - 1e-7 * now
+
+
+def test_a_huge_row_does_not_hide_that_a_coefficient_can_go() -> None:
+    """About a mean that one row has drawn away every logistic loss is flat, and no step seemed to promise anything."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 1] > 0, 1.0, -1.0)
+    X[0] = 1e7, 0.0
+    design, weights = as_design(X), np.full(40, 1 / 40)
+    problem = Problem(design, y, weights, Logistic(), L0(1.0))
+    coef = np.array([-0.2, 3.0])
+    found = best_change(problem, design.view(centre=design.column_means(weights)), coef, problem.raw(coef, 0.0), 1e-12)
+    assert found.gain > 0.9  # without the first coefficient the loss is a little higher, and one strength is saved
+    assert found.value == 0

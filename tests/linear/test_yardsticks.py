@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.datasets import make_blobs
 
 from corollary import (
     ElasticNet,
@@ -96,6 +97,10 @@ def test_a_constant_column_has_the_coefficient_zero_whatever_its_size() -> None:
     for constant in (1e-300, 1e-120, 1e9, 1e120):
         X, y = rng.normal(size=(9, 6)), rng.normal(size=9)
         X[:, 2] = constant
+        if constant == 1e-300:  # its squares vanish: it could not be told from a column of zeros
+            with pytest.raises(ValueError, match="Column 2 of X"):
+                LinearModel("squared", "l2").fit(X, y)
+            continue
         model = LinearModel("squared", "l2").fit(X, y)
         assert model.coef_[2] == 0
         assert model.evidence_.verify(X, y).stands
@@ -172,3 +177,31 @@ def test_directions_left_out_as_rounding_are_not_claimed() -> None:
         y = rng.normal(size=len(data)) + 1e7
         model = LinearRegression(fit_intercept=False).fit(data, y)
         assert not model.evidence_.holds or model.evidence_.verify(data, y).stands is not False
+
+
+def test_bounds_at_steep_slopes_do_not_spoil_later_ones() -> None:
+    """Weights of 1000 and 0.0001: the first dual value is right to 1e-16 of Σ w ℓ, which is 1e6 times the optimum."""
+    X, y = make_blobs(centers=3, random_state=0, cluster_std=20)
+    weights = {0: 1000, 1: 0.0001, 2: 0.0001}
+    evidence = LogisticRegression(l1_ratio=1.0, class_weight=weights, tol=1e-13).fit(X, y).evidence_
+    assert evidence.holds, evidence
+
+
+def test_a_tube_around_a_constant_is_entered_in_the_middle() -> None:
+    """At its edge the rounding of the intercept would be the objective."""
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = LinearModel(loss="epsilon_insensitive", penalty="elastic_net", alpha=0.05, tol=1e-11)
+    model.fit(X, np.full(60, 3.0))
+    assert model.evidence_.holds
+    assert model.evidence_.facts["objective"] == 0
+
+
+@pytest.mark.parametrize("constant", [0.0, 1e9])
+def test_conjugate_gradients_leave_constant_columns_and_targets_alone(constant: float) -> None:
+    rng = np.random.default_rng(6)
+    X, y = rng.normal(size=(40, 3)), rng.normal(size=40)
+    X[:, 1] = constant
+    for target in (y, np.full(40, 2.5)):
+        model = Ridge(alpha=0.5, solver="sparse_cg", tol=1e-14).fit(X, target)
+        assert model.evidence_.holds, model.evidence_
+        assert model.coef_[1] == 0

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.preprocessing import StandardScaler
 
 from corollary import (
     PCA,
@@ -134,3 +136,85 @@ def test_distances_to_centres_at_any_scale(scale: float) -> None:
 def test_batches_whose_squares_are_out_of_reach(scale: float) -> None:
     with pytest.raises(ValueError, match=r"power of two|overflow"):
         MiniBatchKMeans(3, random_state=0).fit(X * scale)
+
+
+@pytest.mark.parametrize("solver", ["auto", "randomized"])
+def test_components_that_are_mixed_with_their_neighbours(solver: str) -> None:
+    rows = load_breast_cancer().data
+    model = PCA(12, svd_solver=solver, tol=1e-13 if solver == "randomized" else 0.0, random_state=0).fit(rows)
+    assert model.evidence_.verify(rows).stands
+    a, b = model.components_[10].copy(), model.components_[11].copy()
+    model.components_[10], model.components_[11] = (a + b) / np.sqrt(2), (a - b) / np.sqrt(2)
+    assert model.evidence_.verify(rows).stands is False
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", ["mean_", "explained_variance_", "explained_variance_ratio_", "singular_values_"])
+def test_what_is_told_beside_the_components(name: str, dtype: Any) -> None:
+    rows = X.astype(dtype)
+    model = PCA(2).fit(rows)
+    assert model.evidence_.verify(rows).stands
+    setattr(model, name, getattr(model, name) * (1 + 1e-4))
+    assert model.evidence_.verify(rows).stands is False
+    model = PCA(2).fit(rows)
+    model.noise_variance_ *= 1.01
+    assert model.evidence_.verify(rows).stands is False
+
+
+def test_equal_variances_are_judged_as_a_span() -> None:
+    rows = np.r_[np.eye(4), -np.eye(4)] * [2.0, 1.0, 1.0, 0.5]
+    model = PCA().fit(rows)
+    a, b = model.components_[1].copy(), model.components_[2].copy()
+    model.components_[1], model.components_[2] = 0.6 * a + 0.8 * b, 0.8 * a - 0.6 * b
+    assert model.evidence_.verify(rows).stands
+    model.components_[:2] = model.components_[1::-1].copy()
+    assert model.evidence_.verify(rows).stands is False
+
+
+@pytest.mark.parametrize("weight", [1e-1, 1e12, 1e15, 1e18])
+def test_the_scale_of_weights_is_no_doubt_about_components(weight: float) -> None:
+    plain, heavy = PCA().fit(X), PCA().fit(X, sample_weight=np.full(60, weight))
+    assert heavy.evidence_.certificate.value <= 10 * plain.evidence_.certificate.value
+    assert heavy.evidence_.notes == plain.evidence_.notes
+
+
+def test_the_share_of_the_variance_beside_a_heavy_row() -> None:
+    wide, weights = RNG.normal(size=(8, 12)), np.r_[1.0, 1e22, np.full(6, 1e-3)]
+    model = PCA(2).fit(wide, sample_weight=weights)
+    away = wide - wide[1]
+    share = (weights[:, None] * away).T @ away
+    best = np.linalg.eigvalsh(share)[-2:].sum() / np.trace(share)
+    np.testing.assert_allclose(model.explained_variance_ratio_.sum(), best, rtol=1e-6)
+    assert model.evidence_.verify(wide, sample_weight=weights).stands
+
+
+@pytest.mark.parametrize("model", [KMeans(3, random_state=0), KMeans(3, metric="cosine", random_state=0)])
+def test_labels_and_inertia_of_centres(model: Any) -> None:
+    model.fit(X)
+    assert model.evidence_.verify(X).stands
+    labels, inertia = model.labels_, model.inertia_
+    for wrong in (np.roll(labels, 1), labels[:-1], labels + 1):
+        model.labels_ = wrong
+        assert model.evidence_.verify(X).stands is False
+    model.labels_, model.inertia_ = labels, 1.001 * inertia
+    assert model.evidence_.verify(X).stands is False
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_mixtures_hold_by_default(kind: str) -> None:
+    """A gain below tol alone used to end EM, where the next step was longer than what is certified."""
+    rows = StandardScaler().fit_transform(load_breast_cancer().data)
+    assert GaussianMixture(3, covariance_type=kind, random_state=1).fit(rows).evidence_.holds
+
+
+@pytest.mark.parametrize("name", ["means_", "covariances_", "weights_"])
+def test_mixtures_that_were_changed(name: str) -> None:
+    model = GaussianMixture(2, random_state=0).fit(X)
+    assert model.evidence_.verify(X).stands
+    changed = {
+        "means_": model.means_ + 0.2,
+        "covariances_": model.covariances_ * 1.2,
+        "weights_": np.array([0.3, 0.7])[np.argsort(-model.weights_)],
+    }
+    setattr(model, name, changed[name])
+    assert model.evidence_.verify(X).stands is False

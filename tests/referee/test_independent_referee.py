@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from corollary import LinearModel
 from corollary.core.loss import LOSSES
 from corollary.referee import boosting, clusters, ensembles, medoids, mixtures, neighbors, spectrum, trees
 from corollary.referee.linear.judge import judge
@@ -228,3 +229,19 @@ def test_losses_of_loud_classes_are_known_to_the_last_bits_of_raw_predictions():
 
     assert judged(true + 3e-15) is True
     assert judged(true + 1e-12) is False
+
+
+@pytest.mark.parametrize(("loss", "shift", "factor"), [("logistic", 100, 1), ("huber", 30, 1), ("logistic", 0, 1e200)])
+def test_counts_that_were_changed_do_not_stand(loss: str, shift: float, factor: float) -> None:
+    """Where losses are flat, or overflow, the referee's own steps fail; that is no sign that nothing can be gained."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 4))
+    y = X[:, 0] + 0.5 * rng.normal(size=80)
+    y = y > 0 if loss == "logistic" else y
+    model = LinearModel(loss, "l0", alpha=0.01).fit(X, y)
+    assert model.evidence_.verify(X, y).stands
+    coef, intercept = model.coef_, model.intercept_
+    model.coef_, model.intercept_ = coef * factor, intercept + shift
+    assert model.evidence_.verify(X, y).stands is False
+    model.coef_, model.intercept_ = coef * np.nan, intercept
+    assert model.evidence_.verify(X, y).stands is False

@@ -19,6 +19,8 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from corollary._compiled._interrupts import held_back
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Reassociation lets sums use vector registers. "nnan" and "ninf" are left out, so NaN and inf keep their meaning.
@@ -38,7 +40,7 @@ def _no_collection() -> Iterator[None]:
 
 
 try:
-    with _no_collection():
+    with _no_collection(), held_back():
         import numba
 
     HAVE_NUMBA = not numba.config.DISABLE_JIT  # NUMBA_DISABLE_JIT=1 is to run kernels as plain Python
@@ -145,6 +147,19 @@ if HAVE_NUMBA:
             with _no_collection():
                 return super().compile_extra(func)
 
+    def _uninterrupted(method: Callable[..., Any]) -> Callable[..., Any]:
+        """Ctrl-C waits until a kernel is there: Numba empties its registries while it reads them.
+
+        What an interrupt there left unread would be missing for good, and no kernel could be compiled any more.
+        """
+
+        @functools.wraps(method)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with held_back():
+                return method(*args, **kwargs)
+
+        return call
+
 
 def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
@@ -153,6 +168,9 @@ def _compile(function: F, **options: Any) -> F:
     # no writable place for the cache, or no readable sources: compile in every process instead of failing
     with suppress(RuntimeError, OSError):
         dispatcher._cache = _Cache(function)
+    # the doors to compiling; calls of a kernel that is there pass through neither
+    dispatcher._compile_for_args = _uninterrupted(dispatcher._compile_for_args)
+    dispatcher.compile = _uninterrupted(dispatcher.compile)
     _registered.append(dispatcher)
     return cast(F, dispatcher)
 

@@ -165,7 +165,8 @@ class KMeans(CentreModel):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         X = self._validate_predict(X)
         tolerance, weights = self.evidence_.certificate.tolerance, check_weights(sample_weight, X)
-        return referee.k_means(X, weights, self.cluster_centers_, tolerance, self._angular)
+        delivered = self.labels_, self.inertia_
+        return referee.k_means(X, weights, self.cluster_centers_, tolerance, *delivered, self._angular)
 
     def _read(
         self, blocks: Blocks, rng: np.random.RandomState

@@ -207,7 +207,8 @@ class MiniBatchKMeans(CentreModel):
         if certificate.kind is not Kind.STATIONARY or not hasattr(self, "inertia_"):
             return Verification(None, "the claim is about batches, and which rows these had is not kept")
         X = self._validate_predict(X)
-        return referee.k_means(X, check_weights(sample_weight, X), self.cluster_centers_, certificate.tolerance)
+        weights, delivered = check_weights(sample_weight, X), (self.labels_, self.inertia_)
+        return referee.k_means(X, weights, self.cluster_centers_, certificate.tolerance, *delivered)
 
     @property
     def _start_size(self) -> int:

@@ -136,6 +136,11 @@ class Evidence:
                 "This evidence is no longer with the model that it speaks of, so there is nothing to judge: ask for "
                 "model.evidence_.verify(X, y) on the fitted model."
             )
+        if model.__dict__.get("evidence_") is not self.__dict__["_kept"]:
+            raise ValueError(
+                "The model was fitted again since, or its evidence replaced, so this evidence no longer speaks of it: "
+                "ask for model.evidence_.verify(X, y)."
+            )
         found: Verification = model._verify(X, y, sample_weight)
         return found
 
@@ -143,10 +148,11 @@ class Evidence:
         """A copy that knows its model, for ``verify``. Copies made of it, by ``replace`` or pickle, do not."""
         bound = replace(self)
         object.__setattr__(bound, "_model", model)
+        object.__setattr__(bound, "_kept", self)  # what the model holds, as long as it is not fitted again
         return bound
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_model"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_model", "_kept")}
 
     @property
     def holds(self) -> bool:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+LONGEST = 100_000_000  # entries of a range
+
 
 class Limit(ABC):
     """A set of allowed values, with a description for error messages."""
@@ -50,7 +52,10 @@ class Real(Limit):
     def accepts(self, value: Any) -> bool:
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
             return False
-        number = float(value)  # NaN fails every comparison below
+        try:
+            number = float(value)  # NaN fails every comparison below
+        except OverflowError:  # a whole number beyond 1e308
+            return False
         inside = (number > self.low if self.above else number >= self.low) and number <= self.high
         return inside and not (self.finite and math.isinf(number))
 
@@ -103,11 +108,18 @@ class Choice(Limit):
 
 
 class ArrayLike(Limit):
-    """A sequence or array of numbers."""
+    """A sequence or array of numbers (names, choices or sequences again, where the class says so)."""
 
     def accepts(self, value: Any) -> bool:
+        if isinstance(value, range):
+            return value[:LONGEST] == value  # a range takes no memory, but the array that is made of it does
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return all(map(self._is_entry, value))
         sized = hasattr(value, "__len__") and not isinstance(value, (str, bytes, dict, np.dtype, type))
-        return hasattr(value, "__array__") or sized
+        return hasattr(value, "__array__") or (sized and not hasattr(value, "get_params"))
+
+    def _is_entry(self, value: Any) -> bool:
+        return value is None or isinstance(value, (numbers.Number, str, bytes, dict, slice)) or self.accepts(value)
 
     def __str__(self) -> str:
         return "an array of numbers"

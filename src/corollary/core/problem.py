@@ -140,6 +140,13 @@ class Problem:
                 return value + self.offset
         return self.loss_value(raw) + self.offset
 
+    def terms(self) -> float:
+        """Σ w |ℓ(y, 0)|: how large the terms of the dual objective are, however small its value.
+
+        Conjugates at the slopes of rows that are fitted well are nearly −ℓ(y, 0) + u·f with both parts of that size.
+        """
+        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:])))
+
     @property
     def in_units_of_y(self) -> bool:
         """Whether raw predictions are."""
@@ -212,17 +219,19 @@ def inverse_of_classes(own: Array) -> Array:
     return inverse
 
 
-def relative_gap(primal: float, dual: float, null: float) -> float:
+def relative_gap(primal: float, dual: float, null: float, terms: float = 0.0) -> float:
     """(P − D) / P, with P not taken below a millionth of the null model's objective (exact fits have P = 0).
 
     Callers raise ``null`` to ``FINEST`` times the rounding of the targets: a constant y is fitted exactly by its null
     model, and a gap below that rounding says nothing. At a tolerance of 1e-8 just that much passes.
     No objective lies below a dual value. Where D is above P by no more than the rounding of their sums, that rounding
-    is the gap; where it is above by more, the dual point was not feasible, and nothing is known: inf.
+    is the gap; where it is above by more, the dual point was not feasible, and nothing is known: inf. What the sums
+    add may cancel: ``terms`` is the size of that (``Problem.terms``), and the rounding is theirs if it has to be.
     """
     gap = primal - dual
     rounding = EPS * (64 * max(abs(primal), abs(dual)) + abs(null))
     if gap < 0:
-        gap = rounding if gap >= -rounding else np.inf
+        within = (error for error in (rounding, rounding + 64 * EPS * terms) if -gap <= error)
+        gap = next(within, np.inf)
     scale = max(abs(primal), LEAST * abs(null))
     return gap / scale if scale > 0 else (0.0 if gap == 0 else np.inf)

@@ -17,6 +17,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
 from corollary.core.types import Array
+from corollary.core.weights import within_reach
 from corollary.decomposition.components import ComponentModel
 from corollary.decomposition.dimension import by_evidence, by_share
 from corollary.referee.spectrum import principal_components
@@ -190,10 +191,10 @@ class PCA(ComponentModel):
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         X, certificate = self._validate_predict(X), self.evidence_.certificate
-        weights, leading = check_weights(sample_weight, X), certificate.kind is Kind.EXACT
-        return principal_components(
-            X, weights, self.components_, self.explained_variance_, certificate.tolerance, leading
-        )
+        weights, leading = within_reach(check_weights(sample_weight, X))[0], certificate.kind is Kind.EXACT
+        told = {name: getattr(self, name) for name in DELIVERED}
+        left = self.evidence_.facts.get("largest eigen-residual over the first eigenvalue", 0.0)
+        return principal_components(X, weights, told, certificate.tolerance, leading, left)
 
     def _centred(self, X: Any, sample_weight: Any) -> CentredRows:
         """Checked rows about their mean."""
@@ -273,6 +274,16 @@ class PCA(ComponentModel):
         return _attributes(np.maximum(pairs.values, 0.0), pairs.vectors.T, rows, min(rows.shape))
 
 
+DELIVERED = (
+    "components_",
+    "mean_",
+    "explained_variance_",
+    "explained_variance_ratio_",
+    "singular_values_",
+    "noise_variance_",
+)
+
+
 def _rounded(evidence: Evidence, vectors: Array, kept: Array) -> Evidence:
     """The evidence of the components that are kept, which may be rounded to float32."""
     moved = float(np.linalg.norm(kept - vectors, axis=1).max(initial=0.0))
@@ -292,7 +303,7 @@ def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int
     k, total, squares, unit, dtype = len(vectors), rows.total, rows.squares, rows.unit, rows.dtype
     values = np.zeros(k)
     values[: min(k, len(eigenvalues))] = eigenvalues[:k]
-    if len(eigenvalues) >= most:
+    if len(eigenvalues) >= min(most, rows.count):  # so many rows have no more directions than that
         rest = float(eigenvalues[k:].sum())
     else:
         rest = max(squares - float(values.sum()), 0.0)

@@ -44,7 +44,9 @@ _MAX_BYTES = 4 * 2**30
 def save(model: Any, path: str | os.PathLike[str]) -> None:
     """Write an estimator, fitted or not, or a pipeline of them to one file that can be loaded without trusting it.
 
-    The file appears complete or not at all; an existing file is replaced only by a complete one.
+    The file appears complete or not at all; an existing file is replaced only by a complete one, which keeps its
+    permissions. Through a symbolic link the file that it points to is written. What exists and is no regular file (a
+    pipe, a device) is refused.
 
     Parameters
     ----------

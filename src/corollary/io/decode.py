@@ -6,6 +6,7 @@ file, ``values.py`` or ``classes.py``; an estimator is made without its ``__init
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import fields, replace
 from numbers import Integral, Real
@@ -22,10 +23,11 @@ from corollary.io import classes, invariants
 from corollary.io.encode import DEPTH_LIMIT
 from corollary.io.errors import ModelFileError, short
 from corollary.io.header import Header, Json
-from corollary.io.values import FROM_TEXT, FROM_VALUES, number, text, whole
+from corollary.io.values import FROM_TEXT, FROM_VALUES, line, number, text, whole
 
 _EASY_KEY_LIMIT = 2**60
 _HARD_KEY_COUNT = 4_096
+_NOTES, _NOTE = 1_000, 10_000  # notes in evidence, and characters in one of them
 _EVIDENCE = {"status": Status, "certificate": Certificate, "solver": str, "n_iter": Integral, "seconds": Real}
 _EVIDENCE |= {"history": dict, "facts": dict, "notes": tuple}
 
@@ -109,26 +111,34 @@ class Decoder:
 
     def _certificate(self, content: Json) -> Certificate:
         values = self._record(Certificate, content)
-        name, kind = text(values["name"]), values.get("kind")
+        name, kind = line(values["name"]), values.get("kind")
         if kind is None:  # version 0.1 did not say: claim no more than its name does
             kind = Kind.OPTIMAL if name == "relative duality gap" else Kind.CHECKED
         if not isinstance(kind, Kind):
             raise ModelFileError(f"it holds a certificate whose kind is {short(kind)}")
-        return Certificate(kind, name, _real(values["value"]), _real(values["tolerance"]))
+        value, tolerance = _real(values["value"]), _real(values["tolerance"])
+        # a measure is not negative, but for its rounding; NaN and infinity are those of a fit that failed
+        if not 0 <= tolerance < math.inf or value < -tolerance:
+            raise ModelFileError(f"it holds a certificate of {short(value)} with the tolerance {short(tolerance)}")
+        return Certificate(kind, name, value, tolerance)
 
     def _evidence(self, content: Json) -> Evidence:
         evidence = Evidence(**self._record(Evidence, content))
         for name, kind in _EVIDENCE.items():
             if not isinstance(getattr(evidence, name), kind):
                 raise ModelFileError(f"it holds evidence whose {name} is {short(getattr(evidence, name))}")
+        line(evidence.solver)
+        if len(evidence.notes) > _NOTES:
+            raise ModelFileError(f"it holds evidence with {len(evidence.notes):,} notes; the limit is {_NOTES:,}")
         for note in evidence.notes:
-            text(note)
+            line(note, _NOTE)
         for name, value in {**evidence.facts, **evidence.history}.items():
-            text(name)
+            line(name)
             if name in evidence.history or not isinstance(value, Real):
                 _column(value)
-        if not evidence.n_iter >= 0 or not _real(evidence.seconds) >= 0:
-            raise ModelFileError(f"it holds evidence of {evidence.n_iter} iterations in {evidence.seconds} s")
+        if not 0 <= _real(evidence.n_iter) <= 2**53 or not 0 <= _real(evidence.seconds) < math.inf:
+            told = f"{short(evidence.n_iter)} iterations in {short(evidence.seconds)} s"
+            raise ModelFileError(f"it holds evidence of {told}")
         return replace(evidence, n_iter=int(evidence.n_iter))
 
     def _trees(self, content: Json) -> Trees:

@@ -6,6 +6,7 @@ import errno
 import os
 import re
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -25,13 +26,17 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A new file beside ``path``, renamed at the end: whatever happens, ``path`` is the old file or all of the new.
 
     While it is written it is locked. What a process that was killed has left behind is not, and is deleted by the next
-    one that writes to the same ``path``.
+    one that writes to the same ``path``. Who may read the old file may read the new one, and nobody else.
     """
     target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file():  # a pipe or a device, which must not become a file
+        raise FileExistsError(errno.EEXIST, "expected the path of a file, found what is no regular file", str(path))
     _tidy(target)
     temporary, stream = _begun(target)
     try:
         with stream:
+            with suppress(OSError):  # there is no old file, or the file system has no modes
+                os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             yield stream
             stream.flush()
             os.fsync(stream.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import unicodedata
 from collections.abc import Callable
 from numbers import Real
 from typing import Any
@@ -22,6 +23,15 @@ def text(value: Any) -> str:
     if not isinstance(value, str):
         raise ModelFileError(f"it holds {short(value)} where text is expected")
     return value
+
+
+def line(value: Any, limit: int = 1_000) -> str:
+    """Text that is shown to people as it is: one line, of sensible length, that no terminal takes for commands."""
+    if len(text(value)) > limit:
+        raise ModelFileError(f"it holds {len(value):,} characters where at most {limit:,} are expected: {short(value)}")
+    if any(unicodedata.category(letter) in ("Cc", "Zl", "Zp") for letter in value):
+        raise ModelFileError(f"it holds control characters where a line of text is expected: {short(value)}")
+    return str(value)
 
 
 def number(value: Any) -> Any:

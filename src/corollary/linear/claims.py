@@ -21,6 +21,8 @@ def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
     """Every target, or class against the rest, as a problem of its own; the weakest verdict counts."""
     if y is None:
         raise ValueError("verify needs the y of the fit.")
+    if not all(np.isfinite(np.asarray(getattr(model, name))).all() for name in ("coef_", "intercept_")):
+        return Verification(False, "coefficients are not finite")
     tolerance = float(model.evidence_.certificate.tolerance)
     if hasattr(model, "classes_"):
         return _classes(model, X, y, weights, tolerance)

@@ -85,6 +85,7 @@ class HuberRegressor(LinearRegressor):
         "outliers_": Booleans("?"),
         "n_iter_": Count(),
     }
+    _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
         "epsilon": Real(low=1),
         "max_iter": Integer(1),

@@ -108,6 +108,7 @@ class LogisticRegression(LinearClassifier):
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_iter_": Integers("?", low=0),
     }
+    _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
         "C": Real(low=0, above=True),
         "l1_ratio": Real(low=0, high=1),

@@ -91,6 +91,7 @@ class Ridge(UpdatableRegressor):
         "solver_": Text(),
         "n_iter_": Count(),
     }
+    _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
         "alpha": STRENGTH | ArrayLike(),
         "fit_intercept": Boolean(),

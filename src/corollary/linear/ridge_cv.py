@@ -88,6 +88,7 @@ class RidgeCV(LeastSquaresRegressor):
         "effective_dof_": Floats("*t", finite=False) | Number(finite=False),
         "cv_results_": Maybe(Floats("?", "?", finite=False) | Floats("?", "t", "?", finite=False)),
     }
+    _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
         "alphas": Real(0, 1e300, above=True) | ArrayLike(),
         "fit_intercept": Boolean(),

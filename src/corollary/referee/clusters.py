@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.delivered import blurred, wrong_labels, wrong_total
+from corollary.referee.rows import LONG, ROUNDED, Array, dense, unit
 from corollary.referee.verdict import Verification
 
-Array = Any
-LONG = np.longdouble
 LARGEST = 5_000_000  # rows × columns × centres beyond which this takes too long
 
 
@@ -22,28 +22,46 @@ def squared_distances(X: Array, centres: Array) -> Array:
     return found
 
 
-def k_means(X: Array, weights: Array, centres: Array, tolerance: float, angular: bool = False) -> Verification:
+def k_means(
+    X: Array,
+    weights: Array,
+    centres: Array,
+    tolerance: float,
+    labels_: Any,
+    inertia_: float,
+    angular: bool = False,
+) -> Verification:
     """Whether a Lloyd step, rows to their nearest centres and then centres to the means of their rows, gains anything.
 
     Refuted where it lowers the cost by more than ``tolerance`` of it. (That rows might then go to other centres is the
-    next step.) The best move of a single row to another cluster,
-    with both means following, is told besides.
+    next step.) The best move of a single row to another cluster, with both means following, is told besides. Labels
+    must be those of the nearest centres, and the inertia the cost.
     """
-    X, centres = _dense(X).astype(LONG), np.asarray(centres, dtype=LONG)
+    dtype = np.asarray(centres).dtype
+    X, centres = dense(X), np.asarray(centres, dtype=LONG)
     if X.size * len(centres) > LARGEST:
         return Verification(None, "there are too many rows and centres for this arithmetic")
     if not np.isfinite(centres).all():
         return Verification(False, "centres are not finite")
     live = np.asarray(weights) > 0
     X, weights = X[live], np.asarray(weights, dtype=LONG)[live]
-    weights = weights / weights.max()
+    heaviest = weights.max()
+    weights = weights / heaviest
     if angular:
-        X, centres = _unit(X), _unit(centres)
+        X, centres = unit(X), unit(centres)
     D = squared_distances(X, centres)
+    if len(labels_) != len(live):
+        return Verification(False, f"there are {len(labels_)} labels of {len(live)} rows")
+    allowed = blurred(X, centres, dtype, D)
+    wrong = wrong_labels(D, np.asarray(labels_)[live], allowed)
     labels, cost = D.argmin(axis=1), (weights * D.min(axis=1)).sum()
+    scale = heaviest / (2 if angular else 1)  # 1 − cos of an angle is half a squared distance on the sphere
+    allowed = scale * (weights * allowed.max(axis=1)).sum()
+    if wrong := wrong or wrong_total("inertia_", inertia_, scale * cost, allowed):
+        return wrong
     means, mass = _means(X, weights, labels, centres)
     if angular:
-        means = _unit(means)
+        means = unit(means)
     away = X - means[labels]
     after = (weights * (away * away).sum(axis=1)).sum()
     spread = X - (weights @ X) / weights.sum()
@@ -52,7 +70,7 @@ def k_means(X: Array, weights: Array, centres: Array, tolerance: float, angular:
     gain = float(max(cost - after - rounding, 0) / cost) if cost > rounding else 0.0
     told = f"one exact iteration lowers the cost by {gain:.2g} of it"
     single = _best_single(X, weights, labels, means, mass, after)
-    if gain > tolerance * 1.01 + 1e-12:
+    if gain > tolerance * ROUNDED + 1e-12:
         return Verification(False, f"{told}, where {tolerance:.2g} was claimed", gain)
     return Verification(True, f"{told}; moving a single row to another cluster would by {single:.2g}", gain)
 
@@ -79,12 +97,3 @@ def _means(X: Array, weights: Array, labels: Array, centres: Array) -> tuple[Arr
         if mass[j] > 0:
             means[j] = centres[j] + (weights[own] @ (X[own] - centres[j])) / mass[j]
     return means, mass
-
-
-def _dense(X: Any) -> Array:
-    return X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-
-
-def _unit(rows: Array) -> Array:
-    size = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    return np.where(size > 0, rows / np.where(size > 0, size, 1), 0)

@@ -133,7 +133,7 @@ def _near(what: str, number: float, tolerance: float) -> Verification:
         return Verification(None, f"{what} could not be computed")
     if number <= tolerance + 1e-13:
         return Verification(True, f"{what} {max(number, 0.0):.2g}", max(number, 0.0))
-    if number <= 10 * tolerance + 1e-9:
+    if number <= 2 * tolerance + 1e-12:
         return Verification(None, f"{what} {number:.2g}, close to the {tolerance:.2g} that was claimed", number)
     return Verification(False, f"{what} {number:.3g}, where {tolerance:.2g} was claimed", number)
 

@@ -13,7 +13,8 @@ class Verification:
     """Whether a claim ``stands`` (True), is refuted (False) or could not be decided (None), and why, in ``words``.
 
     ``found`` is the referee's own number for what the certificate measures, as far as it has one (else NaN); ``claim``
-    is the certificate as the fit states it.
+    is the certificate as the fit states it. As a truth value it is True only if the claim stands, so that
+    ``assert model.evidence_.verify(X, y)`` fails where it is refuted, and where that could not be decided.
     """
 
     stands: bool | None
@@ -21,13 +22,17 @@ class Verification:
     found: float = NAN
     claim: str = ""
 
+    def __bool__(self) -> bool:
+        return self.stands is True
+
     @property
     def verdict(self) -> str:
         return {True: "Stands", False: "Refuted", None: "Not decided"}[self.stands]
 
     def __str__(self) -> str:
         claimed = f" (claimed: {self.claim})" if self.claim else ""
-        return f"{self.verdict}: {self.words}{claimed}."
+        hint = " (if X, y, weights and parameters are those of the fit)" if self.stands is False else ""
+        return f"{self.verdict}: {self.words}{claimed}{hint}."
 
     __repr__ = __str__
 

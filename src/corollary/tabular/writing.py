@@ -19,6 +19,8 @@ def check_output(path: str | os.PathLike[str], option: str) -> Path:
     try:
         if target.is_dir():
             raise InputError(f"{option} {target}: is a folder; give the name of a file in it")
+        if target.exists() and not target.is_file():
+            raise InputError(f"{option} {target}: is no regular file; give the name of one, or a new name")
         if not target.parent.is_dir():
             raise InputError(f"{option} {target}: the folder {str(target.parent)!r} does not exist; create it first")
         tempfile.TemporaryFile(dir=target.parent).close()

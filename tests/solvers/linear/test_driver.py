@@ -138,6 +138,8 @@ def test_relative_gap() -> None:
     assert relative_gap(2.0, 1.0, 5.0) == 0.5
     assert relative_gap(2.0, 3.0, 5.0) == np.inf  # no objective lies below a dual value: this one was not feasible
     assert 0 < relative_gap(2.0, 2.0 * (1 + 1e-15), 5.0) < 1e-13  # rounding, and no less than that
+    assert relative_gap(2.0, 2.0 + 1e-9, 5.0) == np.inf
+    assert 1e-10 < relative_gap(2.0, 2.0 + 1e-9, 5.0, terms=1e6) < 1e-7  # what was added was that large
     assert relative_gap(0.0, 0.0, 0.0) == 0.0
     assert relative_gap(1e-9, 0.0, 1.0) == pytest.approx(1e-3)  # against a millionth of the null model
     assert relative_gap(0.0, -1.0, 0.0) == np.inf

@@ -16,6 +16,7 @@ from corollary.referee.linear.problem import Problem
 
 WIDTHS = tuple(10.0**-k for k in range(1, 15))  # of rounded kinks, in units of the spread of y
 STEPS = 40
+PATIENCE = 2e10  # operations of all steps for one problem, about 3 ns each; the bound that there is by then counts
 REACH = 100.0  # the bound is over predictions up to so many times the size of those at hand
 
 
@@ -70,7 +71,11 @@ def _newton(
     """Newton's method on the rounded objective; the point, its gradient in the basis, the height of the lines there."""
     value, lines, gradient, curve_rows, curve_beta = problem.rounded(x, mu)
     damping = 0.0
+    n, each = len(rows), step_cost(len(rows), problem.Z.shape[1], problem.k)
     for _ in range(STEPS):
+        if problem.spent > PATIENCE:
+            break
+        problem.spent += each
         g = inverse.T @ gradient[kept]
         H = _hessian(rows, sides, curve_rows, curve_beta, problem.k)
         step = _solve(H, np.asarray(g, np.float64), damping)
@@ -83,6 +88,7 @@ def _newton(
             break
         taken, rate = None, LONG(1)
         for _ in range(30):
+            problem.spent += 10 * n * x.size
             state = problem.rounded(x + rate * move, mu)
             if state[0] <= value + LONG(1e-4) * rate * slope:
                 taken = state
@@ -96,6 +102,11 @@ def _newton(
         if drop <= LONG(1e-18) * abs(value):
             break
     return x, inverse.T @ gradient[kept], lines
+
+
+def step_cost(n: int, d: int, k: int) -> float:
+    """Operations of one step of Newton's method, those in extended precision counted as ten."""
+    return float(n * (d * k) ** 2 + (d * k) ** 3 + 10 * n * d * k)
 
 
 def _hessian(rows: Array, sides: Array, curve_rows: Array, curve_beta: Array, k: int) -> Array:

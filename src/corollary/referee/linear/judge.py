@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.referee.linear.descent import Found, descend
+from corollary.referee.linear.descent import Found, descend, step_cost
 from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
@@ -15,13 +15,14 @@ REACH = 10.0  # how much longer than those at hand the predictions are of which 
 FLOOR = 1e-6  # of the null model's objective: relative to less than that nothing is measured
 FINEST = 1e8  # times what the rounding of y to float64 may change: nor relative to less than that
 UNITS_OF_Y = ("squared", "huber", "absolute", "quantile", "epsilon_insensitive")
-LARGEST = 20_000_000  # numbers in X beyond which extended precision takes too long
+LARGEST = 20_000_000  # numbers in X that are held in extended precision
+LONGEST = 5e9  # operations (about 3 ns each) that a basis and ten steps may take: a quarter of a minute
 
 
 def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Verification:
     """Whether nothing is lower than these coefficients by more than ``tolerance``, relative to their objective."""
-    if given.X.shape[0] * given.X.shape[1] > LARGEST:
-        return Verification(None, f"X has more than {LARGEST:,} entries, too many for this arithmetic")
+    if (refused := too_large(given)) is not None:
+        return refused
     known = given.n_classes or given.loss in SMOOTH or pieces(given.loss, np.zeros(1), 0.5) is not None
     if not known:
         return Verification(None, f"the referee does not know the loss {given.loss!r}")
@@ -37,6 +38,16 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
         found = _within_reach(problem, x, _search(problem, x))
         slack = rounding(problem, x)
     return _verdict(problem, value, found, least, slack, tolerance)
+
+
+def too_large(given: Objective) -> Verification | None:
+    """A refusal to judge what would take minutes or more: rows × (columns × classes)² is what a step costs."""
+    (n, d), k = given.X.shape, max(given.n_classes, 1)
+    if n * d <= LARGEST and 25 * n * d**2 + 10 * step_cost(n, d + given.fit_intercept, k) <= LONGEST:
+        return None
+    classes = f" and {k} classes" if k > 1 else ""
+    words = f"{n:,} rows of {d:,} columns{classes} are too large for the referee, which is made for thousands of rows"
+    return Verification(None, f"{words} and tens of columns (times classes)")
 
 
 def _search(problem: Problem, x: Array) -> Found:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import rounding, shown
+from corollary.referee.linear.judge import rounding, shown, too_large, yardstick
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
@@ -19,6 +19,8 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
 
     For fixed σ it is Huber's loss. A lower value is looked for over σ; the slope in σ bounds what could be gained.
     """
+    if (refused := too_large(given)) is not None:
+        return refused
     with np.errstate(all="ignore"):
         problem, total = _at_scale(given, scale)
         x = problem.inward(coef, intercept)
@@ -88,35 +90,62 @@ def single_coefficients(
         f = X @ beta + LONG(intercept)
         each, slope, _ = SMOOTH[given.loss](y, f, LONG(given.parameter))
         start = (w * each).sum()
-        value, best = start + LONG(strength) * np.count_nonzero(beta), LONG(0)
-        level = [np.ones(len(y), LONG)] if given.fit_intercept else []
+        if not np.isfinite(start):
+            return Verification(False, "the objective of these coefficients is not finite")
+        value, best, doubt = start + LONG(strength) * np.count_nonzero(beta), LONG(0), LONG(0)
         for j in range(len(beta)):
             column = X[:, j] - np.median(X[:, j]) if given.fit_intercept else X[:, j]
-            without = _lowest(given, y, w, f - column * beta[j], level)
+            without, unsure = _lowest(given, y, w, f - column * beta[j], None)
+            changed, more = _lowest(given, y, w, f, column)
             now = start + (LONG(strength) if beta[j] != 0 else 0)
-            best = max(best, now - min(without, _lowest(given, y, w, f, [*level, column]) + LONG(strength)))
+            best, doubt = max(best, now - min(without, changed + LONG(strength))), max(doubt, unsure, more)
         reach = np.abs(X) @ np.abs(beta) + abs(LONG(intercept))
         slack = 2 * np.finfo(np.float64).eps * (w * np.abs(slope) * reach).sum()
-        size = max(abs(value), np.finfo(LONG).tiny)
+        whole = Problem(given)
+        size = max(abs(value), yardstick(whole) * whole.unit, np.finfo(LONG).tiny)
     words = "the relative gain of the best change of one coefficient"
-    return measured(float(best / size), tolerance * 1.01, words, float(slack / size))
+    found = measured(float(best / size), tolerance * 1.01, words, float(slack / size))
+    if found.stands and not doubt <= tolerance * size:
+        return Verification(None, f"{words} could not be found: a descent did not come to its end", found.found)
+    return found
 
 
-def _lowest(given: Objective, y: Array, w: Array, f: Array, directions: list[Array]) -> Any:
-    """The least Σ w ℓ(y, f + directions · t) over t, one or two numbers, by Newton's method with halving."""
+def _level(given: Objective, y: Array, w: Array, f: Array) -> Array:
+    """f with the best intercept, by halving: the slope rises, and may be flat for long stretches."""
+    if not given.fit_intercept:
+        return f
+    low, high = (LONG(sign) * (1 + 2 * np.abs(f).max() + 2 * np.abs(y).max()) for sign in (-1, 1))
+    for _ in range(120):
+        middle = (low + high) / 2
+        falls = (w * SMOOTH[given.loss](y, f + middle, LONG(given.parameter))[1]).sum() < 0
+        low, high = (middle, high) if falls else (low, middle)
+    return f + (low + high) / 2
+
+
+def _lowest(given: Objective, y: Array, w: Array, f: Array, column: Array | None) -> tuple[Any, Any]:
+    """The least Σ w ℓ(y, f + t · column + u) over t and the intercept u, by Newton's method with halving.
+
+    With it what the last step promised: infinitely much where no step could be worked out.
+    """
     loss, parameter = SMOOTH[given.loss], LONG(given.parameter)
+    directions = ([np.ones(len(y), LONG)] if given.fit_intercept else []) + ([] if column is None else [column])
+    levelled = _level(given, y, w, f)
+    values = [(w * loss(y, g, parameter)[0]).sum() for g in (f, levelled)]
+    f = levelled if values[1] < values[0] or not np.isfinite(values[0]) else f
     each, slope, curve = loss(y, f, parameter)
-    value = (w * each).sum()
+    value, promise = (w * each).sum(), LONG(0)
     if not directions:
-        return value
+        return value, promise
     A = np.stack(directions, axis=1)
     A = A / np.maximum(np.abs(A).max(axis=0), np.finfo(LONG).tiny)
     for _ in range(50):
         g, H = A.T @ (w * slope), (A.T * (w * curve)) @ A
         top = np.abs(H).max()
         if not (top > 0 and np.isfinite(g).all() and np.isfinite(top)):
+            promise = LONG(0) if np.isfinite(value) and not g.any() else LONG(np.inf)
             break
         step = -np.linalg.lstsq((H / top).astype(float), (g / top).astype(float), rcond=1e-15)[0].astype(LONG)
+        promise = -(g @ step) / 2
         for _ in range(40):
             each, slope, curve = loss(y, f + A @ step, parameter)
             new = (w * each).sum()
@@ -128,4 +157,4 @@ def _lowest(given: Objective, y: Array, w: Array, f: Array, directions: list[Arr
         f, drop, value = f + A @ step, value - new, new
         if drop <= LONG(1e-17) * abs(value):
             break
-    return value
+    return value, promise

@@ -77,6 +77,7 @@ class Problem:
             self.groups = np.asarray(given.groups)
             self.lambdas = np.asarray(given.group_strengths, dtype=LONG) / self.unit
         self.kinks: list[Kinks] = []
+        self.spent = 0.0  # operations of all descents
 
     # from and to the user's coefficients ------------------------------------------------------------------------
 

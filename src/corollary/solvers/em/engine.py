@@ -55,7 +55,8 @@ class LatentModel(Protocol[Params, S]):
     Three methods are optional. ``log_prior(params)`` is what a prior adds; ``m_step`` must then maximise the sum.
     ``movement(before, after)`` is how far one iteration moves the parameters, and ``movement_name`` the name of the
     certificate: that of the step that would come next. EM then ends when this, and not the gain, is at most the
-    tolerance; unless ``movement_tol(tol)`` says what movement is to be certified where a gain of ``tol`` ends it.
+    tolerance; unless ``movement_tol(tol)`` says what movement is to be certified with a gain of ``tol``: EM then goes
+    on until both are small enough.
     """
 
     def e_step(self, block: Any, params: Params) -> S: ...
@@ -108,9 +109,10 @@ def em(
     """
     measured = getattr(model, "movement_tol", None)
     limit = tol if tol > 0 or (hasattr(model, "movement") and not measured) else -1.0  # no gain is below zero
-    climbs = (_Climb(model, data, start, limit) for start in starts)
+    short = measured(tol) if measured else limit
+    climbs = (_Climb(model, data, start, limit, short) for start in starts)
     with one_blas_thread():  # also while starts are drawn: the same bits for any number of threads
-        found = best_of(climbs, Rules(max_iter, measured(tol) if measured else limit, observe, seconds))
+        found = best_of(climbs, Rules(max_iter, short, observe, seconds))
     return Estimate(found.state.params, found.state.summary, _evidence(found))
 
 
@@ -135,10 +137,10 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
     name = "EM"
     kind = Kind.STATIONARY
 
-    def __init__(self, model: LatentModel[Params, S], data: Source, start: Params, enough: float) -> None:
-        self.model, self.data, self.start, self.enough = model, data, start, enough
+    def __init__(self, model: LatentModel[Params, S], data: Source, start: Params, enough: float, short: float) -> None:
+        self.model, self.data, self.start, self.enough, self.short = model, data, start, enough, short
         self.log_prior, self.movement = getattr(model, "log_prior", None), getattr(model, "movement", None)
-        self.at_end = hasattr(model, "movement_tol")  # the gain decides when, the movement is measured then
+        self.at_end = hasattr(model, "movement_tol")  # the movement is measured only where the gain is small enough
         self.certificate_name = getattr(model, "movement_name", GAIN)
 
     def init(self) -> _Place[Params, S]:
@@ -168,7 +170,9 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
         if not self.movement:
             return Measure(-state.value, np.inf if fell else rest, stalled=fell)
         if self.at_end:
-            return Measure(-state.value, stalled=fell, done=not fell and rest <= self.enough, more={"gain": state.gain})
+            done = not fell and rest <= self.enough
+            done = done and (rest == 0.0 or self.movement(state.params, state.following) <= self.short)
+            return Measure(-state.value, stalled=fell, done=done, more={"gain": state.gain})
         rest = self.movement(state.params, state.following)
         return Measure(-state.value, np.inf if fell else rest, stalled=fell, more={"gain": state.gain})
 

@@ -35,6 +35,7 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         self.task, self.rows, self.alpha = task, task.centred, task.alpha
         weights = task.root**2
         self.squares = task.design.column_squares(task.mean, weights)
+        self.varies = (self.squares > 0)[:, None]
         penalised = bool((self.alpha > 0).all())
         self.kind = Kind.OPTIMAL if penalised else Kind.STATIONARY
         self.certificate_name = "relative duality gap" if penalised else "relative gradient"
@@ -44,7 +45,7 @@ class _ConjugateGradients(Algorithm[_Iterate]):
     def init(self) -> _Iterate:
         residual = self._target()
         self.unit = np.sqrt(self.squares.sum() * np.square(residual).sum(axis=0))
-        slope = self.rows.rmatvec(residual)
+        slope = self._pull(residual)
         direction = slope / self.diagonal
         coef = np.zeros((len(self.squares), len(self.alpha)))
         level = self.task.level if self.task.fit_intercept else np.zeros(len(self.alpha))
@@ -53,12 +54,16 @@ class _ConjugateGradients(Algorithm[_Iterate]):
     def _target(self) -> Array:
         return self.task.balanced(self.task.root[:, None] * (self.task.Y - self.task.level))
 
+    def _pull(self, residual: Array) -> Array:
+        """X̃ᵀ residual; of a constant column, however large, exactly nothing."""
+        return np.where(self.varies, self.rows.rmatvec(residual), 0.0)
+
     def step(self, state: _Iterate) -> _Iterate:
         image = self.task.balanced(self.rows.matvec(state.direction))
         curvature = np.square(image).sum(axis=0) + self.alpha * np.square(state.direction).sum(axis=0)
         length = _ratio(state.energy, curvature)
         coef, residual = state.coef + length * state.direction, state.residual - length * image
-        slope = self.rows.rmatvec(residual) - self.alpha * coef
+        slope = self._pull(residual) - self.alpha * coef
         steepest = slope / self.diagonal
         energy = np.einsum("jk,jk->k", slope, steepest)
         intercept = self.task.level - self.task.mean @ coef
@@ -86,7 +91,7 @@ class _ConjugateGradients(Algorithm[_Iterate]):
         """
         residual = self.task.balanced(self._target() - self.rows.matvec(state.coef))
         blur = EPS * np.outer(np.abs(self.task.mean), np.abs(self.task.root[:, None] * residual).sum(axis=0))
-        slope = np.abs(self.rows.rmatvec(residual) - self.alpha * state.coef) + blur
+        slope = np.abs(self._pull(residual) - self.alpha * state.coef) + self.varies * blur
         fresh = replace(state, residual=residual, slope=slope, intercept=self.task.intercept(state.coef))
         return fresh, self.measure(fresh)
 

@@ -225,10 +225,16 @@ def plain_gradient(task: Task, mean: Array, coef: Array, level: Array | float, *
 
 
 def rounded_level(task: Task, coef: Array, intercept: Array, mean: Array) -> Array:
-    """How much the rounding of intercepts may add to half the objective: far from zero they are large differences."""
+    """How much the rounding of intercepts may add to half the objective: far from zero they are large differences.
+
+    Where all coefficients are zero the intercept is no difference, and how far it is from the best is seen.
+    """
     if not task.fit_intercept:
         return np.zeros(coef.shape[1])
     shift = 0.5 * EPS * (np.abs(intercept) + np.abs(mean) @ np.abs(coef))
+    alone = ~coef.any(axis=0)
+    if alone.any():
+        shift[alone] = np.abs(task.root**2 @ (task.Y[:, alone] - intercept[alone])) / task.weight
     return np.asarray(0.5 * task.weight * shift**2)
 
 

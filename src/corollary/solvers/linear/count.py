@@ -28,7 +28,9 @@ from corollary.solvers.linear.one_coefficient import best_change
 from corollary.solvers.linear.quadratic import Model, model_of
 
 NEWTON_STEPS = 60
-HALVINGS = 30
+SHORTEST, LONGEST = 2.0**-30, 2.0**60  # steps, in units of the model's own
+LOWERED = 1e-4  # share of a step's slope that the objective has to fall by
+STRAIGHT = 0.75  # a half is what the model says; where it is more, curvature was overstated, and steps are doubled
 LOWER = 1e-12  # relative; a smaller fall of the objective may be rounding
 
 
@@ -134,17 +136,28 @@ class _Point:
         shift = model.follow(step) if problem.fit_intercept else 0.0 * self.level
         slack = float(np.vdot(model.gradient, step)) + penalty.value(w + step) - penalty.value(w) - model.floor
         direction = part.matvec(step) + shift
-        before, length = self.value + penalty.value(w), 1.0
-        for _ in range(HALVINGS):
-            target = w + length * step
-            after = problem.derivatives(self.raw + length * direction)
-            if after[0] + penalty.value(target) <= before + 1e-4 * length * slack:
-                self.coef[chosen], self.level = target, self.level + length * shift
-                self.raw = self.raw + length * direction
-                self.value, self.slope, self.curve = after
-                return -slack
-            length *= 0.5
-        return 0.0
+        if not slack < 0:
+            return 0.0
+        before, length, found = self.value + penalty.value(w), 1.0, None
+        with np.errstate(over="ignore", invalid="ignore"):
+            while LONGEST >= length >= SHORTEST:
+                after = problem.derivatives(self.raw + length * direction)
+                share = (after[0] + penalty.value(w + length * step) - before) / (length * slack)
+                if found is None and not share >= LOWERED:
+                    length *= 0.5
+                    continue
+                if found is not None and not share >= STRAIGHT:
+                    break
+                found = length, after
+                if length < 1 or share < STRAIGHT:
+                    break
+                length *= 2
+        if found is None:
+            return 0.0
+        length, (self.value, self.slope, self.curve) = found
+        self.coef[chosen], self.level = w + length * step, self.level + length * shift
+        self.raw = self.raw + length * direction
+        return -length * slack
 
     def _steepest(self, chosen: Array) -> Array:
         """As many columns as a Hessian may have: those that are in use, and those that promise most."""

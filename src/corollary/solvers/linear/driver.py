@@ -48,6 +48,15 @@ class State:
         return State(**_pair(where.into(self.coef, self.intercept)), memory=kept)
 
 
+def nearest(objective: float, *duals: float) -> float:
+    """The best of several dual values, the largest that bounds the objective.
+
+    A dual point is feasible up to rounding only, and what that is worth is its own: one that is found early, at steep
+    slopes, may come out above the optimum by far more than a later one. So nearness counts, from either side.
+    """
+    return min(duals, key=lambda dual: abs(objective - dual) if dual == dual else np.inf)
+
+
 def _pair(found: tuple[Array, Any]) -> dict[str, Any]:
     return {"coef": found[0], "intercept": found[1]}
 
@@ -142,8 +151,8 @@ def solve(
     where = near_zero(problem)
     begin = State(np.zeros(problem.coef_shape), problem.null_intercept()) if start is None else start.moved(where)
     null, floor = solver.null_objective(where.here), solver.trivial_dual(where.here)
-    null = max(abs(null), FINEST * problem.rounding())
-    found = run(_Descent(solver, where, begin, tol, null, floor), Rules(max_iter, tol, observe))
+    yardstick = max(abs(null), FINEST * problem.rounding()), where.here.terms()
+    found = run(_Descent(solver, where, begin, tol, yardstick, floor), Rules(max_iter, tol, observe))
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
@@ -168,12 +177,17 @@ def _unbounded(problem: Problem, best: State, evidence: Evidence) -> Evidence:
 
 
 class _Descent(Algorithm[State]):
-    """A solver on a problem in some coordinates, for the loop. ``floor`` is a dual value that is known already."""
+    """A solver on a problem in some coordinates, for the loop.
 
-    def __init__(self, solver: Solver, where: Coordinates, start: State, tol: float, null: float, floor: float) -> None:
+    ``yardstick`` is what gaps are measured by (see ``relative_gap``), ``floor`` a dual value that is known already.
+    """
+
+    def __init__(
+        self, solver: Solver, where: Coordinates, start: State, tol: float, yardstick: tuple[float, float], floor: float
+    ) -> None:
         self.solver, self.where, self.problem, self.start = solver, where, where.here, start
         problem = where.here
-        self.tol, self.null, self.floor = tol, null, floor
+        self.tol, self.yardstick, self.floor = tol, yardstick, floor
         self.name, self.certificate_name = solver.name, solver.certificate_name(problem)
         self.patience = solver.patience
         self.kind = Kind.OPTIMAL if problem.has_dual else Kind.STATIONARY
@@ -191,12 +205,12 @@ class _Descent(Algorithm[State]):
     def _checked(self, state: State) -> State:
         if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
             raise overflow()
-        state.dual = max(state.dual, self.floor)
+        state.dual = nearest(state.objective, state.dual, self.floor)
         state.where = None if self.where.here is self.where.given else self.where
         return state
 
     def measure(self, state: State) -> Measure:
-        gap = relative_gap(state.objective, state.dual, self.null)
+        gap = relative_gap(state.objective, state.dual, *self.yardstick)
         ill = self.may_change and state.memory.get("ill", False)
         return Measure(state.objective, gap, stalled=state.stalled or ill)
 
@@ -215,9 +229,8 @@ class _Descent(Algorithm[State]):
         given = state.given()
         raw = state.where.raw(given.coef, given.intercept)
         given.objective = self.solver.objective(self.problem, given.coef, raw, state.memory)
-        return given, replace(
-            measure, objective=given.objective, residual=relative_gap(given.objective, given.dual, self.null)
-        )
+        gap = relative_gap(given.objective, given.dual, *self.yardstick)
+        return given, replace(measure, objective=given.objective, residual=gap)
 
     def successor(self, state: State) -> _Descent | None:
         """Another solver; where nothing is penalised and columns are nearly collinear, the same one in a basis."""
@@ -227,4 +240,5 @@ class _Descent(Algorithm[State]):
             solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
-        return _Descent(solver, where, start, self.tol, self.null, max(self.floor, state.dual))
+        floor = nearest(state.objective, self.floor, state.dual)
+        return _Descent(solver, where, start, self.tol, self.yardstick, floor)

@@ -23,7 +23,7 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.least_squares.closed_form import least_squares
-from corollary.solvers.linear.driver import Solver, State
+from corollary.solvers.linear.driver import Solver, State, nearest
 from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
@@ -84,7 +84,7 @@ class HuberNewton(Solver):
         near = old is not None and old.objective - state.objective <= 1e-6 * abs(state.objective)
         state.dual = self._dual(problem, state, near)
         if old is not None:
-            state.dual = max(state.dual, old.dual)
+            state.dual = nearest(state.objective, state.dual, old.dual)
         return state
 
     def _dual(self, problem: Problem, state: State, near: bool) -> float:

@@ -20,7 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, solve
+from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.newton import SAMPLE_ROWS, THINNING, thinned
 from corollary.solvers.linear.quadratic import FULL_BLOCK, class_hessian
@@ -86,7 +86,7 @@ class LBFGS(Solver):
             state.stalled = not memory["pairs"]
             memory["pairs"], memory["age"] = [], PATIENCE
             return state
-        new.dual = max(new.dual, state.dual)
+        new.dual = nearest(new.objective, new.dual, state.dual)
         s, y = (length * direction, length * shift), (new.memory["gradient"] - gradient, new.memory["tilt"] - tilt)
         curvature = float(np.vdot(s[0], y[0]) + np.vdot(s[1], y[1]))
         pairs = memory["pairs"]

@@ -21,7 +21,7 @@ from corollary.core.design import Pass
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, solve
+from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
 from corollary.solvers.linear.free import FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.loop import overflow
@@ -89,7 +89,7 @@ class Newton(Solver):
         if new.objective > state.objective or (fresh and shrinkage >= 1.0 and new.objective >= state.objective):
             state.stalled = fresh
             return state if fresh else self._evaluate(problem, state, hessian=True)
-        new.dual = max(new.dual, state.dual)
+        new.dual = nearest(new.objective, new.dual, state.dual)
         new.memory["chord"] = True
         if problem.loss.flat:
             new.memory["turn"] = turn = memory.get("turn", 0) + 1
@@ -100,7 +100,7 @@ class Newton(Solver):
             if new.stalled:
                 return new
             new = self._evaluate(problem, new, hessian=True)
-            new.dual = max(new.dual, state.dual)
+            new.dual = nearest(new.objective, new.dual, state.dual)
         return new
 
     def _evaluate(self, problem: Problem, state: State, *, hessian: bool) -> State:

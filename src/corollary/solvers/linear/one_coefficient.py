@@ -27,7 +27,8 @@ from corollary.core.types import Array
 ENTRIES = 1 << 15  # of a block of columns
 ROUNDS = 200  # Newton's steps and halvings; five are typical
 HOPELESS = 100.0  # times what a Newton step promises is more than all steps together bring
-FLOOR = 1e-10  # of the curvature of a row, relative to the largest
+FLOOR = 1e-40  # of the curvature of a row, relative to the largest: more would hide what the other rows can gain
+LEAST = 1e-100  # of the slope: what the curvature is at least taken for, so that flat parts are left by long steps
 FAR = 100.0  # how far a step may lead at first, times the distance that is natural for the loss
 FLAT = 0.01  # share of the majorant in the curvature of a loss with straight pieces, so that it is never zero
 
@@ -88,12 +89,15 @@ class _Block:
         every = np.arange(len(self.w))
         now = float(self._value(self.raw[None])[0][0])
         cost = np.where(self.w == 0, self.strength, 0.0)  # of a coefficient that was zero
-        t, u, low = self._minimise(every, np.zeros(len(every)), True, now - cost)
+        t, u, low = self._minimise(every, np.zeros((2, len(every))), True, now - cost)
         gains = now - low - cost
         j = int(gains.argmax())
         best = Change(float(gains[j]), (j,), float((self.w[j] + t[j]) / self.scale[j]), float(u[j]))
         if on.size:
-            _, u, low = self._minimise(on, -self.w[on], False, np.full(len(on), now + self.strength))
+            # from where half of the rows rise: about a mean that a huge row has drawn away, all losses may be flat
+            lift = np.median(self.w[on, None] * self.x[on], axis=1) if self.free else np.zeros(len(on))
+            start = np.stack([-self.w[on], lift])
+            _, u, low = self._minimise(on, start, False, np.full(len(on), now + self.strength))
             gains = now - low + self.strength
             j = int(gains.argmax())
             if gains[j] > best.gain:
@@ -116,11 +120,11 @@ class _Block:
         """argmin and min over (t, u), or over u at the given t, for those columns.
 
         Columns whose minimum clearly stays above ``worth`` are left early. What is returned as the minimum is lowered
-        by what the last step promised, so it is not too high.
+        by what the last step promised, so it is not too high; where that is not a number, it is not known: −inf.
         """
         x, m = self.x[which], len(which)
         best, promise = np.full(m, np.inf), np.full(m, np.inf)
-        at, step = np.stack([start, np.zeros(m)]), np.zeros((2, m))
+        at, step = start.copy(), np.zeros((2, m))
         active, share = np.arange(m), np.ones(m)
         with np.errstate(all="ignore"):
             for _ in range(ROUNDS):
@@ -139,11 +143,13 @@ class _Block:
                 active = np.flatnonzero(going)
                 if active.size == 0:
                     break
-        return at[0], at[1], best - 2 * np.where(np.isfinite(promise), promise, 0.0)
+        return at[0], at[1], np.where(np.isnan(promise), -np.inf, best - 2 * np.where(best < np.inf, promise, 0.0))
 
     def _newton(self, x: Array, slope: Array, curve: Array, moves: bool) -> tuple[Any, Array]:
         """Newton's steps (t, u), and by how much they lower the quadratic model."""
-        own, total, pull = np.zeros(len(x)), curve.sum(axis=1), slope.sum(axis=1)
+        own, pull = np.zeros(len(x)), slope.sum(axis=1)
+        total = np.maximum(curve.sum(axis=1), LEAST * np.abs(pull))
+        total[total == 0] = 1.0
         if moves:
             g, h, e = (x * slope).sum(axis=1), (x * x * curve).sum(axis=1), (x * curve).sum(axis=1)
             if not self.free:

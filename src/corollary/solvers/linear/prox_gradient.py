@@ -26,7 +26,7 @@ import numpy as np
 
 from corollary.core.problem import Problem, relative_gap
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State
+from corollary.solvers.linear.driver import Need, Solver, State, nearest
 
 EVERY = 5  # iterations between two looks at the duality gap
 GROWTH = 1.1  # of the length of steps, which is halved where it turns out too long
@@ -202,5 +202,6 @@ class ProxGradient(Solver):
             state.dual = state.objective - geometry.promise(point, slope, memory["length"])
         elif memory["age"] % EVERY == 0:
             balanced = problem.balance(slope, curve)
-            state.dual = max(dual, problem.dual_value(balanced, problem.design.rmatvec(balanced)))
+            found = problem.dual_value(balanced, problem.design.rmatvec(balanced))
+            state.dual = nearest(state.objective, found, dual)
         return state

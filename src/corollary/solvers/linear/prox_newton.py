@@ -20,7 +20,7 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
-from corollary.solvers.linear.driver import Need, Solver, State
+from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
@@ -274,7 +274,7 @@ class ProxNewton(Solver):
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
         self._screen(problem, state, dual)
-        state.dual = dual if previous is None else max(dual, previous.dual)
+        state.dual = dual if previous is None else nearest(state.objective, dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         state.stalled |= previous is not None and self._crawls(state, previous)
         return state

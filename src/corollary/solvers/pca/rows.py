@@ -88,9 +88,15 @@ class CentredRows(ABC):
         """The largest |x − centre|; values that are not finite are refused."""
 
     def survey(self) -> None:
-        """Find the mean and ‖A‖² in one pass (one more if squares overflow or vanish)."""
+        """Find the mean and ‖A‖² in one pass (one more if squares overflow or vanish, or the first centre was far)."""
         mean, squares = self.first_moments()
         if self._out_of_range(squares):
+            mean, squares = self.first_moments()
+        with np.errstate(over="ignore", invalid="ignore"):
+            step = mean - self.centre * self.unit
+            far = self.total * float(step @ step) > FAR * squares
+        if far:  # from where the weight is: what was taken away has cost digits
+            self.centre = mean / self.unit
             mean, squares = self.first_moments()
         self.centre, self.squares = mean / self.unit, squares
 

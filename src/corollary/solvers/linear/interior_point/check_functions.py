@@ -160,12 +160,18 @@ class Checks:
         return Point(x, b, np.maximum(r, 0.0) + away, np.maximum(-r, 0.0) + away, scale, width - q, q, room)
 
     def _best_intercept(self, raw: Array) -> float:
-        """The minimiser over b for given raw predictions: the slope rises by high − low at every kink."""
+        """The minimiser over b for given raw predictions: the slope rises by high − low at every kink.
+
+        Where a whole interval is best, its middle: at an end, what rounding does to b would show in the loss.
+        """
         rows = slice(self.count)
         kink = self.target[rows] - np.tile(raw, self.count // len(raw))
         order = np.argsort(kink)
         rise = np.cumsum((self.high - self.low)[rows][order])
-        return float(kink[order[min(np.searchsorted(rise, self.high[rows].sum()), len(order) - 1)]])
+        goal, slack = self.high[rows].sum(), 1e-12 * rise[-1]
+        ends = np.searchsorted(rise, goal - slack, side="left"), np.searchsorted(rise, goal + slack, side="right")
+        low, high = (kink[order[min(int(end), len(order) - 1)]] for end in ends)
+        return float(0.5 * low + 0.5 * high)
 
     def theta(self, point: Point) -> Array:
         """The dual variables, from the nearer bound: there the other one has lost its digits."""
