@@ -105,8 +105,13 @@ def test_huber_of_equal_targets_under_tiny_weights_predicts_them() -> None:
     np.testing.assert_allclose(model.predict(X), y, rtol=1e-12)
 
 
-def test_losses_of_loud_classes_are_known_to_the_last_bits_of_predictions() -> None:
-    X, y = IRIS
-    w = 10.0 ** np.random.default_rng(0).uniform(-60, 0, len(y))
-    model = GradientBoostingClassifier(n_estimators=3, min_samples_leaf=2).fit(X, y, sample_weight=w)
-    assert model.evidence_.verify(X, y, w).stands is True
+def test_monotone_forests_are_not_refuted() -> None:
+    X, y = SUGAR
+    forest = RandomForestRegressor(**FEW, monotonic_cst=[1] * X.shape[1]).fit(X, y)
+    assert forest.evidence_.verify(X, y).stands is None
+
+
+def test_what_is_no_number_never_stands() -> None:
+    X, y = SUGAR
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    assert model.evidence_.verify(X, np.where(np.arange(len(y)) == 3, np.nan, y)).stands is not True

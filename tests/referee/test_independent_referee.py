@@ -214,6 +214,32 @@ def test_blends():
     assert ensembles.blend(P, Y, ONES, np.zeros(3), False, 1e-8).stands is False
 
 
+def test_what_is_no_number_never_stands():
+    gap = np.full(60, np.nan)
+    assert ensembles.mean_of_members([Y, gap], None, Y).stands is False
+    assert ensembles.mean_of_members([Y, Y], None, gap).stands is False
+    P = np.c_[Y + X[:, 2], Y - X[:, 2]]
+    assert ensembles.blend(P, Y, ONES, np.array([0.5, np.nan]), True, 1e-8).stands is False
+    y, said = (Y > 0).astype(int), [(X[:, 0] > 0).astype(int)]
+    error = float((said[0] != y).mean())
+    for errors, alphas in (([np.nan], [1.0]), ([error], [np.nan])):
+        found = boosting.adaboost(said, y, ONES, 2, 1.0, np.array(errors), np.array(alphas), said[0])
+        assert found.stands is False
+
+
+def test_losses_of_loud_classes_are_known_to_the_last_bits_of_raw_predictions():
+    start, y = np.array([-127.0, 78.0, 49.0]), np.array([1, 2])
+    w, loss = np.array([1.0, 1e-13]), ("softmax", None)
+    raw = np.repeat(start[None], 2, axis=0)
+    true = float(boosting.mean_loss(*loss, y, raw.astype(np.longdouble), w))
+
+    def judged(told):
+        return boosting.gradient_boosting(X[:2], y, w, start, [], raw, loss, {0: told}, 1e-9, True).stands
+
+    assert judged(true + 3e-15) is True
+    assert judged(true + 1e-12) is False
+
+
 @pytest.mark.parametrize(("loss", "shift", "factor"), [("logistic", 100, 1), ("huber", 30, 1), ("logistic", 0, 1e200)])
 def test_counts_that_were_changed_do_not_stand(loss: str, shift: float, factor: float) -> None:
     """Where losses are flat, or overflow, the referee's own steps fail; that is no sign that nothing can be gained."""

@@ -121,3 +121,12 @@ def test_names_claim_what_was_searched_and_sentences_are_plain() -> None:
     assert "No node was small enough" in str(stump)
     assert "The one node was searched again." in str(DecisionStump().fit(X, Y.mean() < Y).evidence_)
     assert "% of them have a better split." in str(DecisionTreeRegressor().fit(X, Y).evidence_)
+
+
+def test_weights_over_many_decades_have_the_tolerance_that_sums_of_them_allow() -> None:
+    rng = np.random.default_rng(0)
+    x, y, w = rng.integers(-9, 9, (120, 6)), rng.integers(4, size=120), 10.0 ** rng.uniform(-12, 12, 120)
+    model = DecisionTreeClassifier().fit(x, y, sample_weight=w)
+    assert model.evidence_.certificate.tolerance > 1e-9
+    assert model.evidence_.verify(x, y, w).stands is True
+    assert DecisionTreeClassifier().fit(x, y).evidence_.certificate.tolerance == 1e-9

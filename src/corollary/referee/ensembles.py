@@ -89,6 +89,8 @@ def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, toleran
         return s @ (away * away)
 
     own, lowest = cost(weights), cost(np.eye(m)[0] if to_one else np.zeros(m))
+    if not np.isfinite(own):
+        return Verification(False, "the weights, or what members say, are no numbers")
     for some in (list(each) for k in range(1, m + 1) for each in combinations(range(m), k)):
         w = np.zeros(m)
         if to_one:  # the first takes what the others leave of one
