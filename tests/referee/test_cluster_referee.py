@@ -195,9 +195,12 @@ def test_labels_and_inertia_of_centres(model: Any) -> None:
     model.fit(X)
     assert model.evidence_.verify(X).stands
     labels, inertia = model.labels_, model.inertia_
-    for wrong in (np.roll(labels, 1), labels[:-1], labels + 1):
+    for wrong in (np.roll(labels, 1), labels + 1):
         model.labels_ = wrong
         assert model.evidence_.verify(X).stands is False
+    model.labels_ = labels[:-1]
+    with pytest.raises(ValueError, match="X must be the 59 rows of the fit"):
+        model.evidence_.verify(X)
     model.labels_, model.inertia_ = labels, 1.001 * inertia
     assert model.evidence_.verify(X).stands is False
 

@@ -92,12 +92,13 @@ def test_what_nodes_tell_is_judged(name: str, factor: float) -> None:
     assert model.evidence_.verify(X, Y).stands is False
 
 
-def test_gaps_in_y_are_not_decided() -> None:
+def test_gaps_in_y_are_refused() -> None:
     model = DecisionTreeRegressor(max_depth=4).fit(X, Y)
     y = Y.copy()
     y[3] = np.nan
-    assert model.evidence_.verify(X, y).stands is not True
-    assert model.evidence_.verify(X, np.full(80, np.nan)).stands is not True
+    for spoiled in (y, np.full(80, np.nan)):
+        with pytest.raises(ValueError, match="y contains NaN"):
+            model.evidence_.verify(X, spoiled)
 
 
 def test_a_cycle_is_refuted() -> None:

@@ -87,7 +87,7 @@ def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
     if model.early_stopping:
         return Verification(None, "rows were set aside, so which rows the training loss is of is not kept")
     trees = plain_nodes(model.trees_) if model.n_iter_ else []
-    wrong = next((bad for nodes in trees or () if (bad := misshapen(nodes, model.n_features_in_))), None)
+    wrong = next((bad for nodes in trees or () if (bad := misshapen(nodes, model.n_features_in_)) is not None), None)
     if wrong is not None:  # before the model itself walks down
         return wrong
     if trees is None or y is None:
@@ -121,7 +121,7 @@ def verify_adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
         dense = (rows.toarray() if hasattr(rows, "toarray") else np.asarray(rows)).astype(np.float64)
         if trees is None or np.isnan(dense).any():
             return CATEGORIES
-        wrong = next((bad for nodes in trees if (bad := misshapen(nodes, dense.shape[1]))), None)
+        wrong = next((bad for nodes in trees if (bad := misshapen(nodes, dense.shape[1])) is not None), None)
         if wrong is not None:
             return wrong
         said = [ensembles.leaf_values(dense, nodes).argmax(axis=1) for nodes in trees]

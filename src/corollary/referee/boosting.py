@@ -44,7 +44,7 @@ def gradient_boosting(
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(np.float64)
     if np.isnan(X).any() or len(X) * len(trees) > MOST:
         return Verification(None, "the referee does not walk with gaps, nor through so many trees")
-    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1]))), None)
+    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1])) is not None), None)
     if wrong is not None:
         return wrong
     if not (np.isfinite(np.asarray(y, dtype=np.float64)).all() and np.isfinite(weights).all()):

@@ -24,7 +24,7 @@ def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X))[:ROWS].astype(np.float64)
     if np.isnan(X).any():
         return Verification(None, "the referee does not walk with gaps")
-    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1]))), None)
+    wrong = next((bad for nodes in trees if (bad := misshapen(nodes, X.shape[1])) is not None), None)
     if wrong is not None:
         return wrong
     return mean_of_members([leaf_values(X, nodes) for nodes in trees], None, said[:ROWS])

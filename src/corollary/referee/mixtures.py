@@ -38,7 +38,8 @@ def soft_k_means(
             return Verification(False, f"there are {len(labels)} labels of {len(live)} rows")
         allowed = blurred(X, centres, dtype, D)
         allowed = allowed + 64 * float(np.finfo(dtype).eps) * (D + 1 / LONG(stiffness))  # memberships that are equal
-        if labels is not None and (wrong := wrong_labels(D, np.asarray(labels)[live], allowed)):
+        wrong = None if labels is None else wrong_labels(D, np.asarray(labels)[live], allowed)
+        if wrong is not None:
             return wrong
         D = -LONG(stiffness) * D
         share = np.exp(D - D.max(axis=1, keepdims=True))
@@ -83,7 +84,8 @@ def gaussian_mixture(
     used = shares > 0
     X, means, shares = X - middle, (means - middle)[used], shares[used]
     full = _full(np.asarray(covariances, dtype=LONG), kind, k, d)[used]
-    if wrong := _wrong_inverses(full, *(_full(np.asarray(part, dtype=LONG), kind, k, d)[used] for part in inverses)):
+    wrong = _wrong_inverses(full, *(_full(np.asarray(part, dtype=LONG), kind, k, d)[used] for part in inverses))
+    if wrong is not None:
         return wrong
     roots = [root for root in map(_inverse_root, full) if root is not None]
     if len(roots) < len(full):

@@ -12,7 +12,7 @@ from scipy import sparse
 from corollary.core.evidence import Status
 from corollary.solvers.kmeans.lloyd import Lloyd, lloyd
 from corollary.solvers.kmeans.moves import Moves, starts_and_moves
-from corollary.solvers.kmeans.nearest import nearest, squared_distances, summarize
+from corollary.solvers.kmeans.nearest import distances_to, nearest, summarize
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import Rules, best_of, run
 
@@ -31,14 +31,14 @@ def test_nearest(data, make):
     D = ((X[:, None] - C) ** 2).sum(axis=2)
     np.testing.assert_array_equal(labels, D.argmin(axis=1))
     np.testing.assert_allclose(squared, D.min(axis=1), rtol=1e-6, atol=1e-9)
-    np.testing.assert_allclose(squared_distances(make(X), C), D, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(distances_to(make(X), C), np.sqrt(D), rtol=1e-6, atol=1e-8)
 
 
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_nearest_direction(data, make):
     X, C = data[0] - 100, data[2] - 100
     cosines = (X / np.linalg.norm(X, axis=1)[:, None]) @ (C / np.linalg.norm(C, axis=1)[:, None]).T
-    np.testing.assert_allclose(squared_distances(make(X), C, True), 1 - cosines, atol=1e-12)
+    np.testing.assert_allclose(distances_to(make(X), C, True), 1 - cosines, atol=1e-12)
     unit = C / np.linalg.norm(C, axis=1)[:, None]
     labels, distances = nearest(make(X), unit, True)
     np.testing.assert_array_equal(labels, cosines.argmax(axis=1))
