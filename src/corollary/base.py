@@ -24,17 +24,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
+from corollary.core.door.sparse_input import sound
+from corollary.core.door.target import refuse_missing
+from corollary.core.door.weights import NO_WEIGHT, of_scaled_weights, refuse_out_of_reach, within_reach
+from corollary.core.door.weights import check_weights as check_weights  # for the families
+from corollary.core.door.weights import weights_by_class as weights_by_class  # for the families
 from corollary.core.evidence import Evidence, Status, honest
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.judging import Judged
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
-from corollary.core.sparse_input import sound
-from corollary.core.target import refuse_missing
 from corollary.core.types import Array
-from corollary.core.weights import NO_WEIGHT, of_scaled_weights, refuse_out_of_reach, within_reach
-from corollary.core.weights import check_weights as check_weights  # for the families
-from corollary.core.weights import weights_by_class as weights_by_class  # for the families
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -16,9 +16,9 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from corollary.base import Estimator, check_weights
+from corollary.core.door.sparse_input import sound
+from corollary.core.door.target import missing, refuse_missing
 from corollary.core.fitted import Count, Fitted, Indexed, Labels
-from corollary.core.sparse_input import sound
-from corollary.core.target import missing, refuse_missing
 from corollary.core.types import Array
 
 MOST_COLUMNS = 2**24  # no tree is grown over more; one number for each still fits into memory

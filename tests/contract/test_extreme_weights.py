@@ -11,7 +11,7 @@ import unlabelled
 from instances import CASES, Case, assert_close, every, outputs
 
 from corollary import Blocks, HuberRegressor, KMeans, Lasso, LogisticRegression, Ridge, RidgeCV
-from corollary.core.weights import LARGEST, NONE, within_reach
+from corollary.core.door.weights import LARGEST, NONE, within_reach
 
 POWERS = (500, -500, 1000, -1000)
 

@@ -12,7 +12,7 @@ from instances import FIRST, Case, every
 from sklearn.utils._testing import ignore_warnings
 
 from corollary import Blocks
-from corollary.core.target import refuse_missing
+from corollary.core.door.target import refuse_missing
 
 AT = 3
 

@@ -11,7 +11,7 @@ from instances import FIRST, Case, assert_close, every, outputs
 from scipy import sparse
 
 from corollary import Blocks
-from corollary.core.sparse_input import sound
+from corollary.core.door.sparse_input import sound
 
 SPARSE: list[Any] = [case for case in [*FIRST, *unlabelled.FIRST] if case.sparse]
 

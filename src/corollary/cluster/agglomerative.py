@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.base import ClusterMixin
 
 from corollary.base import Estimator, assigning, check_weights, fitting
+from corollary.core.door.sparse_input import sound
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
 from corollary.core.limits import N_JOBS, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.core.sparse_input import sound
 from corollary.referee.merges import cut, merges
 from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from scipy.sparse import issparse
 
+from corollary.core.door.sparse_input import sound
 from corollary.core.parallel import map_each, sum_blocks
-from corollary.core.sparse_input import sound
 from corollary.core.summary import Summary
 
 S = TypeVar("S", bound=Summary)

@@ -10,10 +10,10 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import validate_data
 
 from corollary.core.blocks import as_blocks
+from corollary.core.door.target import refuse_missing
+from corollary.core.door.weights import check_weights, counted
 from corollary.core.evidence import Evidence
-from corollary.core.target import refuse_missing
 from corollary.core.types import Array
-from corollary.core.weights import check_weights, counted
 from corollary.referee.verdict import Verification, of_claim
 
 ONE_ARRAY = (

@@ -9,9 +9,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_array
 
 from corollary.base import Estimator, check_weights, predicting
+from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.solvers.pca.centred import StoredRows, centred
 
 

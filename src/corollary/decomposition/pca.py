@@ -11,13 +11,13 @@ from sklearn.utils import check_random_state
 
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import as_blocks
+from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Evidence, Kind
 from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.summary import Moments
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.decomposition.components import ComponentModel
 from corollary.decomposition.dimension import by_evidence, by_share
 from corollary.referee.spectrum import principal_components

@@ -8,9 +8,9 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from corollary.base import check_weights, weights_by_class
+from corollary.core.door.weights import within_reach
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.referee import boosting, ensembles
 from corollary.referee.trees import Nodes, Rules, misshapen
 from corollary.referee.verdict import Verification, weakest

@@ -9,8 +9,8 @@ from sklearn.base import RegressorMixin
 
 from corollary.base import Estimator, check_weights, predicting
 from corollary.core.design import BlockDesign, as_design
+from corollary.core.door.reach import largest_seen, refuse_columns, refuse_targets
 from corollary.core.fitted import Fitted, Floats, Number
-from corollary.core.reach import largest_seen, refuse_columns, refuse_targets
 from corollary.core.types import Array
 from corollary.linear.claims import verify_linear
 from corollary.referee.verdict import Verification

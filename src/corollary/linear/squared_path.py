@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.utils import check_array
 
 from corollary.core.design import Design, as_design
+from corollary.core.door.sparse_input import sound
 from corollary.core.evidence import Evidence
 from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.penalty import Penalty, PositiveElasticNet
 from corollary.core.problem import Problem, relative_gap
-from corollary.core.sparse_input import sound
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
 from corollary.linear.rounding import blur, relative, rounded, still

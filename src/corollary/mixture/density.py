@@ -11,10 +11,10 @@ from sklearn.base import DensityMixin
 from sklearn.utils import check_random_state
 
 from corollary.base import Estimator, check_weights, predicting
+from corollary.core.door.weights import within_reach
 from corollary.core.fitted import By, Fitted, Floats
 from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.solvers.em.gaussian import posteriors
 
 _SHAPES = {"full": ("k", "d", "d"), "tied": ("d", "d"), "diag": ("k", "d"), "spherical": ("k",)}

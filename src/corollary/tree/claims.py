@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from corollary.base import check_weights
+from corollary.core.door.weights import within_reach
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.referee import trees as referee
 from corollary.referee.verdict import Verification
 

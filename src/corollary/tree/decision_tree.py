@@ -10,8 +10,8 @@ from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from corollary.base import assigning, fitting, predicting
+from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
-from corollary.core.reach import SQUARES, refuse_targets
 from corollary.core.types import Array
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier

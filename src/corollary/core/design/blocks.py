@@ -13,9 +13,9 @@ from corollary.core.blocks import BlockSource, Executor, Source, serial
 from corollary.core.design.base import Design, Pass, Pointwise, RowTask
 from corollary.core.design.dense import DenseDesign
 from corollary.core.design.sparse import SparseDesign
+from corollary.core.door.reach import largest_seen
 from corollary.core.memory import check_memory
 from corollary.core.parallel import block_rows
-from corollary.core.reach import largest_seen
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 

@@ -13,14 +13,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from corollary.base import check_weights, predicting
 from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.door.target import refuse_missing
+from corollary.core.door.weights import within_reach
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
-from corollary.core.target import refuse_missing
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost

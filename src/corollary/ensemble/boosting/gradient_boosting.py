@@ -10,10 +10,10 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, fitting
+from corollary.core.door.reach import refuse_targets
 from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
-from corollary.core.reach import refuse_targets
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners

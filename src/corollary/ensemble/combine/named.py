@@ -14,11 +14,11 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from corollary.base import Estimator, check_weights, fitting, predicting
+from corollary.core.door.sparse_input import sound
+from corollary.core.door.target import refuse_missing
 from corollary.core.evidence import Evidence
 from corollary.core.fitted import Fitted, Labels, ListOf, Maybe, Model, Nothing, Text
 from corollary.core.limits import N_JOBS, Choice, Instance, Limit
-from corollary.core.sparse_input import sound
-from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum

@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from corollary.base import assigning, check_weights, fitting, weights_by_class
+from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Fitted, Floats, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag

@@ -9,11 +9,11 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from corollary.base import assigning, check_weights, fitting, predicting
+from corollary.core.door.reach import SQUARES, refuse_targets
+from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.limits import Boolean, Choice, Limit
-from corollary.core.reach import SQUARES, refuse_targets
 from corollary.core.types import Array
-from corollary.core.weights import within_reach
 from corollary.ensemble.forest.base import Forest
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag

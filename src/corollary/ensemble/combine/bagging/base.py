@@ -17,11 +17,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
+from corollary.core.door.sparse_input import sound
+from corollary.core.door.target import refuse_missing
 from corollary.core.evidence import Evidence
 from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
-from corollary.core.sparse_input import sound
-from corollary.core.target import refuse_missing
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
