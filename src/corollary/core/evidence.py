@@ -127,8 +127,9 @@ class Evidence:
     def verify(self, X: Any, y: Any = None, sample_weight: Any = None) -> Verification:
         """Judge the claim anew from the rows it was fitted to: does it stand, is it refuted, or can it not be decided?
 
-        The referee (``corollary.referee``) shares no code with the fit. It reads the fitted attributes, computes in
-        extended precision, and looks for what the claim says cannot be.
+        Data are checked and the problem is put into plain words by the model, as in a fit; the judging itself
+        (``corollary.referee``) shares no code with the fit. It reads the fitted attributes, computes in extended
+        precision, and looks for what the claim says cannot be.
         """
         model = self.__dict__.get("_model")
         if model is None:

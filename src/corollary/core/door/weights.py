@@ -3,7 +3,8 @@
 Float64 ends at 1e308: weights of 1e155 have squares that are not finite, and those of 1e-320 have no reciprocal.
 Multiplying all weights by a power of two changes no digit of any of them, so every fit begins by bringing them within
 reach, once, for all models. What a model measures against weights (a penalty, a least mass) is multiplied by the same
-``unit``, so the answer stays the one that is documented.
+``unit``, so the answer stays the one that is documented. Weights that are then below ``NONE`` count as zero, and the
+evidence says how many.
 """
 
 from __future__ import annotations
