@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import Found, descend, step_cost
-from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
+from corollary.referee.linear.losses import LONG, SMOOTH, Array, least_constant, pieces
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
@@ -102,11 +102,12 @@ def _null(problem: Problem) -> Any:
     blank = np.zeros((problem.Z.shape[1], problem.k), LONG)
     if not problem.first or problem.given.loss in ("poisson", "tweedie"):
         return problem.value(blank)
-    given = problem.given
+    given, y = problem.given, problem.y if problem.given.n_classes else problem.y[:, 0]
+    if (least := least_constant(given.loss, y, problem.weights, given.n_classes)) is not None:
+        return least
     constant = Objective(
-        np.zeros((len(problem.y), 0)), problem.y if given.n_classes else problem.y[:, 0], problem.weights,
-        given.loss, given.parameter, n_classes=given.n_classes,
-    )  # fmt: skip
+        np.zeros((len(y), 0)), y, problem.weights, given.loss, given.parameter, n_classes=given.n_classes
+    )
     alone = Problem(constant)
     start = np.zeros((1, problem.k), LONG)
     if not given.n_classes and given.loss in UNITS_OF_Y:
