@@ -36,7 +36,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
             return Verification(False, "the objective of these coefficients is not finite")
         least = yardstick(problem)
         found = _within_reach(problem, x, _search(problem, x))
-        slack = rounding(problem, x)
+        slack = rounding(problem, x) + rounding(problem, found.x)
     return _verdict(problem, value, found, least, slack, tolerance)
 
 
@@ -117,8 +117,11 @@ def _null(problem: Problem) -> Any:
 
 
 def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
-    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly.
+    """What rounding the coefficients themselves, or the entries of X, to float64 can change of the objective at x.
 
+    At the coefficients that were delivered: no solver can deliver them more exactly. At lower ones that were found: if
+    the last digit of the data decides whether they are lower (enormous coefficients, which cancel in columns that are
+    collinear but for their rounding), they are no refutation.
     With ``steepest``, as if every row were on the steepest part of Huber's loss.
     """
     given = problem.given

@@ -28,7 +28,7 @@ SAMPLE = 256  # rows that are looked at
 NUMBERS = 1 << 25  # a basis of more than so many numbers is not made
 STEEP = 1e-4  # directions shorter than this part of the longest need more digits than float64 has
 ROWS = 4096  # a block of rows of the basis
-ROUNDING = 12.0  # ε of a row's length, and √d ε: what is left of a row that lies in a span (half of it was measured)
+ROUNDING = 8.0  # ε of a row's length, and √d ε: what is left of a row that lies in a span (a half of it was measured)
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ class Newton(Solver):
         memory["border"], memory["total"] = border, total
         if not np.isfinite(H).all():
             raise overflow()
-        there = np.diag(H) > 0  # the rest are zero, or constant up to rounding: they stay as they are
+        there = np.diag(H) > 0  # coefficients of the rest stay as they are
         scale = np.where(there, 1.0 / np.sqrt(np.where(there, np.diag(H), 1.0)), 0.0)
         H *= scale
         H *= scale[:, None]
@@ -167,13 +167,16 @@ class Newton(Solver):
                 shift = max(1e-14, 10 * shift)
         memory["scale"] = scale
         mean = border / total if problem.fit_intercept and total > 0 else 0.0 * border
-        seen = free and shift == 0 and self._constant(problem, memory, ~there & (raw > 0))
+        seen = free and shift == 0 and self._constant(problem, memory, ~there)
         memory["free"] = FreeColumns.of(memory["factor"], scale, removed, mean, total) if seen else None
 
     def _constant(self, problem: Problem, memory: dict[str, Any], erased: Array) -> bool:
-        """Whether columns of which centring left nothing are truly constant; they may vary by less than its rounding."""
+        """Whether columns of which the Hessian keeps nothing are constant (zero, without an intercept).
+
+        Others vary by less than the rounding of centring, or only in rows without curvature.
+        """
         if erased.any() and "constant" not in memory:
-            centre = problem.design.middle(problem.weights)
+            centre = problem.design.middle(problem.weights) if problem.fit_intercept else np.zeros(len(erased))
             memory["constant"] = problem.design.view(centre=centre).column_largest() == 0
         return not erased.any() or bool(memory["constant"][erased].all())
 
