@@ -211,7 +211,8 @@ class _Descent(Algorithm[State]):
     def _checked(self, state: State) -> State:
         if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
             raise overflow()
-        state.dual = nearest(state.objective, state.dual, self.floor)
+        # a bound on some directions only is none
+        state.dual = nearest(state.objective, state.dual, self.floor) if self.where.whole else self.floor
         state.where = None if self.where.here is self.where.given else self.where
         return state
 
@@ -246,5 +247,6 @@ class _Descent(Algorithm[State]):
             solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
-        floor = nearest(state.objective, self.floor, state.dual)
+        # without a penalty a dual value speaks of what is within reach of the predictions it was found at
+        floor = self.floor if self.problem.penalty.absent else nearest(state.objective, self.floor, state.dual)
         return _Descent(solver, where, start, self.tol, self.yardstick, floor)
