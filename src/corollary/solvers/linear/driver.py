@@ -159,7 +159,9 @@ def solve(
     where = near_zero(problem)
     begin = State(np.zeros(problem.coef_shape), problem.null_intercept()) if start is None else start.moved(where)
     yardstick = solver.yardstick(where.here, problem), where.here.terms()
-    found = run(_Descent(solver, where, begin, tol, yardstick, solver.trivial_dual(where.here)), Rules(max_iter, tol, observe))
+    found = run(
+        _Descent(solver, where, begin, tol, yardstick, solver.trivial_dual(where.here)), Rules(max_iter, tol, observe)
+    )
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
