@@ -65,7 +65,6 @@ def _within_reach(violation: Array, norms: Array, coef: Array, length: Array, sq
     """
     parts = norms[:, None] * coef
     rounding = EPS * (length + parts.sum(axis=0) + np.sqrt(len(norms)) * np.sqrt(squares))
-    used = np.where(norms > 0, norms, np.inf)[:, None]
-    return np.asarray(
-        ((np.abs(violation) / used + rounding * (norms > 0)[:, None]) * REACH * (length + parts)).sum(axis=0)
-    )
+    used = norms > 0
+    each = np.abs(violation[used]) / norms[used, None] + rounding
+    return np.asarray((each * REACH * (length + parts[used])).sum(axis=0))
