@@ -220,3 +220,15 @@ def test_without_an_intercept_the_null_model_of_huber_regression_is_zero(shape: 
     problem = Problem(as_design(X), y, np.ones(len(y)), LOSSES["huber"](1.35), NoPenalty(), fit_intercept=False)
     assert HuberNewton().null_objective(problem) == pytest.approx(2.7 * len(y) * 3.7 * size)
     assert HuberNewton().rounding(problem) == pytest.approx(2.7 * len(y) * 3.7 * size * 2.0**-52)
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("loss", ["absolute", "huber", "squared", "epsilon_insensitive"])
+def test_the_best_constant_is_a_target_where_that_has_nearly_all_the_weight(loss: str) -> None:
+    """1e-18 from it, the heavy rows alone would lose more than the light ones: fitting those was called nothing."""
+    x = np.tile([0.0, 1.0], 20)
+    y, weights = 4 * x, np.where(x == 0, 1.0, 1e-80)
+    problem = Problem(as_design(x[:, None]), y, weights, LOSSES[loss](), NoPenalty())
+    assert problem.null_objective() <= 20 * 8e-80
+    model = LinearModel(loss, "none").fit(x[:, None], y, sample_weight=weights)
+    assert not model.evidence_.holds or model.evidence_.verify(x[:, None], y, weights).stands is not False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.core.loss import Absolute
+from corollary.core.loss import Quantile
 from corollary.core.problem import EPS, Problem
 from corollary.core.types import Array
 
@@ -46,7 +46,7 @@ def joint_value(problem: Problem, coef: Array, residual: Array, scale: float) ->
 def null_value(problem: Problem) -> float:
     """2ε Σ s |y − c|: without coefficients and without a scale, c the median (zero where no intercept is fitted)."""
     w, y = problem.weights, problem.y
-    centre = Absolute().best_constant(y, w) if problem.fit_intercept else 0.0
+    centre = Quantile(0.5).best_constant(y, w) if problem.fit_intercept else 0.0
     return 2 * problem.loss.parameter * float(w @ np.abs(y - centre))
 
 
