@@ -293,3 +293,18 @@ def test_copies_of_columns_that_must_not_be_negative(copies: int) -> None:
     assert model.evidence_.certificate.kind is (Kind.OPTIMAL if copies == 1 else Kind.EXACT)
     model.coef_ = model.coef_ + 1e-3
     assert model.evidence_.verify(X, y).stands is False
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("rows", [126, 6000])
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(1e-6)], ids=repr)
+def test_a_huge_row_does_not_make_columns_dependent(model: Any, rows: int) -> None:
+    """Beside its rounding the other rows, which are a billion ± 1, look like a dependency: they are none."""
+    rng = np.random.default_rng(2)
+    X, y = 1e9 + rng.normal(size=(rows, 7)), rng.normal(size=rows)
+    y[0] = 1e10
+    X[3] *= 1e7
+    model.fit(X, y)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False
+    X = np.c_[X[4:] - 1e9, X[4:, 0] + X[4:, 1] - 2e9, np.ones(rows - 4)]
+    assert model.fit(X, y[4:]).evidence_.holds, model.evidence_

@@ -13,6 +13,7 @@ import numpy as np
 from corollary.core.double_double import Pair
 from corollary.core.parallel import block_rows
 from corollary.core.problem import EPS
+from corollary.core.scaling import powers_above
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import gradient
@@ -21,6 +22,8 @@ from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
+SAMPLE = 256  # rows of which the middle is taken
+TINY = float(np.finfo(np.float64).tiny)
 SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the last digit
 
 
@@ -85,7 +88,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
         return None
     images = plain_gradient(task, mean, null, 0.0, with_target=False).value
     noise = (16 * np.sqrt(d) + 2) * EPS * (np.abs(null).T @ raw)
-    return root if (np.sqrt(images) <= noise).all() else None
+    return root if (np.sqrt(images) <= noise).all() and _seen(task, null) is None else None
 
 
 def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
@@ -128,7 +131,33 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
     values, index = task.groups
     penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
     roots = [root_of_triangle(triangle, penalty, noise, task.precision) for penalty in penalties]
+    roots = [root if root.hidden is None else replace(root, hidden=_seen(task, root.hidden)) for root in roots]
     return Factor(roots, index, mean, np.any(triangle != 0, axis=0)), triangle
+
+
+def _seen(task: Task, hidden: Array) -> Array | None:
+    """Those of the directions left out as rounding beside huge rows that other rows do see, beyond their own rounding.
+
+    Rows are taken about one in their midst: the mean is where the huge ones are. Cost: as many products as a factor.
+    """
+    (n, d), live = task.design.shape, task.root > 0
+    scale = powers_above(task.design.column_largest())
+    vectors = hidden * scale[:, None]
+    vectors = vectors / np.linalg.norm(vectors, axis=0)
+    middle = np.zeros(d)
+    if task.fit_intercept:
+        index = np.flatnonzero(live)[:: max(1, int(live.sum()) // SAMPLE)]
+        some = task.design.rows(index).block(0, len(index)) / scale
+        middle = some[np.abs(some - np.median(some, axis=0)).sum(axis=1).argmin()]
+
+    def part(start: int, stop: int, rows: Array) -> Array:
+        rows = rows / scale
+        noise = 16 * np.sqrt(d) * EPS * (np.linalg.norm(rows, axis=1) + np.linalg.norm(middle)) + TINY
+        beyond = np.abs((rows - middle) @ vectors) > noise[:, None]
+        return np.asarray((beyond & live[start:stop, None]).sum(axis=0))
+
+    seen = task.design.sum_rows(part, block_rows(n, 8 * d)) > 0
+    return hidden[:, seen] if seen.any() else None
 
 
 def factor_rows(task: Task) -> tuple[Array, Array, Array]:
@@ -173,6 +202,7 @@ def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array
         steps, sizes = np.vstack([step, step_intercept]), np.vstack([coef.high, intercept.high])
         if (np.abs(steps) <= EPS / 4 * np.abs(sizes)).all():
             break
+    gap = gap + np.sqrt(seen.squares) * factor.apply(inward, Root.beyond)
     return coef.value, intercept.value, seen.squares, gap, passes
 
 
