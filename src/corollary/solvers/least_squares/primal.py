@@ -138,8 +138,11 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
 def _seen(task: Task, hidden: Array) -> Array | None:
     """Those of the directions left out as rounding beside huge rows that other rows do see, beyond their own rounding.
 
-    Rows are taken about one in their midst: the mean is where the huge ones are. Cost: as many products as a factor.
+    Rows are taken about one in their midst: the mean is where the huge ones are. Of rows that are a factor of others
+    the small ones are rounding themselves, and nothing can be seen. Cost: as many products as a factor.
     """
+    if task.factored:
+        return None
     (n, d), live = task.design.shape, task.root > 0
     scale = powers_above(task.design.column_largest())
     vectors = hidden * scale[:, None]

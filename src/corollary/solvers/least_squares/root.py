@@ -53,7 +53,7 @@ class Root:
         """Times the norm of the residuals: how much half the objective may fall along the hidden directions.
 
         Along v of slope s it falls by at most t·s in a step t. Coefficients t·v are rounded, which moves predictions by
-        ε t ‖X diag(v)‖: beyond the residuals themselves no step is of use. Where columns are truly dependent, s is zero.
+        ε t ‖X diag(v)‖: beyond the residuals themselves no step is of use. Of truly dependent columns s is zero.
         """
         return np.zeros(slope.shape[1]) if self.hidden is None else np.abs(self.hidden.T @ slope).sum(axis=0)
 
