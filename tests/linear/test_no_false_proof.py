@@ -308,3 +308,17 @@ def test_a_huge_row_does_not_make_columns_dependent(model: Any, rows: int) -> No
     assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False
     X = np.c_[X[4:] - 1e9, X[4:, 0] + X[4:, 1] - 2e9, np.ones(rows - 4)]
     assert model.fit(X, y[4:]).evidence_.holds, model.evidence_
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("loss", ["huber", "absolute", "poisson", "logistic"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_basis_beside_a_huge_row(loss: str, fit_intercept: bool) -> None:
+    """The second direction is 1e-16 as long as the first, and the only one that tells the other rows apart."""
+    rng = np.random.default_rng(3)
+    X = 1e6 + rng.normal(size=(100, 2))
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=100)
+    y = {"logistic": np.where(y > 0, "yes", "no"), "poisson": np.round(np.exp(y))}.get(loss, y)
+    X[3] *= 1e10
+    model = LinearModel(loss, "none", fit_intercept=fit_intercept).fit(X, y)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False

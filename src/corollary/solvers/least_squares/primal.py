@@ -13,17 +13,15 @@ import numpy as np
 from corollary.core.double_double import Pair
 from corollary.core.parallel import block_rows
 from corollary.core.problem import EPS
-from corollary.core.scaling import powers_above
 from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
+from corollary.solvers.least_squares.seen import seen_by_rows
 from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
-SAMPLE = 256  # rows of which the middle is taken
-TINY = float(np.finfo(np.float64).tiny)
 SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the last digit
 
 
@@ -136,30 +134,13 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
 
 
 def _seen(task: Task, hidden: Array) -> Array | None:
-    """Those of the directions left out as rounding beside huge rows that other rows do see, beyond their own rounding.
+    """Those of the directions left out as rounding beside huge rows that other rows do see.
 
-    Rows are taken about one in their midst: the mean is where the huge ones are. Of rows that are a factor of others
-    the small ones are rounding themselves, and nothing can be seen. Cost: as many products as a factor.
+    Of rows that are a factor of others the small ones are rounding themselves, and nothing can be seen.
     """
     if task.factored:
         return None
-    (n, d), live = task.design.shape, task.root > 0
-    scale = powers_above(task.design.column_largest())
-    vectors = hidden * scale[:, None]
-    vectors = vectors / np.linalg.norm(vectors, axis=0)
-    middle = np.zeros(d)
-    if task.fit_intercept:
-        index = np.flatnonzero(live)[:: max(1, int(live.sum()) // SAMPLE)]
-        some = task.design.rows(index).block(0, len(index)) / scale
-        middle = some[np.abs(some - np.median(some, axis=0)).sum(axis=1).argmin()]
-
-    def part(start: int, stop: int, rows: Array) -> Array:
-        rows = rows / scale
-        noise = 16 * np.sqrt(d) * EPS * (np.linalg.norm(rows, axis=1) + np.linalg.norm(middle)) + TINY
-        beyond = np.abs((rows - middle) @ vectors) > noise[:, None]
-        return np.asarray((beyond & live[start:stop, None]).sum(axis=0))
-
-    seen = task.design.sum_rows(part, block_rows(n, 8 * d)) > 0
+    seen = seen_by_rows(task.design, task.root > 0, hidden, centred=task.fit_intercept)
     return hidden[:, seen] if seen.any() else None
 
 
