@@ -22,6 +22,7 @@ from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import product
+from corollary.solvers.least_squares.seen import seen_by_rows
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
@@ -152,6 +153,10 @@ def in_basis(before: Coordinates) -> Coordinates:
     scale = powers_above(np.sqrt(np.einsum("ij,ij->j", R, R)))
     _, lengths, right = np.linalg.svd(R / scale, full_matrices=False)
     keep = lengths > 16 * np.sqrt(d) * EPS  # shorter ones are rounding, and no reasonable coefficients make them long
+    if not keep.all():  # unless it is that of one huge row
+        hidden = (right[~keep] / scale).T
+        keep[~keep] = seen_by_rows(problem.design, w > 0, hidden, centred=problem.fit_intercept)
+        lengths = np.maximum(lengths, EPS)
     if keep.any():
         lengths, right = lengths[keep], right[keep]
     else:  # all columns are constant: one of zeros stands for them

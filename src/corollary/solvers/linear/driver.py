@@ -94,6 +94,14 @@ class Solver(ABC):
         """The yardstick for relative gaps when the objective itself is nearly zero."""
         return problem.null_objective()
 
+    def rounding(self, problem: Problem) -> float:
+        """What the rounding of the targets may change in the objective: no gap is relative to less than that."""
+        return problem.rounding()
+
+    def yardstick(self, problem: Problem, given: Problem | None = None) -> float:
+        """What ``relative_gap`` calls ``null``; ``given`` is the problem before its targets were moved."""
+        return max(abs(self.null_objective(problem)), FINEST * self.rounding(given or problem))
+
     def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
         """The objective of coefficients whose raw predictions are known."""
         return problem.primal_value(problem.loss_value(raw), coef)
@@ -150,9 +158,10 @@ def solve(
     problem.loss.check_convex(problem.y)
     where = near_zero(problem)
     begin = State(np.zeros(problem.coef_shape), problem.null_intercept()) if start is None else start.moved(where)
-    null, floor = solver.null_objective(where.here), solver.trivial_dual(where.here)
-    yardstick = max(abs(null), FINEST * problem.rounding()), where.here.terms()
-    found = run(_Descent(solver, where, begin, tol, yardstick, floor), Rules(max_iter, tol, observe))
+    yardstick = solver.yardstick(where.here, problem), where.here.terms()
+    found = run(
+        _Descent(solver, where, begin, tol, yardstick, solver.trivial_dual(where.here)), Rules(max_iter, tol, observe)
+    )
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
