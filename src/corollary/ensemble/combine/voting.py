@@ -18,6 +18,7 @@ from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMemb
 from corollary.ensemble.combine.votes import (
     ByMean,
     ByVote,
+    columns_type,
     counted_again,
     float_type,
     one_hot,
@@ -94,7 +95,8 @@ class _Voting(TransformerMixin, WeightedMembers):
     def transform(self, X: Any) -> Array:
         """What the members say, side by side: one column for each regressor."""
         X = self._table(X, reset=False)
-        return np.column_stack(self._said(X)).astype(float_type(X))
+        said = self._said(X)
+        return np.column_stack(said).astype(columns_type(float_type(X), said))
 
     @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
