@@ -170,6 +170,7 @@ def test_bad_input() -> None:
         ("'machine' has no such method", StackingClassifier(CLASSIFIERS, stack_method="predict_proba"), y),
         ("'linear' should be a regressor", StackingRegressor(CLASSIFIERS), target),
         ("only one class", StackingClassifier(CLASSIFIERS), np.zeros(len(y))),
+        ("cv must be", StackingClassifier(CLASSIFIERS, cv="folds"), y),  # a text has the method split of a splitter
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, labels)

@@ -19,7 +19,7 @@ from corollary.core.fitted import Count, Fitted, ListOf, Model, Text
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
-from corollary.ensemble.combine.held_out import CV, HeldOut
+from corollary.ensemble.combine.held_out import CV, SEEN, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
 from corollary.ensemble.combine.votes import columns_type, float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import check_members, fit_member, weakened
@@ -106,13 +106,12 @@ class _Stacking(TransformerMixin, NamedMembers):
         inner = getattr(self.final_estimator_, "evidence_", None)
         if isinstance(inner, Evidence):
             facts[f"{inner.certificate.name} of the final model"] = inner.certificate.value
-        leak = "share of held-out predictions by a model that had seen the row"
-        certificate = Certificate(Kind.CHECKED, leak, found.seen, 0.0)
+        certificate = Certificate(Kind.CHECKED, SEEN, found.seen, 0.0)
         evidence = Evidence(Status.EXACT, certificate, "stacking", facts=facts, notes=notes)
         return weakened(evidence, [self.final_estimator_, *self.estimators_, *found.evidence])
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_stack
+        from corollary.ensemble.combine.claims import verify_stack
 
         return verify_stack(self, X, y)
 
