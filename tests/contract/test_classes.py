@@ -36,6 +36,7 @@ ADDED = {
     "keep_targets": "quantiles need the answers of the training rows",
     "n_jobs": "threads",
     "class_weight": "of the members together",
+    "cv": "a vote is judged on held-out rows",
     "metric": "k-means of directions",
     "moves": "k-means leaves a local optimum by splitting and merging",
     "landmarks": "more rows than an affinity between all pairs allows",

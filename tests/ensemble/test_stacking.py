@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from corollary import Kind, LogisticRegression, Ridge, RidgeCV
 from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegressor
+from corollary.ensemble.combine.voting import VotingRegressor
 
 CLASSIFIERS = [("linear", LogisticRegression()), ("bayes", GaussianNB()), ("machine", LinearSVC())]
 REGRESSORS = [("linear", Ridge()), ("near", KNeighborsRegressor()), ("nearest", KNeighborsRegressor(1))]
@@ -146,6 +147,20 @@ def test_tables_and_sparse_matrices_pass_through() -> None:
     np.testing.assert_allclose(wide.predict(held), dense.predict(X), rtol=1e-6)
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e200])
+def test_numbers_that_float32_cannot_hold_are_delivered_in_float64(size: float) -> None:
+    X, _, target = data()
+    model = StackingRegressor([("plain", LinearRegression())], LinearRegression(), cv=3).fit(X, size * target)
+    narrow = X.astype(np.float32)
+    assert model.predict(narrow).dtype == model.transform(narrow).dtype == np.float64
+    assert np.isfinite(model.predict(narrow)).all()
+    assert model.predict(narrow).any()
+    assert model.transform(narrow).any()
+    mean = VotingRegressor([("plain", LinearRegression())]).fit(X, size * target)
+    np.testing.assert_array_equal(mean.transform(narrow)[:, 0], mean.predict(narrow))
+    assert mean.transform(narrow).any()
+
+
 def test_bad_input() -> None:
     X, y, target = data()
     for message, model, labels in (
@@ -155,6 +170,7 @@ def test_bad_input() -> None:
         ("'machine' has no such method", StackingClassifier(CLASSIFIERS, stack_method="predict_proba"), y),
         ("'linear' should be a regressor", StackingRegressor(CLASSIFIERS), target),
         ("only one class", StackingClassifier(CLASSIFIERS), np.zeros(len(y))),
+        ("cv must be", StackingClassifier(CLASSIFIERS, cv="folds"), y),  # a text has the method split of a splitter
     ):
         with pytest.raises(ValueError, match=message):
             model.fit(X, labels)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import check_cv
 
 from corollary.base import check_weights, weights_by_class
 from corollary.core.door.weights import within_reach
@@ -13,10 +12,8 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.referee import boosting, ensembles
 from corollary.referee.trees import Nodes, Rules, misshapen
-from corollary.referee.verdict import Verification, weakest
+from corollary.referee.verdict import Verification
 from corollary.tree.claims import CRITERIA
-
-ROWS = 200  # whose predictions are put together again
 
 
 def plain_nodes(trees: Trees, *, told: bool = False) -> list[Nodes] | None:
@@ -132,89 +129,3 @@ def verify_adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
     return boosting.adaboost(
         said, codes, weights, k, model.learning_rate, model.estimator_errors_, model.estimator_weights_, final
     )
-
-
-def verify_votes(model: Any, X: Any, members: list[tuple[Any, Any]], shares: Array | None, total: Any) -> Verification:
-    """Predictions of some rows from those of ``members``, pairs of (model, its rows), asked one by one."""
-    whole, labels = getattr(model, "voting", "soft") == "hard", getattr(model, "_labels", None)
-    if not hasattr(model, "classes_"):
-        return ensembles.mean_of_members([member.predict(part) for member, part in members], shares, model.predict(X),
-                                         total)  # fmt: skip
-    labels = np.arange(len(model.classes_)) if labels is None else labels
-    said = []
-    for member, part in members:
-        votes = np.zeros((part.shape[0], len(labels)))
-        if whole or not hasattr(member, "predict_proba"):
-            votes[np.arange(len(votes)), np.searchsorted(labels, member.predict(part))] = 1.0
-        else:
-            votes[:, np.searchsorted(labels, member.classes_)] = member.predict_proba(part)
-        said.append(votes)
-    return ensembles.mean_of_members(said, shares, model.predict_proba(X), total)
-
-
-def verify_bag(model: Any, X: Any) -> Verification:
-    """The mean of members; and whether every member was given as many rows as were to be drawn."""
-    few = X.tocsr()[:ROWS] if hasattr(X, "tocsr") else np.asarray(X)[:ROWS]
-    pairs = zip(model.estimators_, model.estimators_features_, strict=True)
-    found = verify_votes(model, few, [(member, few[:, columns]) for member, columns in pairs], None, None)
-    size, bootstrap, _ = model._sampling
-    drawn = {len(sample) for sample in model.estimators_samples_} if bootstrap else {size}
-    if drawn != {size}:
-        return Verification(False, f"members drew {sorted(drawn)} rows, where {size} were to be drawn")
-    return found
-
-
-def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
-    """Predictions from those of the members; and the weights, on held-out predictions that are made once more."""
-    few = model._table(X, reset=False)[:ROWS]
-    sums = verify_votes(model, few, [(member, few) for member in model.estimators_], model.weights_, 1)
-    if not sums.stands or model.weighting != "linear" or y is None:
-        return sums
-    if model._prefit or not isinstance(model.cv, (int, type(None))) or getattr(model, "class_weight", None) is not None:
-        return Verification(None, "on which rows weights were found cannot be told again from these settings")
-    weights, k = within_reach(check_weights(sample_weight, X))[0], len(getattr(model, "classes_", ()))
-    codes = np.searchsorted(model.classes_, y) if k else y.ravel().astype(np.float64)
-
-    def held_out() -> tuple[Array, Array, Array]:
-        given = None if sample_weight is None else check_weights(sample_weight, X)
-        found = model._held_out(model._members(), model._table(X, reset=False), codes, given)
-        counted = weights[found.rows] > 0
-        rows = found.rows[counted]
-        P = np.stack([votes[counted].reshape(-1) for votes in found.votes], axis=1)
-        truth = np.eye(k)[codes[rows]].ravel() if k else codes[rows]
-        return P, truth, np.repeat(weights[rows], k or 1)
-
-    P, truth, s = held_out()
-    to_one = bool(k) or model.sum_to_one
-    found = ensembles.blend(P, truth, s, model.weights_, to_one, model.evidence_.certificate.tolerance)
-    if found.stands is False and not np.array_equal(P, held_out()[0]):
-        return Verification(None, "members are random, so that held-out predictions cannot be made once more")
-    return weakest([found, sums])
-
-
-def verify_stack(model: Any, X: Any, y: Any) -> Verification:
-    """The final model's answer to what members say; and whether a fold predicts rows that its models had seen."""
-    few = model._table(X, reset=False)[:ROWS]
-    if model.passthrough or model._prefit or isinstance(model.cv, float) or y is None:
-        return Verification(None, "which rows were held out cannot be told again from these settings")
-    labels, columns = model._labels, []
-    for method, member in zip(model.stack_method_, model.estimators_, strict=True):
-        said = np.asarray(getattr(member, method)(few))
-        if method == "predict_proba" and labels is not None:
-            said, part = np.zeros((len(said), len(labels))), said
-            said[:, np.searchsorted(labels, member.classes_)] = part
-            said = said[:, 1:] if len(labels) == 2 else said
-        columns.append(said.reshape(len(said), -1).astype(np.float64))
-    table, final = np.hstack(columns), model.final_estimator_
-    if hasattr(final, "predict_proba") and labels is not None:
-        found = ensembles.mean_of_members([final.predict_proba(table)], None, model.predict_proba(few))
-    else:
-        own, said = final.predict(table), model.predict(few)
-        own, said = (np.asarray(own == said, dtype=float), np.ones(len(said))) if labels is not None else (own, said)
-        found = ensembles.mean_of_members([own], None, said)
-    if not found.stands or not isinstance(model.cv, (int, type(None))):
-        return found
-    codes = np.searchsorted(model.classes_, y) if labels is not None else y.ravel()
-    folds = check_cv(model.cv, codes, classifier=labels is not None).split(np.zeros(len(codes)), codes)
-    seen = sum(len(np.intersect1d(fit, held)) for fit, held in folds)
-    return found if not seen else Verification(False, f"{seen} rows are predicted by a model that had seen them")

@@ -9,13 +9,14 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.multiclass import type_of_target
 
 from corollary.base import Estimator, assigning, fitting, predicting
-from corollary.core.fitted import Count, Fitted, Flag, Floats, Integers, Labels, Record
+from corollary.core.fitted import Count, Fitted, Flag, Floats, Integers, Labels, Maybe, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.ensemble.cascade.haar import is_normalized, read_windows, window_of
 from corollary.ensemble.members import generator
 from corollary.labels import encode_labels
+from corollary.referee.verdict import Verification
 from corollary.solvers.loop import Rules, run
 from corollary.solvers.trees.cascade.boosting import Goals, Windows
 from corollary.solvers.trees.cascade.features import FeatureSpace
@@ -71,7 +72,8 @@ class CascadeClassifier(ClassifierMixin, Estimator):
     stride : int ≥ 1, default 1
         Places and cell sizes of Haar features go up in steps of this many pixels.
     normalize : {"auto", True, False}
-        Bring windows to equal contrast. "auto" does for pictures, but not for windows of one row.
+        Bring windows to equal contrast, as :class:`HaarFeatures` does. "auto" does for pictures, but not for windows of
+        one row.
     random_state : int, RandomState or None
         Draws candidates and the validation part.
     n_jobs : int or None
@@ -90,6 +92,8 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         Its Haar feature (as in ``HaarFeatures.features_``), and what it adds below and above the cut.
     stage_ends_, stage_thresholds_ : arrays of shape (number of stages,)
         Where the stumps of each stage end, and the score it demands.
+    validation_rows_ : array
+        The windows of X that were set aside to measure the rates.
     evidence_ : Evidence
 
     Notes
@@ -125,6 +129,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         "right_": Floats("m"),
         "stage_ends_": Integers("stages", low=1),
         "stage_thresholds_": Floats("stages"),
+        "validation_rows_": Maybe(Integers("aside", low=0)),
     }
     limits: ClassVar[dict[str, Limit]] = {
         "min_detection_rate": Real(low=0, high=1, above=True),
@@ -181,10 +186,12 @@ class CascadeClassifier(ClassifierMixin, Estimator):
             cascade mistakes for the object replace the negatives that it now rejects. A list is gone through again and
             again; an iterator gives each picture once. Without pictures, training stops when X has no negatives left.
         """
-        training, classes = self._training(X, y, negatives)
+        training, classes, aside = self._training(X, y, negatives)
 
         def attributes(stages: Stages) -> dict[str, Any]:
-            return {"classes_": classes} | {name: getattr(stages, part) for name, part in PARTS.items()}
+            return {"classes_": classes, "validation_rows_": aside} | {
+                name: getattr(stages, part) for name, part in PARTS.items()
+            }
 
         observe = self._observer(X, y, self.max_stages, attributes)
         found = run(training, Rules(self.max_stages, 1e-9, observe))
@@ -192,8 +199,8 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         self._keep_evidence(training.evidence(found))
         return self
 
-    def _training(self, X: Any, y: Any, negatives: Any) -> tuple[Training, Array]:
-        """Everything checked and split before the first stage, and the two classes."""
+    def _training(self, X: Any, y: Any, negatives: Any) -> tuple[Training, Array, Array]:
+        """Everything checked and split before the first stage, the two classes, and the rows that are set aside."""
         X, declared = read_windows(X, self.window)
         if declared is not None and y is not None and len(X) != np.shape(y)[0]:
             raise ValueError(f"X of dim 3 holds {len(X)} windows, but y has {np.shape(y)[0]} labels.")
@@ -207,12 +214,13 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         scenes, space = Scenes(negatives, window), FeatureSpace(window, self.stride)
         self._check_memory(codes, space)
         integrals = window_integrals(X, window, normalize)
-        positive, negative = (split(integrals[codes == code], self.validation_fraction, rng) for code in (1, 0))
+        places = [np.flatnonzero(codes == code) for code in (1, 0)]
+        positive, negative = (split(rows, self.validation_fraction, rng) for rows in places)
         training = Training(
             space=space,
             normalize=normalize,
-            train=Windows(positive[0], negative[0]),
-            check=Windows(positive[1], negative[1]),
+            train=Windows(integrals[positive[0]], integrals[negative[0]]),
+            check=Windows(integrals[positive[1]], integrals[negative[1]]),
             scenes=scenes,
             goals=Goals(self.min_detection_rate, self.max_false_positive_rate, self.max_features),
             max_stages=self.max_stages,
@@ -222,7 +230,7 @@ class CascadeClassifier(ClassifierMixin, Estimator):
             target=self.target_false_positive_rate,
             rng=rng,
         )
-        return training, classes
+        return training, classes, np.sort(np.concatenate([positive[1], negative[1]]))
 
     def _check_memory(self, codes: Array, space: FeatureSpace) -> None:
         """Say how much a stage takes, before anything is allocated, if there is not so much."""
@@ -260,6 +268,16 @@ class CascadeClassifier(ClassifierMixin, Estimator):
         from corollary.ensemble.cascade.plots import draw_rates
 
         return draw_rates(self.evidence_.history, ax)
+
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if sample_weight is not None:
+            raise ValueError("CascadeClassifier takes no sample_weight, so there is none to verify with.")
+        return super()._verify(read_windows(X, self.window_)[0], y, None)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.cascade.claims import verify_cascade
+
+        return verify_cascade(self, self._validate_predict(X, sparse=False), y)
 
     def _check_state(self) -> None:
         """Raise ValueError unless the fitted attributes, read from a file, are safe to compute with."""

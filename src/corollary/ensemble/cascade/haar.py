@@ -16,10 +16,12 @@ from corollary.core.fitted import Count, Fitted, Integers, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.ensemble.members import generator
+from corollary.referee.verdict import Verification
 from corollary.solvers.trees.cascade.features import BLOCK, Corners, FeatureSpace, brute_response, check_features
-from corollary.solvers.trees.cascade.integral import window_integrals
+from corollary.solvers.trees.cascade.integral import normalized, window_integrals
 
 
 def read_windows(X: Any, window: Any) -> tuple[Any, tuple[int, int] | None]:
@@ -87,7 +89,8 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     max_features : int ≥ 1 or None
         Draw this many features at random; None keeps all.
     normalize : {"auto", True, False}
-        Divide by σ. "auto" does for pictures, but not for windows of one row.
+        Divide by σ. "auto" does for pictures, but not for windows of one row. A window whose σ is below 1e-5 of the
+        root mean square of its pixels has no contrast: its responses are 0.
     random_state : int, RandomState or None
         For ``max_features``.
     n_jobs : int or None
@@ -108,7 +111,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     machine has room for is refused beforehand (``CascadeClassifier`` never holds them all).
 
     *Evidence.* Checked: the largest difference between responses from integral images and from plain sums over pixels,
-    on a sample of windows and features.
+    on a sample of windows and features; as sums (times the pixels of a cell), over the sum of \|x\| of the window.
 
     Examples
     --------
@@ -168,7 +171,7 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     @predicting
     def transform(self, X: Any) -> Array:
-        """Responses (n, m) of n windows, in the type of X."""
+        """Responses (n, m) of n windows, in the type of X (float64 where float32 might not hold them)."""
         X, _ = read_windows(X, self.window_)
         X = validate_data(self, X, dtype=(np.float64, np.float32), reset=False)
         n, m = len(X), len(self.features_)
@@ -177,8 +180,9 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
             f"The responses of {n:,} windows to {m:,} features",
             "raise stride, set max_features, transform fewer windows at a time, or use CascadeClassifier",
         )
-        out = np.empty((n, m), dtype=X.dtype)
-        table = window_integrals(X, self.window_, is_normalized(self.normalize, self.window_))
+        normalize = is_normalized(self.normalize, self.window_)
+        out = np.empty((n, m), dtype=X.dtype if normalize else answer_type(X.dtype, 4 * magnitude(X)))
+        table = window_integrals(X, self.window_, normalize)
         columns, corners = np.ascontiguousarray(table.T), Corners.of(self.features_, self.window_[1] + 1)
 
         def fill(start: int, stop: int) -> None:
@@ -191,21 +195,28 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
         """Raise ValueError unless the fitted attributes, read from a file, are safe to compute with."""
         check_features(self.features_, self.window_, self.n_features_in_)
 
+    def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        return super()._verify(read_windows(X, self.window_)[0], None, None)
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        from corollary.ensemble.cascade.claims import verify_haar
+
+        return verify_haar(self, self._validate_predict(X, sparse=False))
+
     def _evidence(self, X: Array) -> Evidence:
-        """Compare some responses with sums over pixels."""
-        window, columns = self.window_, np.linspace(0, len(self.features_) - 1, 50).astype(np.intp)
-        some = X[np.linspace(0, len(X) - 1, 5).astype(np.intp)]
-        table = window_integrals(some, window, is_normalized(self.normalize, window))
-        features = self.features_[np.unique(columns)]
+        """Compare some responses with sums over pixels; times the pixels of a cell, over those of the window."""
+        window, normalize = self.window_, is_normalized(self.normalize, self.window_)
+        features = self.features_[np.unique(np.linspace(0, len(self.features_) - 1, 50).astype(np.intp))]
+        some = X[np.linspace(0, len(X) - 1, 5).astype(np.intp)].astype(np.float64)
+        table = window_integrals(some, window, normalize)
         fast = Corners.of(features, window[1] + 1).responses(np.ascontiguousarray(table.T), 0, len(features))
-        square = table.reshape(-1, window[0] + 1, window[1] + 1)
-        pixels = np.diff(np.diff(square, axis=1), axis=2)
+        pixels = (normalized(some) if normalize else some).reshape(-1, *window)
         slow = np.array([[brute_response(image, feature) for image in pixels] for feature in features])
-        scale = max(1.0, float(np.abs(square).max()))
-        difference = float(np.abs(fast - slow).max()) / scale
+        bright = np.abs(pixels).sum(axis=(1, 2))
+        off = np.abs(fast - slow) * features[:, 3:].prod(axis=1)[:, None] / np.where(bright > 0, bright, 1.0)
         return Evidence(
             Status.EXACT,
-            Certificate(Kind.CHECKED, "relative error of sampled responses", difference, 1e-9),
+            Certificate(Kind.CHECKED, "error of sampled responses over the sum of |pixels|", float(off.max()), 1e-9),
             "integral images",
             facts={"features": float(len(self.features_))},
         )

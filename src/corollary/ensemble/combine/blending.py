@@ -77,7 +77,6 @@ class _Blending(WeightedMembers):
     }
     weighting: str
     weights_: Array
-    _judged = "held-out"
 
     @property
     def _counts(self) -> Array:
@@ -117,7 +116,7 @@ class _Blending(WeightedMembers):
         return weakened(evidence, [*self.estimators_, *found.evidence])
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_blend
+        from corollary.ensemble.combine.claims import verify_blend
 
         return verify_blend(self, X, y, sample_weight)
 

@@ -18,14 +18,15 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import fit_member, in_order
 
-CV: Limit = (
-    Choice(None, "prefit")
-    | Integer(2)
+SPLITS: Limit = (
+    Integer(2)
     | Real(0, 0.999, above=True)
-    | Instance("a splitter", methods=("split",))
+    | Instance("a splitter", methods=("split", "get_n_splits"))  # a text has split too
     | Instance("an iterable of splits", methods=("__next__",))
     | Instance("a list of splits", list, tuple)
 )
+CV: Limit = Choice(None, "prefit") | SPLITS
+SEEN = "share of held-out predictions by a model that had seen the row"
 
 
 @dataclass(frozen=True)

@@ -205,7 +205,10 @@ class NamedMembers(Estimator):
 class WeightedMembers(NamedMembers):
     """Members whose votes are added up with weights."""
 
-    _judged: ClassVar[str]  # the rows that scores are of: "training" or "held-out"
+    @property
+    def _judged(self) -> str:
+        """The rows that scores are of."""
+        return "held-out"
 
     @property
     @abstractmethod

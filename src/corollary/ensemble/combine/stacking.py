@@ -17,10 +17,11 @@ from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, ListOf, Model, Text
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
-from corollary.ensemble.combine.held_out import CV, HeldOut
+from corollary.ensemble.combine.held_out import CV, SEEN, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
-from corollary.ensemble.combine.votes import float_type, is_frame, one_hot, score_of, take_rows, votes_of
+from corollary.ensemble.combine.votes import columns_type, float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import check_members, fit_member, weakened
 from corollary.referee.verdict import Verification
 
@@ -105,13 +106,12 @@ class _Stacking(TransformerMixin, NamedMembers):
         inner = getattr(self.final_estimator_, "evidence_", None)
         if isinstance(inner, Evidence):
             facts[f"{inner.certificate.name} of the final model"] = inner.certificate.value
-        leak = "share of held-out predictions by a model that had seen the row"
-        certificate = Certificate(Kind.CHECKED, leak, found.seen, 0.0)
+        certificate = Certificate(Kind.CHECKED, SEEN, found.seen, 0.0)
         evidence = Evidence(Status.EXACT, certificate, "stacking", facts=facts, notes=notes)
         return weakened(evidence, [self.final_estimator_, *self.estimators_, *found.evidence])
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_stack
+        from corollary.ensemble.combine.claims import verify_stack
 
         return verify_stack(self, X, y)
 
@@ -139,17 +139,19 @@ class _Stacking(TransformerMixin, NamedMembers):
     @predicting
     def transform(self, X: Any) -> Any:
         """The columns that the final model sees: what the members say, and X itself with ``passthrough``."""
-        table, dtype = self._features(X)
-        return table.astype(dtype)
-
-    def _features(self, X: Any) -> tuple[Any, Any]:
         X = self._table(X, reset=False)
-        return self._joined(self._said(X), X if self.passthrough else None), float_type(X)
+        said = self._said(X)
+        return self._features(X, said).astype(columns_type(float_type(X), said))
+
+    def _features(self, X: Any, said: list[Array]) -> Any:
+        return self._joined(said, X if self.passthrough else None)
 
     def _ask(self, method: str, X: Any) -> Array:
-        table, dtype = self._features(X)
-        said: Array = getattr(self.final_estimator_, method)(table)
-        return said.astype(dtype) if said.dtype.kind == "f" and said.dtype != dtype else said
+        X = self._table(X, reset=False)
+        said: Array = getattr(self.final_estimator_, method)(self._features(X, self._said(X)))
+        if said.dtype.kind != "f":
+            return said
+        return said.astype(answer_type(float_type(X), magnitude(said)), copy=False)
 
     @predicting
     def predict(self, X: Any) -> Array:

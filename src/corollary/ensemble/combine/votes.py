@@ -35,6 +35,11 @@ def float_type(X: Any) -> Any:
     return np.float32 if getattr(X, "dtype", None) == np.float32 else np.float64
 
 
+def columns_type(dtype: Any, said: list[Array]) -> Any:
+    """The type of members' answers side by side: ``dtype``, or float64 where it cannot hold what one of them says."""
+    return np.result_type(*(answer_type(dtype, magnitude(each)) for each in said))
+
+
 def one_hot(codes: Array, n_classes: int) -> Array:
     """1 in the column of each row's class number, 0 elsewhere."""
     out = np.zeros((len(codes), n_classes))

@@ -11,13 +11,16 @@ from sklearn.base import TransformerMixin
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Status
-from corollary.core.fitted import Fitted, Floats
+from corollary.core.fitted import Fitted, Floats, Integers, Maybe, Number
 from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
 from corollary.core.types import Array
+from corollary.ensemble.combine.excess import HeldOutExcess
+from corollary.ensemble.combine.held_out import SEEN, SPLITS, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
 from corollary.ensemble.combine.votes import (
     ByMean,
     ByVote,
+    columns_type,
     counted_again,
     float_type,
     one_hot,
@@ -27,49 +30,84 @@ from corollary.ensemble.combine.votes import (
 from corollary.ensemble.members import weakened
 from corollary.referee.verdict import Verification
 
-MEASURED = 2000  # training rows on which members and vote are scored
-RECOUNTED = 200  # of these, rows whose vote is counted again
-_NOT_HELD_OUT = "Members saw every row, so scores are those of training and nothing is claimed of new rows."
+MEASURED = 2000  # training rows on which members and vote are scored, where no rows are held out
+RECOUNTED = 200  # rows whose vote is counted again
+_NOT_HELD_OUT = (
+    "Members saw every row, so scores are those of training and nothing is claimed of new rows; with cv=5 rows are "
+    "held out."
+)
+_HELD_OUT = ("held_out_votes_", "held_out_rows_", "held_out_error_", "held_out_excess_")
 
 
 class _Voting(TransformerMixin, WeightedMembers):
-    """Fits all members to all rows."""
+    """Fits all members to all rows; with ``cv`` also to parts of them, to judge the vote on the rest."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "_shares": Floats("members", low=0, total=1),
+        "held_out_rows_": Maybe(Integers("held", low=0)),
+        "held_out_error_": Maybe(Number(low=0, finite=False)),
+        "held_out_excess_": Maybe(Floats("members", 3, finite=False)),
     }
     weights: Any
-    _judged = "training"
 
     def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
         self._shares = self._shares_of(members)
+        for name in _HELD_OUT:
+            self.__dict__.pop(name, None)
+        found = None if self.cv is None else self._held_out(members, X, y, given)
         self._fit_members(members, X, y, given)
+        certificate = self._counted_again(X)
+        notes: tuple[str, ...] = (_NOT_HELD_OUT,)
+        if found is None:
+            facts = self._on_training_rows(X, y, weights)
+        else:
+            facts, notes = self._on_held_out_rows(found, y, weights)
+            name = f"{certificate.name}, or {SEEN}"
+            certificate = Certificate(certificate.kind, name, max(certificate.value, found.seen), certificate.tolerance)
+        evidence = Evidence(
+            Status.EXACT, certificate, "voting", facts=facts, notes=(*notes, *without_weights(members, given))
+        )
+        return weakened(evidence, [*self.estimators_, *(() if found is None else found.evidence)])
+
+    def _on_training_rows(self, X: Any, y: Array, weights: Array) -> dict[str, float]:
+        """Scores of members and vote on (some of) the rows of the fit."""
         if len(y) > MEASURED:
             rows = np.linspace(0, len(y) - 1, MEASURED).astype(np.intp)
             X, y, weights = take_rows(X, rows), y[rows], weights[rows]
         w = weights if weights.sum() > 0 else np.ones(len(weights))
         said = self._said(X)
         shown = dict(zip(self._names, said, strict=True)) | {"the vote": weighted_sum(self._shares, said)}
-        evidence = Evidence(
-            status=Status.EXACT,
-            certificate=self._counted_again(X),
-            solver="voting",
-            facts=self._scores(shown, y, w),
-            notes=(_NOT_HELD_OUT, *without_weights(members, given)),
-        )
-        return weakened(evidence, self.estimators_)
+        return self._scores(shown, y, w)
+
+    def _on_held_out_rows(self, found: HeldOut, y: Array, weights: Array) -> tuple[dict[str, float], tuple[str, ...]]:
+        """Keep what members said of rows that they had not seen; (facts, sentences) about the vote on them."""
+        counted = weights[found.rows] > 0
+        if not counted.any():
+            raise ValueError(f"{type(self).__name__}: no row that cv holds out has a weight; hold out more of them.")
+        self.held_out_rows_ = found.rows[counted]
+        said = [votes[counted] for votes in found.votes]
+        self.held_out_votes_ = np.stack(said)
+        truth, w = y[self.held_out_rows_], weights[self.held_out_rows_]
+        judged = HeldOutExcess.of(self._names, said, self._shares, truth, w)
+        self.held_out_error_, self.held_out_excess_ = judged.vote.error, judged.excess
+        shown = dict(zip(self._names, said, strict=True)) | {"the vote": weighted_sum(self._shares, said)}
+        seen = f"{found.seen:.0%} of the predictions are by models that had seen the row: cv overlaps."
+        return self._scores(shown, truth, w) | judged.facts, (judged.sentence, *((seen,) if found.seen else ()))
+
+    @property
+    def _judged(self) -> str:
+        return "held-out" if "held_out_rows_" in vars(self) else "training"
 
     def _counted_again(self, X: Any) -> Certificate:
         """The vote of a few of these rows, counted once more member by member."""
-        rows = np.arange(min(X.shape[0], RECOUNTED))
+        rows = np.unique(np.linspace(0, X.shape[0] - 1, RECOUNTED).astype(np.intp))
         whole = getattr(self, "voting", "soft") == "hard"
         return counted_again(self, take_rows(X, rows), self.estimators_, self._shares, whole)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_votes
+        from corollary.ensemble.combine.claims import verify_voting
 
-        few = take_rows(self._table(X, reset=False), np.arange(min(np.shape(X)[0], RECOUNTED)))
-        return verify_votes(self, few, [(member, few) for member in self.estimators_], self._shares, None)
+        return verify_voting(self, X, y, sample_weight)
 
     def _shares_of(self, members: Members) -> Array:
         """Weights of the members that take part, as shares of one; dropped members had weights too."""
@@ -94,7 +132,8 @@ class _Voting(TransformerMixin, WeightedMembers):
     def transform(self, X: Any) -> Array:
         """What the members say, side by side: one column for each regressor."""
         X = self._table(X, reset=False)
-        return np.column_stack(self._said(X)).astype(float_type(X))
+        said = self._said(X)
+        return np.column_stack(said).astype(columns_type(float_type(X), said))
 
     @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
@@ -117,6 +156,10 @@ class VotingClassifier(ByVote, _Voting):
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     flatten_transform : bool, default True
         Whether ``transform`` of soft votes gives one row of numbers for each row of X.
+    cv : int ≥ 2, float in (0, 1), splitter, splits or None, default None
+        Whether, and how, to judge the vote on rows that members have not seen: folds, or one held-out share of the rows
+        (a float). Copies of the members are fitted for it; the model itself is the same with and without. Where rows
+        belong together in groups, give the splits: ``list(GroupKFold(5).split(X, y, groups))``.
 
     Attributes
     ----------
@@ -128,15 +171,28 @@ class VotingClassifier(ByVote, _Voting):
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
         Where X has names.
+    held_out_rows_ : array of shape (h,)
+        With ``cv``: the rows (of positive weight) that were held out.
+    held_out_votes_ : array of shape (members, h, k)
+        What each member, fitted without the row, says of it; the mean where a row is held out more than once.
+    held_out_error_ : float
+        The share of these rows (by weight) that the vote gets wrong.
+    held_out_excess_ : array of shape (members, 3)
+        That share less the one of each member, and the low and high ends of its interval.
     evidence_ : Evidence
 
     Notes
     -----
-    *Cost.* One fit of each member. ``sample_weight`` goes to members that take it (in a pipeline, to its last step).
+    *Cost.* One fit of each member, and with ``cv`` one more for each fold. ``sample_weight`` goes to members that take
+    it (in a pipeline, to its last step).
 
-    *Evidence.* Checked: the votes of up to 200 rows, counted again member by member, are those that the model gives. No
-    row is held out, so nothing is claimed about new rows; a :class:`BlendingClassifier` with ``weighting="uniform"`` is
-    the same vote with held-out scores. Facts: training accuracy of the members and of the vote.
+    *Evidence.* Checked: the votes of up to 200 rows, counted again member by member, are those that the model gives.
+    Without ``cv`` no row is held out, nothing is claimed about new rows, and the facts have training accuracies. With
+    ``cv`` no held-out prediction may be by a model that had seen the row, and the sentence and the facts say how often
+    the vote is wrong on held-out rows, and how much more often or less than each of its members. The intervals of these
+    differences (Bonett and Price's, of paired rows) hold for all members at once with 95 % confidence, so also for the
+    best one; rows are taken as independent, and that folds share rows to learn from is left aside. A vote that is worse
+    than a member is said to be so, but what is checked holds none the less.
 
     Examples
     --------
@@ -150,10 +206,12 @@ class VotingClassifier(ByVote, _Voting):
     (0.96, True)
     """
 
+    fitted: ClassVar[dict[str, Fitted]] = {"held_out_votes_": Maybe(Floats("members", "held", "?", low=0))}
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "voting": Choice("hard", "soft"),
         "weights": Choice(None) | ArrayLike(),
         "flatten_transform": Boolean(),
+        "cv": Choice(None) | SPLITS,
     }
 
     @assigning
@@ -165,6 +223,7 @@ class VotingClassifier(ByVote, _Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
+        cv: Any = None,
     ) -> None: ...
 
     def _members(self) -> Members:
@@ -221,6 +280,10 @@ class VotingRegressor(ByMean, _Voting):
         How much each member counts, ≥ 0.
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    cv : int ≥ 2, float in (0, 1), splitter, splits or None, default None
+        Whether, and how, to judge the vote on rows that members have not seen: folds, or one held-out share of the rows
+        (a float). Copies of the members are fitted for it; the model itself is the same with and without. Where rows
+        belong together in groups, give the splits: ``list(GroupKFold(5).split(X, y, groups))``.
 
     Attributes
     ----------
@@ -230,11 +293,20 @@ class VotingRegressor(ByMean, _Voting):
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
         Where X has names.
+    held_out_rows_ : array of shape (h,)
+        With ``cv``: the rows (of positive weight) that were held out.
+    held_out_votes_ : array of shape (members, h)
+        What each member, fitted without the row, predicts; the mean where a row is held out more than once.
+    held_out_error_ : float
+        The mean squared error of the vote on these rows (by weight).
+    held_out_excess_ : array of shape (members, 3)
+        That error less the one of each member, and the low and high ends of its interval.
     evidence_ : Evidence
 
     Notes
     -----
-    *Cost* and *Evidence*: as for :class:`VotingClassifier`, with R² for accuracy.
+    *Cost* and *Evidence*: as for :class:`VotingClassifier`, with R² for accuracy, squared errors for wrong labels and
+    Student's interval of paired differences.
 
     Examples
     --------
@@ -248,7 +320,13 @@ class VotingRegressor(ByMean, _Voting):
     ((1,), True)
     """
 
-    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {"weights": Choice(None) | ArrayLike()}
+    fitted: ClassVar[dict[str, Fitted]] = {"held_out_votes_": Maybe(Floats("members", "held", finite=False))}
+    limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
+        "weights": Choice(None) | ArrayLike(),
+        "cv": Choice(None) | SPLITS,
+    }
 
     @assigning
-    def __init__(self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None) -> None: ...
+    def __init__(
+        self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None, cv: Any = None
+    ) -> None: ...

@@ -206,7 +206,7 @@ class Bagging(Estimator):
         return seeds, list(self.estimators_), list(self.estimators_features_)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_bag
+        from corollary.ensemble.combine.claims import verify_bag
 
         return verify_bag(self, X)
 

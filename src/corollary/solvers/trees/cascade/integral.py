@@ -71,7 +71,7 @@ def window_integrals(X: Array, window: tuple[int, int], normalize: bool) -> Arra
 
     def fill(start: int, stop: int) -> None:
         block = np.ascontiguousarray(X[start:stop], dtype=np.float64)
-        pixels = (_normalized(block) if normalize else block).reshape(-1, height, width)
+        pixels = (normalized(block) if normalize else block).reshape(-1, height, width)
         integral_block(pixels, False, 0, len(pixels), table[start:stop])
 
     each_block(fill, n, block_rows(n, 32 * height * width))
@@ -80,7 +80,8 @@ def window_integrals(X: Array, window: tuple[int, int], normalize: bool) -> Arra
     return table.reshape(n, -1)
 
 
-def _normalized(block: Array) -> Array:
+def normalized(block: Array) -> Array:
+    """Windows (n, pixels) brought to mean 0 and variance 1; those without contrast become zeros."""
     largest = np.abs(block).max(axis=1, keepdims=True)
     block = block / np.where(largest > 0, largest, 1.0)  # so that squares neither overflow nor vanish
     square = (block**2).mean(axis=1, keepdims=True)
