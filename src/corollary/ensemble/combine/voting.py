@@ -66,8 +66,11 @@ class _Voting(TransformerMixin, WeightedMembers):
         return counted_again(self, take_rows(X, rows), self.estimators_, self._shares, whole)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.ensemble.claims import verify_votes
+        from corollary.ensemble.claims import refuted_member, verify_votes
 
+        wrong = refuted_member(self, X, y, sample_weight)
+        if wrong is not None:
+            return wrong
         few = take_rows(self._table(X, reset=False), np.arange(min(np.shape(X)[0], RECOUNTED)))
         return verify_votes(self, few, [(member, few) for member in self.estimators_], self._shares, None)
 
