@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
@@ -19,10 +20,15 @@ from sklearn.preprocessing import StandardScaler
 
 from corollary import (
     EarlyStopping,
+    GaussianMixture,
     GradientBoostingClassifier,
     JSONLog,
+    KMeans,
+    KMedoids,
     LogisticRegression,
     LogisticRegressionCV,
+    SoftKMeans,
+    SpectralClustering,
     Status,
     TimeBudget,
 )
@@ -188,3 +194,47 @@ def test_ctrl_c_ends_the_fit_and_the_search_around_it(make: Any) -> None:
     with pytest.raises(KeyboardInterrupt):
         cross_val_score(make().set_callbacks(pressed), X, Y, cv=3)
     assert pressed.seen == before  # no second fold was begun
+
+
+class BetweenStarts:
+    """Stops a fit, or presses Ctrl-C, after a number of its starts."""
+
+    def __init__(self, starts: int, *, press: bool = False) -> None:
+        self.starts, self.press, self.heard = starts, press, 0
+
+    def setup(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None: ...
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
+        self.heard += context.task_name == "start"
+        if context.task_name != "start" or self.heard < self.starts:
+            return False
+        if self.press:
+            raise KeyboardInterrupt
+        return True
+
+    def teardown(self, estimator: Any, context: Any) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "several",
+    [
+        KMeans(3, n_init=50, random_state=0),
+        SoftKMeans(3, n_init=50, random_state=0),
+        KMedoids(3, n_init=50, init="random", random_state=0),
+        GaussianMixture(3, n_init=50, random_state=0),
+        SpectralClustering(3, n_init=50, random_state=0),
+    ],
+    ids=lambda model: type(model).__name__,
+)
+def test_callbacks_are_heard_between_starts(several: Any) -> None:
+    stops = clone(several).set_callbacks(BetweenStarts(2))
+    with pytest.warns(ConvergenceWarning):
+        stops.fit(X)
+    assert stops.evidence_.status is Status.BUDGET
+    pressed = clone(several).set_callbacks(BetweenStarts(2, press=True))
+    with pytest.raises(KeyboardInterrupt):
+        pressed.fit(X)
+    if not isinstance(several, SpectralClustering):  # half of the work on labels is no answer there
+        assert pressed.evidence_.status is Status.INTERRUPTED

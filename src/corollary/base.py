@@ -13,7 +13,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sized
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
@@ -253,16 +253,7 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if not getattr(self, "_skl_callbacks", None):
             return None
 
-        def observe(record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
-            task = context.subcontext(task_name="iteration")
-            task.record = dict(record, max_iter=max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
-            task.call_on_fit_task_begin(estimator=self, X=X, y=y)
-            asked = task.call_on_fit_task_end(
-                estimator=self, X=X, y=y, reconstruction_attributes=lambda: attributes(snapshot())
-            )
-            return getattr(task, "back_to", True) if asked else False  # EarlyStopping knows a better iteration
-
-        return observe
+        return _Observer(self, context, (X, y), max_iter, attributes)
 
     def _stop_between(self, task_name: str) -> bool:
         """Whether a callback asks to stop between two parts of a fit, such as the folds of a cross-validation."""
@@ -305,6 +296,30 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if not isinstance(model, cls):
             raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
         return model
+
+
+@dataclass(frozen=True)
+class _Observer:
+    """The callbacks of an estimator, asked after each iteration, and between parts of a fit such as several starts."""
+
+    owner: Estimator
+    context: Any
+    data: tuple[Any, Any]
+    max_iter: int
+    attributes: Callable[[Any], dict[str, Any] | None]
+
+    def __call__(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
+        X, y = self.data
+        task = self.context.subcontext(task_name="iteration")
+        task.record = dict(record, max_iter=self.max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
+        task.call_on_fit_task_begin(estimator=self.owner, X=X, y=y)
+        asked = task.call_on_fit_task_end(
+            estimator=self.owner, X=X, y=y, reconstruction_attributes=lambda: self.attributes(snapshot())
+        )
+        return getattr(task, "back_to", True) if asked else False  # EarlyStopping knows a better iteration
+
+    def between(self) -> bool:
+        return self.owner._stop_between("start")
 
 
 class _Checked:

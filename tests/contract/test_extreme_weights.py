@@ -12,6 +12,7 @@ from instances import CASES, Case, assert_close, every, outputs
 
 from corollary import Blocks, HuberRegressor, KMeans, Lasso, LogisticRegression, Ridge, RidgeCV
 from corollary.core.door.weights import LARGEST, NONE, within_reach
+from corollary.core.judging import amiss_in
 
 POWERS = (500, -500, 1000, -1000)
 
@@ -115,6 +116,7 @@ def test_extreme_weights_give_an_answer_or_a_sentence(case: Any, what: str) -> N
     except ValueError:
         return
     assert not np.isnan(model.evidence_.certificate.value) or not model.evidence_.holds
+    assert amiss_in(model) is None  # a file of it can be read
     for name, value in answers(model, X).items():
         assert np.asarray(value).dtype.kind not in "fc" or np.isfinite(value).all(), name
 

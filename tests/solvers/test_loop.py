@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -149,3 +150,36 @@ def test_ctrl_c_among_several_starts() -> None:
 
     drawn = best_of(starts(), Rules(1))
     assert (drawn.status, drawn.measure.objective) == (Status.INTERRUPTED, 0.9)
+
+
+def test_callbacks_are_asked_between_starts() -> None:
+    """Runs that end before a callback is asked, one after the other, must not outlast a budget."""
+
+    class Callbacks:
+        asked = 0
+
+        def __call__(self, record: Any, snapshot: Any) -> bool:
+            return False
+
+        def between(self) -> bool:
+            self.asked += 1
+            return self.asked == 2
+
+    given = [Script(1.0), Script(0.5), Script(0.2), Script(0.1)]
+    found = best_of(given, Rules(max_iter=3, tol=2.0, observe=Callbacks()))
+    assert (found.status, found.ends, found.measure.objective) == (Status.BUDGET, (1.0, 0.5), 0.5)
+    finished = best_of([Script(1.0), Script(0.5)], Rules(max_iter=3, tol=2.0, observe=Callbacks()))
+    assert (finished.status, finished.ends) == (Status.CONVERGED, (1.0, 0.5))
+
+
+def test_seconds_count_between_starts() -> None:
+    drawn = []
+
+    def starts() -> Iterator[Script]:
+        for value in (1.0, 0.5, 0.2):
+            drawn.append(value)
+            time.sleep(0.02)
+            yield Script(value)
+
+    found = best_of(starts(), Rules(max_iter=3, tol=2.0, seconds=0.03))
+    assert (found.status, found.ends, drawn) == (Status.BUDGET, (1.0,), [1.0, 0.5])

@@ -198,6 +198,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         sizes = np.concatenate([np.ones(n), self.linkage_matrix_[:, 3]])[self.children_].sum(axis=1)
         if not np.array_equal(self.linkage_matrix_, np.column_stack([self.children_, self.distances_, sizes])):
             raise ValueError("linkage_matrix_ must tell the children, the distances and the sizes of all merges.")
+        if self.n_clusters_ != len(np.unique(self.labels_)):
+            raise ValueError(f"n_clusters_ is {self.n_clusters_}, but labels_ tell {len(np.unique(self.labels_))}.")
 
     def _check_cut(self, n: int) -> None:
         if (self.n_clusters is None) == (self.distance_threshold is None):

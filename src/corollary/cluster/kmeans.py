@@ -101,7 +101,7 @@ class KMeans(CentreModel):
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "inertia_": Number(low=0),
+        "inertia_": Number(low=0, finite=False),
     }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),

@@ -110,7 +110,7 @@ class KMedoids(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, 
         "medoid_indices_": Integers("k", low=0, below="n"),
         "cluster_centers_": Floats("k", "d") | Nothing(),
         "labels_": Integers("n", low=0, below="k"),
-        "inertia_": Number(low=0),
+        "inertia_": Number(low=0, finite=False),
         "n_iter_": Count(),
         "metric_params_": Options(),
     }

@@ -101,7 +101,7 @@ class MiniBatchKMeans(CentreModel):
     fitted: ClassVar[dict[str, Fitted]] = {
         "counts_": Floats("k", low=0),
         "n_steps_": Count(),
-        "inertia_": Maybe(Number(low=0)),
+        "inertia_": Maybe(Number(low=0, finite=False)),
     }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),

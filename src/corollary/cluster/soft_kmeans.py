@@ -90,7 +90,7 @@ class SoftKMeans(CentreModel):
 
     _takes_sparse: ClassVar[bool] = False
     fitted: ClassVar[dict[str, Fitted]] = {
-        "free_energy_": Number(),
+        "free_energy_": Number(finite=False),  # in the weights of the user it may be too large for float64
     }
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
@@ -154,7 +154,8 @@ class SoftKMeans(CentreModel):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         X = self._validate_predict(X, sparse=False)
         weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
-        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance, self.labels_)
+        delivered = self.labels_, self.free_energy_
+        return referee.soft_k_means(X, weights, self.cluster_centers_, self.stiffness, tolerance, *delivered)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

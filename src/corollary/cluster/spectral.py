@@ -201,10 +201,12 @@ class SpectralClustering(ClusterMixin, Estimator):
         if not hasattr(self, "affinity_matrix_"):
             return Verification(None, "an affinity that is approximated from landmarks is not kept")
         W, certificate = self.affinity_matrix_, self.evidence_.certificate
+        tol = TOL if self.eigen_tol == "auto" else float(self.eigen_tol)
         if certificate.kind is Kind.OPTIMAL:
             parts = [referee.cut(W, self.labels_, int(self.n_clusters), certificate.tolerance)]
         else:
-            parts = [referee.eigenvectors(W, self.embedding_, self.eigenvalues_, certificate.tolerance)]
+            parts = [referee.told_cut(W, self.labels_, self.evidence_.facts.get("normalised cut", np.nan))]
+        parts.append(referee.eigenvectors(W, self.embedding_, self.eigenvalues_, tol))
         if self.affinity == "rbf":
             parts.append(referee.gaussian_kernel(self._validate_predict(X), float(self.gamma), W))
         return weakest(parts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from corollary.core.blocks import as_blocks
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import check_weights, counted
 from corollary.core.evidence import Evidence
+from corollary.core.fitted import check_state
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification, of_claim
 
@@ -49,6 +51,9 @@ class Judged:
     def _verify(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         """What the referee says about the evidence, given the rows of the fit: see ``Evidence.verify``."""
         evidence = self.evidence_
+        claim = f"{evidence.claim}: {evidence.certificate}"
+        if evidence.holds and (amiss := amiss_in(self)) is not None:  # before anything is computed with it
+            return of_claim(Verification(False, amiss), claim)
         X = _check_columns(self, X)
         y = _check_target(self, y, rows := int(X.shape[0]))
         if sample_weight is not None:
@@ -61,11 +66,37 @@ class Judged:
             found = self._referee(X, y, sample_weight)
         else:
             found = Verification(None, "nothing was claimed")
-        return of_claim(found, f"{evidence.claim}: {evidence.certificate}")
+        return of_claim(found, claim)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         """Put fitted attributes and rows to the referee as plain arrays; each family has its own."""
         return Verification(None, f"there is no referee for {type(self).__name__} yet")
+
+
+def amiss_in(model: Any) -> str | None:
+    """What no fit leaves behind, in the model or in the models that it holds, as files are checked for it; else None.
+
+    Compiled code looks neither at shapes nor at indices, so a claim about such a model must not even be looked into.
+    """
+    declared, state = getattr(type(model), "fitted", None), vars(model)
+    try:
+        if declared is not None:
+            check_state(declared, state)
+            with np.errstate(all="ignore"):
+                model._check_state()
+    except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
+        return f"{type(model).__name__}: {error}"
+    return next((found for held in _models_in(list(state.values())) if (found := amiss_in(held)) is not None), None)
+
+
+def _models_in(values: list[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, Judged):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _models_in(list(value))
+        elif isinstance(value, dict):
+            yield from _models_in(list(value.values()))
 
 
 def _check_columns(model: Any, X: Any) -> Any:

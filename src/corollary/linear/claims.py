@@ -23,6 +23,8 @@ def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
         raise ValueError("verify needs the y of the fit.")
     if not all(np.isfinite(np.asarray(getattr(model, name))).all() for name in ("coef_", "intercept_")):
         return Verification(False, "coefficients are not finite")
+    if not model.fit_intercept and np.any(model.intercept_):
+        return Verification(False, "there was to be no intercept, but intercept_ is not zero")
     tolerance = float(model.evidence_.certificate.tolerance)
     if hasattr(model, "classes_"):
         return _classes(model, X, y, weights, tolerance)

@@ -167,7 +167,7 @@ class GaussianMixture(MixtureDensity):
         weights, tolerance = check_weights(sample_weight, X), self.evidence_.certificate.tolerance
         parameters = self.weights_, self.means_, self.covariances_, self.covariance_type
         inverses = self.precisions_, self.precisions_cholesky_
-        return gaussian_mixture(X, weights, *parameters, self.reg_covar, tolerance, inverses)
+        return gaussian_mixture(X, weights, *parameters, self.reg_covar, tolerance, inverses, self.lower_bound_)
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the most likely component of each row (for labelled rows too)."""

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary.base import Estimator, predicting
+from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
@@ -103,6 +104,9 @@ class NeighborsModel(Estimator):
         X, kept = self._queries(X), getattr(self, "rows_", np.arange(self.n_samples_fit_))  # those of positive weight
         if X.shape[0] <= kept[-1]:
             raise ValueError(f"X must be the rows of the fit, at least {kept[-1] + 1}, but it has {X.shape[0]}.")
+        weights = np.ones(len(kept)) if sample_weight is None else within_reach(sample_weight)[0][kept]
+        if not np.allclose(getattr(self, "multiplicity_", weights), weights, rtol=1e-9, atol=0):
+            return Verification(False, "how often each row counts is not its weight")
         X, k = X[kept], min(self.n_neighbors, self.n_samples_fit_)
         Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
         said, rows = self._nearest(Q, k)

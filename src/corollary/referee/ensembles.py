@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -16,6 +16,7 @@ LONG = np.longdouble
 ROWS = 200
 NODES = 20_000  # of all trees together that are worked out from their rows
 MOST = 8  # members of a blend, all of whose subsets are tried
+OUT_OF_BAG = ("out-of-bag squared error of the vote", "out-of-bag squared error of a member")
 AGREES = "predictions are what the members say, added up again"
 
 
@@ -59,6 +60,35 @@ def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array
     if not off <= (1e-6 if said.dtype == np.float32 else 1e-9):  # float32 predictions have seven digits
         return Verification(False, f"predictions differ from the mean of the members by {off:.2g}", off)
     return Verification(True, f"{AGREES} (off by {off:.2g})", off)
+
+
+def out_of_bag(
+    said: Iterable[Array], seen: Sequence[Array], truth: Array, weights: Array, told: Mapping[str, float]
+) -> Verification | None:
+    """Refuted where the mean squared error on rows that voters had not ``seen`` is not the one that is told.
+
+    Of the vote it is that of the mean of those voters; of a member, the mean over them of their own.
+    """
+    votes, count, single = np.zeros(truth.shape, LONG), np.zeros(len(truth)), np.zeros(len(truth), LONG)
+    for answer, known in zip(said, seen, strict=True):
+        fresh = ~known & (np.asarray(weights) > 0)
+        votes[fresh] += answer[fresh]
+        single[fresh] += np.square(answer[fresh].astype(LONG) - truth[fresh]).sum(axis=1)
+        count += fresh
+    voted = count > 0
+    if not voted.any():
+        return None
+    w, count = np.asarray(weights, dtype=LONG)[voted], count[voted]
+    own = (
+        (w / w.sum()) @ np.square(votes[voted] / count[:, None] - truth[voted]).sum(axis=1),
+        (w / w.sum()) @ (single[voted] / count),
+    )
+    size = LONG(1e-9) * np.square(truth[voted]).sum(axis=1).max()  # what rounding may do to squares of differences
+    for name, error in zip(OUT_OF_BAG, own, strict=True):
+        off = abs(error - LONG(told.get(name, error)))
+        if not off <= 1e-6 * error + size:
+            return Verification(False, f"the {name} is {float(error):.6g}, where {told[name]:.6g} is told", float(off))
+    return None
 
 
 def leaf_values(X: Array, nodes: Nodes) -> Array:

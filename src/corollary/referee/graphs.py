@@ -47,15 +47,25 @@ def eigenvectors(W: Any, embedding: Array, values: Array, tolerance: float) -> V
 
 
 def cut(W: Any, labels: Array, clusters: int, tolerance: float) -> Verification:
-    """Σ over clusters of the weight of the edges that leave one, over the sum of its degrees."""
-    W = W.tocoo() if hasattr(W, "tocoo") else np.asarray(W)
+    """Whether the normalised cut of the labels is at most ``tolerance``."""
     if len(np.unique(labels)) != clusters:
         return Verification(False, f"there are {len(np.unique(labels))} clusters where {clusters} were asked for")
+    return measured(_normalised_cut(W, labels), tolerance, "the normalised cut")
+
+
+def told_cut(W: Any, labels: Array, told: float) -> Verification:
+    """Whether the normalised cut of the labels is the one that is told."""
+    off = abs(_normalised_cut(W, labels) - told) if np.isfinite(told) else np.nan
+    return measured(off, 1e-6, "the difference of the labels' normalised cut from the one that is told")
+
+
+def _normalised_cut(W: Any, labels: Array) -> float:
+    """Σ over clusters of the weight of the edges that leave one, over the sum of its degrees."""
+    W = W.tocoo() if hasattr(W, "tocoo") else np.asarray(W)
     rows, columns = (W.row, W.col) if hasattr(W, "row") else np.nonzero(W)
     weights = np.asarray(W.data if hasattr(W, "row") else W[rows, columns], dtype=LONG)
     weights = np.where(rows == columns, LONG(0), weights)
     volume, left = np.zeros(int(np.max(labels)) + 1, LONG), np.zeros(int(np.max(labels)) + 1, LONG)
     np.add.at(volume, labels[rows], weights)
     np.add.at(left, labels[rows], np.where(labels[rows] == labels[columns], LONG(0), weights))
-    share = float((left / np.where(volume > 0, volume, 1)).sum())
-    return measured(share, tolerance, "the normalised cut")
+    return float((left / np.where(volume > 0, volume, 1)).sum())

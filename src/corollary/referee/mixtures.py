@@ -17,11 +17,12 @@ RESOLUTION = 4 * LONG("1e-30")
 
 
 def soft_k_means(
-    X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float, labels: Any = None
-) -> Verification:
+    X: Any, weights: Array, centres: Array, stiffness: float, tolerance: float, labels: Any = None,
+    energy: float | None = None,
+) -> Verification:  # fmt: skip
     """By how much another iteration moves the centres: squared, over the mean variance of the columns.
 
-    A row belongs most to the nearest centre: that must be its label.
+    A row belongs most to the nearest centre: that must be its label; −Σ w ln Σₖ exp(−β ‖x − μₖ‖²) / β is the energy.
     """
     dtype, live = np.asarray(centres).dtype, np.asarray(weights) > 0
     X, centres = dense(X), np.asarray(centres, dtype=LONG)
@@ -31,7 +32,8 @@ def soft_k_means(
         return Verification(False, "centres are not finite")
     w = np.asarray(weights, dtype=LONG)
     X, w = X[w > 0], w[w > 0]
-    w = w / w.max()
+    heaviest = w.max()
+    w = w / heaviest
     with np.errstate(all="ignore"):
         D = squared_distances(X, centres)
         if labels is not None and len(labels) != len(live):
@@ -41,6 +43,13 @@ def soft_k_means(
         if wrong is not None:
             return wrong
         D = -LONG(stiffness) * D
+        if energy is not None:
+            each = _log_sum(D) / -LONG(stiffness)
+            blur, size = w @ allowed.max(axis=1), np.abs(each).max(initial=0) * w.sum()
+            blur += LONG(np.finfo(np.float64).tiny) / heaviest  # below that a float64 has few digits
+            wrong = _wrong_objective("free_energy_", LONG(energy) / heaviest, w @ each, 1e-6 * size + blur)
+            if wrong is not None:
+                return wrong
         share = np.exp(D - D.max(axis=1, keepdims=True))
         share = w[:, None] * share / share.sum(axis=1, keepdims=True)
         mass = share.sum(axis=0)
@@ -61,13 +70,15 @@ def gaussian_mixture(
     ridge: float,
     tolerance: float,
     inverses: tuple[Array, ...] = (),
+    objective: float | None = None,
 ) -> Verification:
     r"""How far another exact iteration of EM moves the parameters: the length d of the step,
 
     d² = Σ (π' − π)²/π + Σ π ‖Σ^(−½)(μ' − μ)‖² + ½ Σ π ‖Σ^(−½)(Σ' − Σ)Σ^(−½)‖² (the last without π for one Σ for all).
 
     The M step is that of covariances plus ``ridge`` which are no narrower than ``NARROWEST`` of the pooled variances,
-    nor than rounding: ``RESOLUTION`` of the squared range of a column.
+    nor than rounding: ``RESOLUTION`` of the squared range of a column. The mean of log Σ π N(x) less ½ ``ridge`` tr Σ⁻¹
+    is the ``objective``.
     """
     X, means = dense(X), np.asarray(means, dtype=LONG)
     k, d = means.shape
@@ -107,11 +118,23 @@ def gaussian_mixture(
     # entries of covariances are float64: whitened, their last digits are so large
     rounding = 8 * d * float(np.finfo(np.float64).eps) * max(_conditioning(covariance) for covariance in full)
     what = "the length of another exact EM step, in standard deviations of the components,"
+    own, size = w @ _log_sum(before), np.abs(_log_sum(before)).max()
+    if objective is not None and rounding < 1e-9:
+        wrong = _wrong_objective("lower_bound_", LONG(objective), own, 1e-6 * (size + d))
+        if wrong is not None:
+            return wrong
     if length > tolerance * ROUNDED + rounding and held:
         return Verification(
             None, f"{what} is {length:.2g}; but covariances are held from narrowing, how far is not known"
         )
     return measured(length, tolerance * ROUNDED, what, rounding)
+
+
+def _wrong_objective(name: str, told: Any, own: Any, allowed: Any) -> Verification | None:
+    """Refuted where an objective that is told is off by more than ``allowed``; an infinite one tells nothing."""
+    if np.isinf(told) or not np.isfinite(own) or abs(told - own) <= allowed:
+        return None
+    return Verification(False, f"{name} is off by {float(abs(told - own) / max(abs(own), abs(told))):.2g} of it")
 
 
 def _scatter(

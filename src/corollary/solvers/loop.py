@@ -288,12 +288,18 @@ class _Progress:
 def best_of(starts: Iterable[Algorithm[S]], rules: Rules) -> Run[S]:
     """Run from each start (a generator draws one when the one before has ended) and keep the lowest objective.
 
-    ``ends`` of the answer has the objectives of all; its time is that of all together.
+    ``ends`` of the answer has the objectives of all; its time is that of all together. Callbacks are asked between two
+    starts as well: the end of a run, which is what it was to find, is not up to them.
     """
     began, best, status = time.perf_counter(), None, None
     ends: list[float] = []
+    between = getattr(rules.observe, "between", None)  # of the callbacks of an estimator; a plain function has none
     try:
         for algorithm in starts:
+            late = time.perf_counter() - began >= rules.seconds
+            if best is not None and (late or (between is not None and between())):
+                status = Status.BUDGET
+                break
             found = run(algorithm, rules, began)
             ends.append(float(found.measure.objective))
             if best is None or found.measure.objective < best.measure.objective:

@@ -7,14 +7,17 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from corollary.base import check_weights
+from corollary.base import check_weights, weights_by_class
 from corollary.core.door.weights import within_reach
+from corollary.core.judging import Judged
 from corollary.core.types import Array
 from corollary.ensemble.combine.votes import take_rows
+from corollary.ensemble.members import weight_argument
 from corollary.referee import ensembles, held_out
 from corollary.referee.verdict import Verification, weakest
 
 ROWS = 200  # whose predictions are put together again
+OUT_OF_BAG_ROWS = 1000  # beyond which a bag judges itself by some of its rows, unless it is asked for more
 
 
 def verify_votes(model: Any, X: Any, members: list[tuple[Any, Any]], shares: Array | None, total: Any) -> Verification:
@@ -37,6 +40,9 @@ def verify_votes(model: Any, X: Any, members: list[tuple[Any, Any]], shares: Arr
 
 def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions from those of the members; and of held-out rows, errors from what is kept, made once more."""
+    wrong = refuted_member(model, X, y, sample_weight)
+    if wrong is not None:
+        return wrong
     table = model._table(X, reset=False)
     few = take_rows(table, np.arange(min(table.shape[0], ROWS)))
     sums = verify_votes(model, few, [(member, few) for member in model.estimators_], model._shares, None)
@@ -82,8 +88,23 @@ def _same_held_out(model: Any, table: Any, codes: Array, given: Array | None, we
     return Verification(False, f"held-out predictions are not those that members make, by {off:.2g}", float(off))
 
 
-def verify_bag(model: Any, X: Any) -> Verification:
-    """The mean of members; and whether every member was given as many rows as were to be drawn."""
+def refuted_member(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification | None:
+    """Members of ours were fitted to these rows, each with a claim of its own; the first that is refuted, or None."""
+    if y is None or getattr(model, "_prefit", False) or getattr(model, "class_weight", None) is not None:
+        return None  # then they were fitted to other rows or weights than these
+    table, k = model._table(X, reset=False), len(getattr(model, "classes_", ()))
+    target = np.minimum(np.searchsorted(model.classes_, y), k - 1) if k else y
+    for name, member in zip(model._names, model.estimators_, strict=True):
+        if isinstance(member, Judged):
+            weights = None if weight_argument(member) is None else sample_weight
+            found = member.evidence_.verify(table, target, weights)
+            if found.stands is False:
+                return Verification(False, f"the member {name}: {found.words}", found.found)
+    return None
+
+
+def verify_bag(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
+    """The mean of members, the rows that each was given, and the error on those that it was not given."""
     few = X.tocsr()[:ROWS] if hasattr(X, "tocsr") else np.asarray(X)[:ROWS]
     pairs = zip(model.estimators_, model.estimators_features_, strict=True)
     found = verify_votes(model, few, [(member, few[:, columns]) for member, columns in pairs], None, None)
@@ -91,15 +112,28 @@ def verify_bag(model: Any, X: Any) -> Verification:
     drawn = {len(sample) for sample in model.estimators_samples_} if bootstrap else {size}
     if drawn != {size}:
         return Verification(False, f"members drew {sorted(drawn)} rows, where {size} were to be drawn")
-    return found
+    told = {name: error for name, error in model.evidence_.facts.items() if name in ensembles.OUT_OF_BAG}
+    if not found.stands or y is None or not told or X.shape[0] > OUT_OF_BAG_ROWS:
+        return found
+    weights, y = within_reach(check_weights(sample_weight, X))[0], np.asarray(y)
+    if hasattr(model, "classes_"):
+        weights = weights_by_class(model.class_weight, model.classes_, y, weights)
+    rows = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
+    truth = (y[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else y.reshape(len(y), -1)
+    seen = [np.isin(np.arange(len(y)), sample) for sample in model.estimators_samples_]
+    pairs = zip(model.estimators_, model.estimators_features_, strict=True)
+    said = (model._votes(member, rows[:, columns]) for member, columns in pairs)
+    wrong = ensembles.out_of_bag(said, seen, truth.astype(np.float64), weights, told)
+    return found if wrong is None else wrong
 
 
 def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions from those of the members; and the weights, on held-out predictions that are made once more."""
     few = model._table(X, reset=False)[:ROWS]
     sums = verify_votes(model, few, [(member, few) for member in model.estimators_], model.weights_, 1)
-    if not sums.stands or model.weighting != "linear" or y is None:
-        return sums
+    wrong = refuted_member(model, X, y, sample_weight)
+    if wrong is not None or not sums.stands or model.weighting != "linear" or y is None:
+        return sums if wrong is None else wrong
     if model._prefit or not isinstance(model.cv, (int, type(None))) or getattr(model, "class_weight", None) is not None:
         return Verification(None, "on which rows weights were found cannot be told again from these settings")
     weights, k = within_reach(check_weights(sample_weight, X))[0], len(getattr(model, "classes_", ()))
@@ -122,11 +156,14 @@ def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification
     return weakest([found, sums])
 
 
-def verify_stack(model: Any, X: Any, y: Any) -> Verification:
+def verify_stack(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """The final model's answer to what members say; and whether a fold predicts rows that its models had seen."""
     few = model._table(X, reset=False)[:ROWS]
     if model.passthrough or model._prefit or isinstance(model.cv, float) or y is None:
         return Verification(None, "which rows were held out cannot be told again from these settings")
+    wrong = refuted_member(model, X, y, sample_weight)
+    if wrong is not None:
+        return wrong
     labels, columns = model._labels, []
     for method, member in zip(model.stack_method_, model.estimators_, strict=True):
         said = np.asarray(getattr(member, method)(few))
@@ -144,7 +181,31 @@ def verify_stack(model: Any, X: Any, y: Any) -> Verification:
         found = ensembles.mean_of_members([own], None, said)
     if not found.stands or not isinstance(model.cv, (int, type(None))):
         return found
-    codes = np.searchsorted(model.classes_, y) if labels is not None else y.ravel()
+    codes = np.minimum(np.searchsorted(model.classes_, y), len(labels) - 1) if labels is not None else y.ravel()
     folds = check_cv(model.cv, codes, classifier=labels is not None).split(np.zeros(len(codes)), codes)
     seen = sum(len(np.intersect1d(fit, held)) for fit, held in folds)
-    return found if not seen else Verification(False, f"{seen} rows are predicted by a model that had seen them")
+    if seen:
+        return Verification(False, f"{seen} rows are predicted by a model that had seen them")
+    wrong = _refuted_final(model, X, codes, sample_weight)
+    return found if wrong is None else wrong
+
+
+def _refuted_final(model: Any, X: Any, codes: Array, sample_weight: Any) -> Verification | None:
+    """What is wrong with the claim of the final model, on held-out predictions that are made once more; else None."""
+    final, given = model.final_estimator_, None if sample_weight is None else check_weights(sample_weight, X)
+    if not isinstance(final, Judged) or getattr(model, "class_weight", None) is not None:
+        return None
+
+    def made() -> tuple[Array, Array]:
+        found = model._held_out(model._members(), model._table(X, reset=False), codes, given)
+        return np.hstack(found.votes), found.rows
+
+    table, rows = made()
+    target = model.classes_[codes[rows]] if hasattr(model, "classes_") else codes[rows].astype(np.float64)
+    weights = None if given is None or weight_argument(final) is None else given[rows]
+    found = final.evidence_.verify(table, target, weights)
+    if found.stands is not False:
+        return None
+    if not np.array_equal(table, made()[0], equal_nan=True):
+        return Verification(None, "members are random, so that held-out predictions cannot be made once more")
+    return Verification(False, f"the final model: {found.words}", found.found)

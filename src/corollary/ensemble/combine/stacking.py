@@ -113,7 +113,7 @@ class _Stacking(TransformerMixin, NamedMembers):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.combine.claims import verify_stack
 
-        return verify_stack(self, X, y)
+        return verify_stack(self, X, y, sample_weight)
 
     def _joined(self, columns: list[Array], X: Any) -> Any:
         table = np.hstack(columns)

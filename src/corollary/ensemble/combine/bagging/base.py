@@ -208,7 +208,7 @@ class Bagging(Estimator):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.combine.claims import verify_bag
 
-        return verify_bag(self, X)
+        return verify_bag(self, X, y, sample_weight)
 
     @property
     def estimators_samples_(self) -> list[Array]:
