@@ -86,7 +86,9 @@ def amiss_in(model: Any) -> str | None:
                 model._check_state()
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
         return f"{type(model).__name__}: {error}"
-    return next((found for held in _models_in(list(state.values())) if (found := amiss_in(held)) is not None), None)
+    given = model._get_param_names()  # models that are parameters are fitted as copies, if at all
+    held = _models_in([value for name, value in state.items() if name not in given])
+    return next((found for other in held if (found := amiss_in(other)) is not None), None)
 
 
 def _models_in(values: list[Any]) -> Iterator[Any]:
