@@ -114,3 +114,41 @@ def test_soft_shares_of_rows_whose_squares_overflow() -> None:
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     with pytest.raises(ValueError, match="overflow"):
         model.score(rows)
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "centroid"])
+def test_a_column_that_all_rows_share_hides_no_distance(linkage: str) -> None:
+    rows = np.column_stack([X[:, 0] * 1e-300, np.full(60, 1e9)])
+    model = AgglomerativeClustering(3, linkage=linkage).fit(rows)
+    usual = AgglomerativeClustering(3, linkage=linkage).fit(X[:, :1])
+    np.testing.assert_allclose(model.distances_, usual.distances_ * 1e-300, rtol=1e-9)
+    assert model.evidence_.verify(rows)
+
+
+@pytest.mark.parametrize("linkage", ["ward", "complete", "average", "single", "centroid"])
+def test_heights_that_vanish_beside_a_row_far_away_are_not_claimed(linkage: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = AgglomerativeClustering(3, linkage=linkage).fit(FAR)
+    assert not model.evidence_.holds
+
+
+def test_a_small_height_beside_a_large_one_is_judged() -> None:
+    rows = np.concatenate([X, [[1e30, 0.0, 0.0]]])
+    model = AgglomerativeClustering(3, linkage="complete").fit(rows)
+    assert model.evidence_.verify(rows)
+    model.distances_[0] *= 1.01
+    assert model.evidence_.verify(rows).stands is False
+
+
+def test_distances_to_centres_beside_a_row_far_away() -> None:
+    centres = KMeans(3, random_state=0).fit(X)
+    np.testing.assert_allclose(centres.transform(FAR)[:-1], centres.transform(X), rtol=1e-9)
+    np.testing.assert_allclose(centres.transform(FAR)[-1], 1e200)
+    rows = np.column_stack([X[:, 0] * 1e-300, X[:, 1] * 1e-8])
+    together = KMeans(2, init=np.array([[0.0, 0.0], [1e-300, 0.0]]), max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert np.isfinite(together.fit(rows).transform(rows)).all()
+    single = KMeans(3, random_state=0).fit((X * 1e37).astype(np.float32))
+    assert np.isfinite(single.transform(np.full((1, 3), 3e38, dtype=np.float32))).all()

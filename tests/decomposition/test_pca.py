@@ -460,3 +460,9 @@ def test_one_row_with_nearly_all_the_weight_leaves_a_variance(heavy: float) -> N
     model = PCA().fit(X, sample_weight=weights)
     np.testing.assert_allclose(model.explained_variance_, [1e-54 * (11.79 - heavy) ** 2], rtol=1e-9)
     assert model.evidence_.verify(X, sample_weight=weights)
+
+
+def test_whitened_float32_beyond_its_range() -> None:
+    X = np.array([[1.0], [1.25], [300.0]], dtype=np.float32)
+    model = PCA(whiten=True).fit(X, sample_weight=np.array([1e30, 1e-50, 0.0]))
+    np.testing.assert_allclose(model.transform(X)[:, 0], (X[:, 0].astype(float) - 1.0) * 4e40, rtol=1e-6)

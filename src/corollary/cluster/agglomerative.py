@@ -167,7 +167,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
         graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
-        rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
+        rows = read_leaves(X, self.metric, weights > 0)
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         if self.linkage == "ward":
             rows, weights = rows.with_root(self._weight_unit, weights)

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array
 from corollary.base import Estimator, caller_level, check_weights, predicting
 from corollary.core.blocks import Blocks, BlockSource
 from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.nearest import distances_to, nearest
@@ -66,7 +67,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     def transform(self, X: Any) -> Array:
         """The distance of each row to each centre (n × k): Euclidean, or 1 − cosine."""
         X = self._validate_predict(X, sparse=self._takes_sparse)
-        return distances_to(X, self.cluster_centers_, self._angular).astype(X.dtype, copy=False)
+        found = distances_to(X, self.cluster_centers_, self._angular)
+        return found.astype(answer_type(X.dtype, magnitude(found)), copy=False)
 
     @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

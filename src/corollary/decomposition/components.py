@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_array
 from corollary.base import Estimator, check_weights, predicting
 from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Count, Fitted, Floats, Number
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.solvers.pca.centred import StoredRows, centred
 
@@ -60,7 +61,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
         if self.whiten:
             scale = self._scale()
             scores = np.divide(scores, scale, out=np.zeros_like(scores), where=scale > 0)
-        return scores.astype(dtype, copy=False)
+        return scores.astype(answer_type(dtype, magnitude(scores)), copy=False)
 
     @predicting
     def inverse_transform(self, X: Any) -> Array:

@@ -66,7 +66,8 @@ def merges(
     between[list(absent)] = between[:, list(absent)] = np.inf
     alive, wrong, passed = list(range(n)), LONG(0), LONG(0)
     size = np.max(between[np.isfinite(between)], initial=LONG(0))
-    floor = max(16 * LONG(np.finfo(np.float64).eps) * size, LONG(np.finfo(np.float64).tiny))
+    # means of rows are rounded; distances between rows are not, nor are they hidden by larger ones
+    floor = max(16 * LONG(np.finfo(np.float64).eps) * size if central else LONG(0), LONG(np.finfo(np.float64).tiny))
     for t, (a, b) in enumerate(np.asarray(children, dtype=np.intp).tolist()):
         if a not in alive or b not in alive or a == b:
             return Verification(False, f"merge {t} joins nodes that are not there to be joined")

@@ -52,7 +52,7 @@ def nodes(tree: Hierarchy) -> list[frozenset[int]]:
 def test_trees_are_what_the_definition_says(linkage: str, weighted: bool) -> None:
     rng = np.random.default_rng(3)
     X, w = rng.normal(size=(22, 2)), rng.uniform(0.5, 3.0, 22) if weighted else np.ones(22)
-    rows = read_leaves(X, "euclidean", w > 0, centred=linkage in ("ward", "centroid"))
+    rows = read_leaves(X, "euclidean", w > 0)
     tree = merge(rows, w, linkage, None, 22).tree
     expected = by_definition(X, w, linkage)
     np.testing.assert_allclose(tree.heights, [height for height, _ in expected], rtol=1e-9)
@@ -62,7 +62,7 @@ def test_trees_are_what_the_definition_says(linkage: str, weighted: bool) -> Non
 @pytest.mark.parametrize("linkage", LINKAGES)
 def test_the_check_finds_a_wrong_height(linkage: str) -> None:
     X, w = np.random.default_rng(0).normal(size=(60, 2)), np.ones(60)
-    merged = merge(read_leaves(X, "euclidean", w > 0, centred=True), w, linkage, None, 60)
+    merged = merge(read_leaves(X, "euclidean", w > 0), w, linkage, None, 60)
     assert check(merged.tree, merged.rows, w, linkage).error < 1e-12
     wrong = replace(merged.tree, heights=merged.tree.heights * (1 + 1e-6))
     assert check(wrong, merged.rows, w, linkage).error > 1e-7
@@ -90,7 +90,7 @@ def test_absent_rows_come_first() -> None:
 
 def test_what_rows_share_is_taken_away_exactly() -> None:
     X = np.array([[1e8 + 1, 1.0], [1e8 + 2, -5.0], [1e8 + 4, 2.0]])
-    read = points(X, "euclidean", centred=True)
+    read = points(X, "euclidean")
     np.testing.assert_array_equal(np.ldexp(read.columns, read.exponent), [[0.0, 1.0, 3.0], [1.0, -5.0, 2.0]])
 
 
@@ -99,7 +99,7 @@ def test_the_check_says_what_a_sample_can(linkage: str) -> None:
     """With so many wrong merges as the name allows for, a draw as large as this one finds one in 95 of 100 cases."""
     X = np.random.default_rng(0).normal(size=(500, 2))
     ones = np.ones(500)
-    leaves = read_leaves(X, "euclidean", ones > 0, centred=linkage in ("ward", "centroid"))
+    leaves = read_leaves(X, "euclidean", ones > 0)
     merged = merge(leaves, ones, linkage, None, 499)
     found = check(merged.tree, merged.rows, ones, linkage)
     assert found.error < 1e-12
@@ -115,7 +115,7 @@ def test_the_check_says_what_a_sample_can(linkage: str) -> None:
         heights[rng.choice(480, int(np.ceil(found.doubt * 499)), replace=False)] *= 1.01
         seen += check(replace(merged.tree, heights=heights), merged.rows, ones, linkage).error > 1e-7
     assert seen >= 34
-    few = merge(read_leaves(X[:40], "euclidean", ones[:40] > 0, centred=True), ones[:40], "ward", None, 39)
+    few = merge(read_leaves(X[:40], "euclidean", ones[:40] > 0), ones[:40], "ward", None, 39)
     all_of_them = check(few.tree, few.rows, ones[:40], "ward")
     assert all_of_them.notes == ()
     assert all_of_them.merges == 39

@@ -12,7 +12,14 @@ from scipy import sparse
 
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks, one_blas_thread
-from corollary.core.scaling import magnitude, of_length_one, power_of_two, row_lengths, sparse_row_lengths
+from corollary.core.scaling import (
+    magnitude,
+    of_length_one,
+    power_of_two,
+    powers_above,
+    row_lengths,
+    sparse_row_lengths,
+)
 from corollary.core.types import Array
 from corollary.solvers.kmeans.dense import extents, place_of
 from corollary.solvers.kmeans.rows import KMeansRows, Place
@@ -119,7 +126,7 @@ def nearest(X: Any, centres: Array, angular: bool = False) -> tuple[Array, Array
 def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
     """Distances (1 − cosine if angular) of all rows to all centres, n × k in float64.
 
-    Squares are taken in units of a power of two, so that they neither overflow nor vanish.
+    Where squares of rows or centres would overflow or vanish, they are taken in units of a power of two.
     """
     n, k = X.shape[0], len(centres)
     check_memory(8 * n * k, f"the distances of {n} rows to {k} centres", "transform the rows in parts")
@@ -128,21 +135,34 @@ def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
         return _angles(X.tocsr() if sparse.issparse(X) else X, of_length_one(centres.astype(np.float64)), out)
     middle = np.zeros(X.shape[1]) if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     moved = centres - middle
-    unit = power_of_two(magnitude(moved))
-    unit = 1.0 if 1 / ORDINARY < unit < ORDINARY else unit
-    moved = moved * unit
-    squares = np.einsum("ij,ij->i", moved, moved)
+    far = magnitude(moved)
 
     def task(start: int, stop: int) -> None:
         block = X[start:stop] if sparse.issparse(X) else X[start:stop] - middle
-        block = block if unit == 1.0 else block * unit
-        products = np.asarray(block @ moved.T)
+        reach = max(magnitude(block), far)
+        ordinary = 1 / ORDINARY < reach < ORDINARY
+        if not (ordinary or sparse.issparse(X)):
+            out[start:stop] = _by_differences(block, moved)
+            return
+        unit = 1.0 if ordinary else power_of_two(reach)
+        block, ends = (block, moved) if ordinary else (block * unit, moved * unit)
         own = np.asarray(block.multiply(block).sum(axis=1)).ravel() if sparse.issparse(X) else (block * block).sum(1)
-        out[start:stop] = np.sqrt(np.maximum(own[:, None] - 2 * products + squares, 0.0)) / unit
+        squares = own[:, None] - 2 * np.asarray(block @ ends.T) + np.einsum("ij,ij->i", ends, ends)
+        out[start:stop] = np.sqrt(np.maximum(squares, 0.0)) / unit
 
     with one_blas_thread():
         each_block(task, n, BLOCK)
     return out
+
+
+def _by_differences(rows: Array, centres: Array) -> Array:
+    """Distances of rows to centres, each in units of its own largest difference."""
+    found = np.empty((len(rows), len(centres)))
+    for j, centre in enumerate(centres):
+        away = np.abs(rows - centre)
+        units = powers_above(away.max(axis=1, initial=0.0))
+        found[:, j] = np.sqrt(((away / units[:, None]) ** 2).sum(axis=1)) * units
+    return found
 
 
 def _angles(X: Any, heads: Array, out: Array) -> Array:

@@ -65,6 +65,9 @@ def check(
     drawn = _drawn(few, np.ones(len(few)) if central else sides[few])
     late = np.arange(max(0, last - LAST), last)
     tried = np.union1d(drawn, late if central else late[sides[late] <= SIDE])
+    one, other = order[first[tree.children]].T  # a row of each side
+    if isinstance(rows, Points) and rows.lost(one, other, weights if linkage == "ward" else np.ones(tree.n)):
+        error = np.inf
     scale = NEGLIGIBLE * float(heights.max(initial=0.0))
     for t in tried[::-1]:
         nodes = sorted(tree.children[t], key=lambda node: int(counts[node]))

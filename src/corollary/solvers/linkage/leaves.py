@@ -18,6 +18,7 @@ Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, an
 _CODES = COMPILED | {"sqeuclidean": EUCLIDEAN}
 _SHAPES = {"euclidean": ROOT, "l2": ROOT, "cosine": HALF}  # what becomes of the sum, unless it is the distance
 PAIRS = 1 << 16
+VANISHED = 2.0**-508  # squares of smaller differences, beside the largest, have lost digits
 SAMPLE = 40  # rows on which a metric of the user's is asked for both directions
 
 
@@ -55,6 +56,15 @@ class Points:
             lengths[part] = take.get(self.metric, lambda gaps: gaps.max(axis=0))(gaps)
         return self.finished(lengths)
 
+    def lost(self, u: Array, v: Array, weights: Array) -> bool:
+        """Whether squares, times weights up to one, have lost digits of a difference of rows u[e] and v[e].
+
+        That is so where another row lies too far away.
+        """
+        gaps = np.abs(self.columns[:, u] - self.columns[:, v]).max(axis=0, initial=0.0)
+        light = np.sqrt(np.minimum(np.minimum(weights[u], weights[v]), 1.0))
+        return bool(self.metric == EUCLIDEAN and ((gaps > 0) & (gaps * light < VANISHED)).any())
+
     def finished(self, sums: Array) -> Array:
         """Distances from the sums that kernels accumulate."""
         sums = np.asarray(sums)
@@ -66,18 +76,19 @@ class Points:
         return np.ldexp(distances, (2 if squared else 1) * self.exponent)
 
 
-def points(X: Array, metric: str, *, centred: bool = False) -> Points:
-    """Rows for a metric that kernels know; ``centred`` takes away what all share, for methods that form means."""
+def points(X: Array, metric: str) -> Points:
+    """Rows for a metric that kernels know, without what all of them share: no square of that hides a difference."""
     code, shape = _CODES[metric], _SHAPES.get(metric, PLAIN)
     if metric == "cosine":
         rows, exponent = X / row_lengths(X)[:, None], 0
     else:
-        exponent = exponent_of(magnitude(X))
-        rows = np.ldexp(np.asarray(X, dtype=np.float64), -exponent)
-    if centred:
         # a number is taken away exactly from all that are between half and twice of it
-        near = (rows * rows[0] > 0) & (np.abs(rows) <= 2.0 * np.abs(rows[0])) & (2.0 * np.abs(rows) >= np.abs(rows[0]))
+        rows = np.asarray(X, dtype=np.float64)
+        sizes, signs = np.abs(rows), np.sign(rows)
+        near = (signs == signs[0]) & (sizes / 2 <= sizes[0]) & (sizes >= sizes[0] / 2)
         rows = rows - np.where(near.all(axis=0), rows[0], 0.0)
+        exponent = exponent_of(magnitude(rows))
+        rows = np.ldexp(rows, -exponent)
     return Points(np.ascontiguousarray(rows.T), code, shape, exponent)
 
 
@@ -119,12 +130,12 @@ class Leaves:
         return present, absent, np.array(hosts, dtype=np.int64)
 
 
-def read_leaves(X: Array, metric: Any, kept: Array, *, centred: bool) -> Leaves:
+def read_leaves(X: Array, metric: Any, kept: Array) -> Leaves:
     """The rows of X, or the table of distances that X is, by any metric."""
 
     def read(X: Array) -> Points | Distances:
         if isinstance(metric, str) and metric in _CODES:
-            return points(X, metric, centred=centred)
+            return points(X, metric)
         return measured(X, metric)
 
     if isinstance(metric, str) and metric == "precomputed":
