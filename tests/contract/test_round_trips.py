@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import numpy as np
 import pytest
-from instances import CASES, Case, assert_same, every, outputs
+from instances import CASES, FIRST, Case, assert_same, every, outputs
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -41,6 +42,13 @@ def test_copies_are_the_model(case: Case, tmp_path: Path) -> None:
         assert joblib.hash(twin.get_params()) == joblib.hash(model.get_params()), way
         assert twin.evidence_ == model.evidence_, way
         assert twin.__dict__.keys() == model.__dict__.keys(), way
+
+
+@every([case for case in FIRST if case.classifier])
+def test_classes_that_are_texts_are_read_back(case: Case, tmp_path: Path) -> None:
+    X, y = case.data(classes=2)
+    model = case.make().fit(X, np.array(["no", "yes"])[y])
+    assert_same(outputs(saved(model, tmp_path / "model"), X), outputs(model, X))
 
 
 @every(CASES)

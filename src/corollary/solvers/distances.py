@@ -10,23 +10,13 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
-from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
+from corollary.solvers.neighbors.metric import Metric
+from corollary.solvers.neighbors.wide import differ, distances_of
 
-# metrics that kernels know, by what they take of the differences of two rows; "cosine" is half of it for unit vectors
-COMPILED = {
-    "euclidean": EUCLIDEAN,
-    "l2": EUCLIDEAN,
-    "manhattan": MANHATTAN,
-    "l1": MANHATTAN,
-    "cityblock": MANHATTAN,
-    "chebyshev": CHEBYSHEV,
-    "infinity": CHEBYSHEV,
-    "cosine": EUCLIDEAN,
-}
 _SQUARE = 64  # rows that are looked at together
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
 _VANISHED = 2.0**-400  # differences below this share of the largest value: their squares have lost digits, or all
@@ -119,9 +109,6 @@ def _vanishing(X: Array, scale: float) -> bool:
 
 def _measure_again(found: Array, pairs: tuple[Array, ...], A: Any, B: Any, name: str) -> None:
     """Put the distances of these pairs as they are in the place of what was found."""
-    from corollary.solvers.neighbors.metric import Metric
-    from corollary.solvers.neighbors.wide import differ, distances_of
-
     metric = Metric.of(name, 2.0, None)
     assert metric is not None
     unlike = differ(A, B, *pairs)

@@ -63,7 +63,7 @@ class _Stacking(TransformerMixin, NamedMembers):
 
     def _check_state(self) -> None:
         super()._check_state()
-        check_members([self.final_estimator_], np.arange(len(self.classes_)) if is_classifier(self) else None)
+        check_members([self.final_estimator_], self.classes_ if is_classifier(self) else None)
         for method, member in zip(self.stack_method_, self.estimators_, strict=True):
             if not hasattr(member, method):
                 raise ValueError(f"a member has no {method}.")

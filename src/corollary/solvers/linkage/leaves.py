@@ -12,7 +12,8 @@ from corollary._compiled.linkage.triangle import HALF, PLAIN, ROOT, accumulate
 from corollary.core.scaling import exponent_of, magnitude, row_lengths
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import ComputedDistances, Distances, read_matrix
-from corollary.solvers.distances import COMPILED, check_square, complete_options
+from corollary.solvers.distances import check_square, complete_options
+from corollary.solvers.neighbors.metric import COMPILED
 
 Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, and the height of each merge
 _CODES = COMPILED | {"sqeuclidean": EUCLIDEAN}

@@ -12,9 +12,19 @@ import scipy.sparse
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
-from corollary.solvers.distances import COMPILED
 from corollary.solvers.neighbors.long import centred_rows
 
+# metrics that kernels know, by what they take of the differences of two rows; "cosine" is half of it for unit vectors
+COMPILED = {
+    "euclidean": EUCLIDEAN,
+    "l2": EUCLIDEAN,
+    "manhattan": MANHATTAN,
+    "l1": MANHATTAN,
+    "cityblock": MANHATTAN,
+    "chebyshev": CHEBYSHEV,
+    "infinity": CHEBYSHEV,
+    "cosine": EUCLIDEAN,
+}
 _POWERS = {EUCLIDEAN: 2.0, MANHATTAN: 1.0, CHEBYSHEV: math.inf}
 _LARGEST = 600.0  # between 2 to this and its inverse, powers and their sums stay in range
 _MOST = 2.0**900  # sums of so large numbers are finite
