@@ -162,10 +162,10 @@ def in_basis(before: Coordinates) -> Coordinates:
     else:  # all columns are constant: one of zeros stands for them
         lengths, right = np.ones(1), np.zeros((1, d))
     basis, forward = (right / lengths[:, None]).T / scale[:, None], lengths[:, None] * right * scale
-    B, moved = _spanned(problem, basis, centre, lengths < STEEP * lengths[0])
-    here, origin = replace(before.here, design=DenseDesign(B)), moved if problem.fit_intercept else None
+    B, origin = _spanned(problem, basis, centre, lengths < STEEP * lengths[0])
+    here, moved = replace(before.here, design=DenseDesign(B)), origin if problem.fit_intercept else None
     whole = bool(keep.all() and len(keep) == d) or _spans(problem, right, centre, scale)
-    return replace(before, here=here, origin=origin, basis=basis, forward=forward, whole=whole)
+    return replace(before, here=here, origin=moved, basis=basis, forward=forward, whole=whole)
 
 
 def _spans(problem: Problem, right: Array, centre: Array, scale: Array) -> bool:

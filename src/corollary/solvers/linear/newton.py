@@ -117,7 +117,7 @@ class Newton(Solver):
                 second = problem.weights[start:stop] * problem.loss.hessian(problem.y[start:stop], raw)
             slope[start:stop] = first
             if free:
-                squares[start] = float(problem.weights[start:stop] @ np.square(raw))
+                squares[start] = _square(problem.weights[start:stop], raw)
             if curves is not None:
                 assert second is not None
                 curves[start:stop] = second
@@ -219,6 +219,12 @@ class Newton(Solver):
         rate = memory["free"].charge(problem, projected, gradient, float(steepest))
         memory["bound"] = Bound(problem.offset - problem.conjugate_sum(projected), rate)
         return float(memory["bound"].at(memory["length"]))
+
+
+def _square(weights: Array, raw: Array) -> float:
+    """Σ w f², over rows with weight."""
+    with np.errstate(over="ignore"):
+        return float(weights @ np.square(raw if weights.all() else np.where(weights > 0, raw, 0.0)))
 
 
 def _with_older(new: State, old: State) -> State:
