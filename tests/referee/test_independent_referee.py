@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from corollary import LinearModel
+from corollary import LinearModel, LinearRegression
 from corollary.core.loss import LOSSES
 from corollary.referee import boosting, clusters, ensembles, medoids, merges, mixtures, neighbors, spectrum, trees
 from corollary.referee.linear.judge import judge
@@ -261,3 +261,19 @@ def test_a_constant_without_an_intercept_is_no_null_model():
     given = Objective(np.ones((10, 1)), np.ones(10), np.ones(10), "huber", 1.35, fit_intercept=False)
     assert huber_with_scale(given, np.array([1 + 5e-15]), 0.0, 5e-15, 1e-8).stands is not False
     assert huber_with_scale(given, np.array([1 + 1e-12]), 0.0, 1e-12, 1e-8).stands is False
+
+
+def test_claims_of_many_parts_have_no_more_patience_than_one():
+    """What one target of this size would pass with, two hundred targets or ten classes against the rest do not."""
+    many = np.random.default_rng(1).normal(size=(3000, 64))
+    targets = many[:, :1] * np.arange(1.0, 201.0) + np.arange(3000)[:, None] % 7
+    found = LinearRegression().fit(many, targets).evidence_.verify(many, targets)
+    assert found.stands is None
+    assert "3,000 rows of 64 columns, 200 times, are too large for the referee" in found.words
+    sides = np.arange(3000) % 100
+    model = LinearModel("squared_hinge", "l2", max_iter=2, tol=1.0).fit(many, sides)
+    assert "3,000 rows of 64 columns, 100 times, are too large" in model.evidence_.verify(many, sides).words
+    counted = Objective(many[:300], targets[:300, 0], np.ones(300), "squared")
+    assert single_coefficients(counted, 0.1, np.ones(64), 0.0, 1e-8).stands is False
+    slow = Objective(np.zeros((100_000, 64)), np.zeros(100_000), np.ones(100_000), "squared")
+    assert "100,000 rows of 64 columns are too large" in single_coefficients(slow, 0.1, np.ones(64), 0.0, 1e-8).words

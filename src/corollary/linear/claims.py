@@ -13,7 +13,7 @@ from corollary.core.loss import as_loss
 from corollary.core.types import Array
 from corollary.referee.linear.judge import judge
 from corollary.referee.linear.others import huber_with_scale, single_coefficients
-from corollary.referee.linear.problem import Objective
+from corollary.referee.linear.problem import PATIENCE, Objective
 from corollary.referee.verdict import Verification, weakest
 
 
@@ -36,6 +36,7 @@ def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
         terms = _terms(model, weights, target)
         if terms is None:
             return UNKNOWN
+        terms["patience"] = PATIENCE / each.shape[1]
         found.append(_one(X, each[:, target], terms, coef[target], start[target], tolerance))
     return weakest(found)
 
@@ -61,6 +62,7 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
         half = np.stack([-coef[0] / 2.0, coef[0] / 2.0], axis=1), np.stack([-start / 2.0, start / 2.0], axis=1)[0]
         return judge(Objective(X, codes, n_classes=2, **terms), *half, tolerance)
     sides = [1] if k == 2 else range(k)
+    terms["patience"] = PATIENCE / len(sides)
     found = [
         _one(X, np.where(codes == side, 1.0, -1.0), terms, coef[at], start[at], tolerance)
         for at, side in enumerate(sides)

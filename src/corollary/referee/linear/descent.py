@@ -16,7 +16,6 @@ from corollary.referee.linear.problem import Problem
 
 WIDTHS = tuple(10.0**-k for k in range(1, 15))  # of rounded kinks, in units of the spread of y
 STEPS = 40
-PATIENCE = 2e10  # operations of all steps for one problem, about 3 ns each; the bound that there is by then counts
 REACH = 100.0  # the bound is over predictions up to so many times the size of those at hand
 
 
@@ -73,7 +72,7 @@ def _newton(
     damping = 0.0
     n, each = len(rows), step_cost(len(rows), problem.Z.shape[1], problem.k)
     for _ in range(STEPS):
-        if problem.spent > PATIENCE:
+        if problem.spent > problem.given.patience:  # the bound that there is by now counts
             break
         problem.spent += each
         g = inverse.T @ gradient[kept]

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import FINEST, FLOOR, rounding, shown, too_large, yardstick
+from corollary.referee.linear.judge import FINEST, FLOOR, beyond_patience, rounding, shown, too_large, yardstick
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
+
+OTHERS = (0.5, 0.9, 0.99, 1.01, 1.1, 2.0)  # scales at which a lower objective is looked for, in units of that at hand
+COLUMN, COEFFICIENT = 7e3, 9e4  # operations a row that it takes to change a column's coefficient, and to remove one
 
 
 def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float, tolerance: float) -> Verification:
@@ -21,6 +24,7 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
     """
     if (refused := too_large(given)) is not None:
         return refused
+    given = replace(given, patience=given.patience / (len(OTHERS) + 1))
     with np.errstate(all="ignore"):
         problem, total = _at_scale(given, scale)
         x = problem.inward(coef, intercept)
@@ -32,7 +36,7 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
         lowest = here.value * problem.unit + total * LONG(scale)
         null, rounded = _of_constants(given)
         unit = LONG(scale) if scale > 0 else null / (2 * LONG(given.parameter) * total)
-        for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if scale > 0 else (1e-6, 1e-4, 1e-2, 0.1):
+        for factor in OTHERS if scale > 0 else (1e-6, 1e-4, 1e-2, 0.1):
             other, _ = _at_scale(given, float(unit * LONG(factor)))
             other.prepare(here.x)
             lowest = min(lowest, descend(other, here.x).value * other.unit + total * unit * LONG(factor))
@@ -94,6 +98,9 @@ def single_coefficients(
     """
     if given.loss not in SMOOTH:
         return Verification(None, f"the referee does not change single coefficients for the loss {given.loss!r}")
+    (n, d), used = given.X.shape, int(np.count_nonzero(coef))
+    if n * (COLUMN * d + COEFFICIENT * (used + 1)) > given.patience:
+        return beyond_patience(given)
     with np.errstate(all="ignore"):
         X = given.X.toarray() if hasattr(given.X, "toarray") else np.asarray(given.X)
         live = np.asarray(given.weights) > 0
@@ -105,10 +112,15 @@ def single_coefficients(
         if not np.isfinite(start):
             return Verification(False, "the objective of these coefficients is not finite")
         value, best, doubt = start + LONG(strength) * np.count_nonzero(beta), LONG(0), LONG(0)
+        level = _level(given, y, w, f)
+        as_it_is = _lowest(given, y, w, f, level, None)
         for j in range(len(beta)):
             column = X[:, j] - np.median(X[:, j]) if given.fit_intercept else X[:, j]
-            without, unsure = _lowest(given, y, w, f - column * beta[j], None)
-            changed, more = _lowest(given, y, w, f, column)
+            without, unsure = as_it_is
+            if beta[j] != 0:
+                left = f - column * beta[j]
+                without, unsure = _lowest(given, y, w, left, _level(given, y, w, left), None)
+            changed, more = _lowest(given, y, w, f, level, column)
             now = start + (LONG(strength) if beta[j] != 0 else 0)
             best, doubt = max(best, now - min(without, changed + LONG(strength))), max(doubt, unsure, more)
         reach = np.abs(X) @ np.abs(beta) + abs(LONG(intercept))
@@ -134,14 +146,15 @@ def _level(given: Objective, y: Array, w: Array, f: Array) -> Array:
     return f + (low + high) / 2
 
 
-def _lowest(given: Objective, y: Array, w: Array, f: Array, column: Array | None) -> tuple[Any, Any]:
+def _lowest(given: Objective, y: Array, w: Array, f: Array, levelled: Array, column: Array | None) -> tuple[Any, Any]:
     """The least Σ w ℓ(y, f + t · column + u) over t and the intercept u, by Newton's method with halving.
+
+    It begins at f, or where the intercept is best (``levelled``) if that is lower.
 
     With it what the last step promised: infinitely much where no step could be worked out.
     """
     loss, parameter = SMOOTH[given.loss], LONG(given.parameter)
     directions = ([np.ones(len(y), LONG)] if given.fit_intercept else []) + ([] if column is None else [column])
-    levelled = _level(given, y, w, f)
     values = [(w * loss(y, g, parameter)[0]).sum() for g in (f, levelled)]
     f = levelled if values[1] < values[0] or not np.isfinite(values[0]) else f
     each, slope, curve = loss(y, f, parameter)

@@ -17,11 +17,14 @@ from scipy import linalg
 
 from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces, softmax
 
+PATIENCE = 2e10  # operations, about 3 ns each, that may be spent on one claim
+
 
 @dataclass(frozen=True)
 class Objective:
     """What was minimised, in plain numbers and arrays. ``l1`` and ``l2`` are numbers; ``groups`` has a number for each
-    column and ``group_strengths`` one λ for each group. ``n_classes`` is 0 but for softmax.
+    column and ``group_strengths`` one λ for each group. ``n_classes`` is 0 but for softmax. ``patience`` is what may be
+    spent on it: a part of all there is, where a claim has several such objectives.
     """
 
     X: Any
@@ -36,6 +39,7 @@ class Objective:
     group_strengths: Any = None
     fit_intercept: bool = True
     n_classes: int = 0
+    patience: float = PATIENCE
 
 
 @dataclass
