@@ -83,7 +83,10 @@ def _judged(model: Any, data: Any) -> tuple[str, str]:
         return "not proved", str(evidence)
     for method in ("predict", "predict_proba", "transform"):
         if hasattr(model, method):
-            said = np.asarray(getattr(model, method)(data.X))
+            try:
+                said = np.asarray(getattr(model, method)(data.X))
+            except ValueError as error:  # as in fit: a sentence is an answer
+                return "error", str(error)
             if said.dtype.kind == "f" and not np.isfinite(said).all():
                 return "not finite", f"{method} says NaN or inf; {evidence}"
     found = evidence.verify(data.X, data.y, data.weights)

@@ -452,3 +452,11 @@ def test_pictures() -> None:
     with pytest.raises(ValueError, match="components must be two"):
         model.plot_biplot(X, components=(0, 4))
     plt.close("all")
+
+
+@pytest.mark.parametrize("heavy", [-13.168128, 0.0])
+def test_one_row_with_nearly_all_the_weight_leaves_a_variance(heavy: float) -> None:
+    X, weights = np.array([[heavy], [11.79], [-1.5], [130.0]]), np.array([1e30, 1e-24, 1e-64, 0.0])
+    model = PCA().fit(X, sample_weight=weights)
+    np.testing.assert_allclose(model.explained_variance_, [1e-54 * (11.79 - heavy) ** 2], rtol=1e-9)
+    assert model.evidence_.verify(X, sample_weight=weights)

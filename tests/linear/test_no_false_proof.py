@@ -19,7 +19,7 @@ from sklearn.datasets import load_iris
 from corollary import HuberRegressor, Lasso, LinearModel, LinearRegression, LogisticRegression, Ridge
 from corollary.base import EvidenceWarning
 from corollary.core.design import as_design
-from corollary.core.evidence import Status
+from corollary.core.evidence import Kind, Status
 from corollary.core.loss import LOSSES
 from corollary.core.penalty import NoPenalty
 from corollary.core.problem import Problem
@@ -267,3 +267,58 @@ def test_large_margins_alone_are_no_separation() -> None:
     assert model.evidence_.status is Status.CONVERGED
     assert model.evidence_.holds
     assert not model.evidence_.notes
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+def test_dependent_columns_that_must_not_be_negative() -> None:
+    """Optimality conditions violated by 1e-14 of the data: an exact fit was within reach."""
+    rows = ([-1.89016, 5.5571, -2.09567], [3.82139, -7.63024, 4.89556], [-0.465062, 2.43035, -2.75629])
+    X = np.array(rows) * [1e-9, 1e-7, 1e-2]
+    y, weights = np.array([1.60597, 2.75582, 1.31776]), np.array([1.0, 1.27436e-4, 4.11817e-22])
+    model = LinearRegression(positive=True).fit(X, y, sample_weight=weights)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y, weights).stands is not False
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(35, 41)), rng.integers(0, 9, 35).astype(float)
+    model.fit(X, y)
+    assert model.evidence_.holds
+    assert model.evidence_.certificate.value < 1e-10
+
+
+@pytest.mark.parametrize("copies", [1, 2])
+def test_copies_of_columns_that_must_not_be_negative(copies: int) -> None:
+    rng = np.random.default_rng(1)
+    X, y = np.tile(rng.normal(size=(200, 3)), copies), rng.normal(size=200) + 100
+    model = LinearRegression(positive=True).fit(X, y)
+    assert model.evidence_.holds
+    assert model.evidence_.certificate.kind is (Kind.OPTIMAL if copies == 1 else Kind.EXACT)
+    model.coef_ = model.coef_ + 1e-3
+    assert model.evidence_.verify(X, y).stands is False
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("rows", [126, 6000])
+@pytest.mark.parametrize("model", [LinearRegression(), LinearRegression(fit_intercept=False), Ridge(1e-6)], ids=repr)
+def test_a_huge_row_does_not_make_columns_dependent(model: Any, rows: int) -> None:
+    """Beside its rounding the other rows, which are a billion ± 1, look like a dependency: they are none."""
+    rng = np.random.default_rng(2)
+    X, y = 1e9 + rng.normal(size=(rows, 7)), rng.normal(size=rows)
+    y[0] = 1e10
+    X[3] *= 1e7
+    model.fit(X, y)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False
+    X = np.c_[X[4:] - 1e9, X[4:, 0] + X[4:, 1] - 2e9, np.ones(rows - 4)]
+    assert model.fit(X, y[4:]).evidence_.holds, model.evidence_
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("loss", ["huber", "absolute", "poisson", "logistic"])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+def test_a_basis_beside_a_huge_row(loss: str, fit_intercept: bool) -> None:
+    """The second direction is 1e-16 as long as the first, and the only one that tells the other rows apart."""
+    rng = np.random.default_rng(3)
+    X = 1e6 + rng.normal(size=(100, 2))
+    y = X[:, 0] - X[:, 1] + 0.3 * rng.normal(size=100)
+    y = {"logistic": np.where(y > 0, "yes", "no"), "poisson": np.round(np.exp(y))}.get(loss, y)
+    X[3] *= 1e10
+    model = LinearModel(loss, "none", fit_intercept=fit_intercept).fit(X, y)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False

@@ -118,3 +118,19 @@ def test_blocks_are_judged_together() -> None:
     X[20:, 1] *= 1e-200
     with pytest.raises(ValueError, match="Column 1 of X"):
         Ridge().fit(blocks(X))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_means_beyond_all_numbers_are_refused(dtype: Any) -> None:
+    """A huge row of weight zero: the fit knows nothing of it, and its prediction would be infinite."""
+    rng = np.random.default_rng(0)
+    X, weights = rng.normal(size=(60, 2)).astype(dtype), np.ones(60)
+    y = rng.poisson(np.exp(1 + X[:, 0]))
+    X[0], weights[0] = 1e9, 0.0
+    model = LinearModel("poisson", "l2", alpha=1e-3).fit(X, y, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"exp\(.*no number of float64"):
+        model.predict(X)
+    assert np.isfinite(model.predict(X[1:])).all()
+    far = np.array([[150.0, 0.0]], dtype=dtype)
+    assert np.isfinite(model.predict(far)).all()
+    assert model.predict(far) > 1e50

@@ -26,6 +26,7 @@ from corollary.core.loss import LOSSES
 from corollary.core.penalty import NoPenalty
 from corollary.core.problem import Problem
 from corollary.core.summary import weighted_mean
+from corollary.solvers.linear.huber_newton import HuberNewton
 
 
 @pytest.mark.parametrize(
@@ -205,3 +206,29 @@ def test_conjugate_gradients_leave_constant_columns_and_targets_alone(constant: 
         model = Ridge(alpha=0.5, solver="sparse_cg", tol=1e-14).fit(X, target)
         assert model.evidence_.holds, model.evidence_
         assert model.coef_[1] == 0
+
+
+@pytest.mark.parametrize("shape", [(30, 40), (40, 6)])
+@pytest.mark.parametrize("size", [1e-8, 1.0, 1e9])
+def test_without_an_intercept_the_null_model_of_huber_regression_is_zero(shape: tuple[int, int], size: float) -> None:
+    """Not the median: a constant y is then no exact fit, and a gap below the rounding of y is none."""
+    rng = np.random.default_rng(12)
+    X, y = rng.integers(0, 4, shape).astype(float), np.full(shape[0], 3.7 * size)
+    model = HuberRegressor(fit_intercept=False, alpha=1e-4 * size**-1).fit(X, y)
+    assert model.evidence_.holds
+    assert model.evidence_.verify(X, y).stands is not False
+    problem = Problem(as_design(X), y, np.ones(len(y)), LOSSES["huber"](1.35), NoPenalty(), fit_intercept=False)
+    assert HuberNewton().null_objective(problem) == pytest.approx(2.7 * len(y) * 3.7 * size)
+    assert HuberNewton().rounding(problem) == pytest.approx(2.7 * len(y) * 3.7 * size * 2.0**-52)
+
+
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("loss", ["absolute", "huber", "squared", "epsilon_insensitive"])
+def test_the_best_constant_is_a_target_where_that_has_nearly_all_the_weight(loss: str) -> None:
+    """1e-18 from it, the heavy rows alone would lose more than the light ones: fitting those was called nothing."""
+    x = np.tile([0.0, 1.0], 20)
+    y, weights = 4 * x, np.where(x == 0, 1.0, 1e-80)
+    problem = Problem(as_design(x[:, None]), y, weights, LOSSES[loss](), NoPenalty())
+    assert problem.null_objective() <= 20 * 8e-80
+    model = LinearModel(loss, "none").fit(x[:, None], y, sample_weight=weights)
+    assert not model.evidence_.holds or model.evidence_.verify(x[:, None], y, weights).stands is not False

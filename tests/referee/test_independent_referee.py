@@ -254,3 +254,10 @@ def test_counts_that_were_changed_do_not_stand(loss: str, shift: float, factor: 
     assert model.evidence_.verify(X, y).stands is False
     model.coef_, model.intercept_ = coef * np.nan, intercept
     assert model.evidence_.verify(X, y).stands is False
+
+
+def test_a_constant_without_an_intercept_is_no_null_model():
+    """5e-15 of y is below what one rounding of y may change in units of the null model; 1e-12 of it is not."""
+    given = Objective(np.ones((10, 1)), np.ones(10), np.ones(10), "huber", 1.35, fit_intercept=False)
+    assert huber_with_scale(given, np.array([1 + 5e-15]), 0.0, 5e-15, 1e-8).stands is not False
+    assert huber_with_scale(given, np.array([1 + 1e-12]), 0.0, 1e-12, 1e-8).stands is False

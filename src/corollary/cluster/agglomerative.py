@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -170,10 +169,10 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
         rows = read_leaves(X, self.metric, weights > 0, centred=self.linkage in ("ward", "centroid"))
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
+        if self.linkage == "ward":
+            rows, weights = rows.with_root(self._weight_unit, weights)
         merged = merge(rows, weights, self.linkage, graph, most)
         tree = merged.tree
-        if self.linkage == "ward":  # its heights go with the root of the weights
-            tree = replace(tree, heights=tree.heights / np.sqrt(self._weight_unit))
         tree = with_absent(tree, *rows.absent(weights > 0)) if len(X) > rows.n else tree
         self._keep_tree(tree, merged)
         self._keep_evidence(self._check_merges(tree, merged))

@@ -154,11 +154,11 @@ class KMeans(CentreModel):
             starts = (Lloyd(rows, self._start(*sample, rng), bounded, self.tol) for _ in range(self._starts(10)))
             limits = rules(self.max_iter, self.tol, observe)
             found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
-            facts = best_row_move(rows, found.state.centres, found.state.labels, found.measure.objective)
+            facts = best_row_move(rows, found.state.centres, found.state.labels, found.state.cost)
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
         self.cluster_centers_, self.labels_ = rows.narrowed(found.state.centres), found.state.labels
-        self.inertia_, self.n_iter_ = found.measure.objective / self._weight_unit, found.n_iter
+        self.inertia_, self.n_iter_ = rows.restored(found.state.cost, self._weight_unit), found.n_iter
         self._keep_evidence(evidence_of(found, (*notes, *self._warn_empty(found.state.empty)), facts))
         return self
 

@@ -59,7 +59,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     @predicting
     def predict(self, X: Any) -> Array:
         """The number of the nearest centre of each row of X; the first of those at equal distance."""
-        X = self._validate_predict(X)
+        X = self._validate_predict(X, sparse=self._takes_sparse)
         return nearest(X, self.cluster_centers_, self._angular)[0]
 
     @predicting

@@ -152,7 +152,7 @@ class MiniBatchKMeans(CentreModel):
             waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
         )  # fmt: skip
         found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
-        if found.measure.objective == np.inf and found.state.labels is not None:
+        if not np.isfinite(found.measure.objective) and found.state.labels is not None:
             raise overflow()
         for name in ("labels_", "inertia_"):
             self.__dict__.pop(name, None)

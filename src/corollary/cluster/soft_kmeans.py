@@ -17,13 +17,14 @@ from corollary.core.blocks import ArraySource, Source, as_blocks
 from corollary.core.evidence import Kind
 from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Integer, Limit, Real
-from corollary.core.parallel import each_block
 from corollary.core.types import Array
 from corollary.referee import mixtures as referee
 from corollary.referee.verdict import Verification
 from corollary.solvers.em import em
 from corollary.solvers.em.soft_kmeans import SoftModel, block_size, responsibilities
 from corollary.solvers.em.start import SAMPLE, present, survey
+from corollary.solvers.kmeans.nearest import nearest
+from corollary.solvers.loop import overflow
 
 
 class SoftKMeans(CentreModel):
@@ -144,7 +145,7 @@ class SoftKMeans(CentreModel):
         self.n_iter_ = found.evidence.n_iter
         given = (block[0] for block in blocks or () if len(block[0]))
         tables = [X] if blocks is None else (self._validate_predict(table, sparse=False) for table in given)
-        self.labels_ = np.concatenate([self._most(table) for table in tables])
+        self.labels_ = np.concatenate([nearest(table, self.cluster_centers_)[0] for table in tables])
         if certificate.kind is Kind.STATIONARY:
             certificate = replace(certificate, value=moves)
         self._keep_evidence(replace(found.evidence, certificate=certificate))
@@ -162,15 +163,13 @@ class SoftKMeans(CentreModel):
         return self._belonging(X)[0].astype(X.dtype, copy=False)
 
     @predicting
-    def predict(self, X: Any) -> Array:
-        """The cluster to which each row belongs most."""
-        return self.predict_proba(X).argmax(axis=1).astype(np.int32)
-
-    @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Minus the free energy of X with these centres: larger is better."""
         X = self._validate_predict(X, sparse=False)
-        return -float(check_weights(sample_weight, X) @ self._belonging(X)[1])
+        energies = self._belonging(X)[1]
+        if not np.isfinite(energies).all():
+            raise overflow()
+        return -float(check_weights(sample_weight, X) @ energies)
 
     @predicting
     def inverse_transform(self, X: Any) -> Array:
@@ -191,20 +190,6 @@ class SoftKMeans(CentreModel):
         rows = self._validate_predict(X, sparse=False)
         return scatter(rows, shares.argmax(axis=1), self.cluster_centers_, shares, ax=ax, names=names)
 
-    def _most(self, X: Array) -> Array:
-        """The cluster to which each row belongs most, without keeping all shares at once."""
-        centres, labels = self.cluster_centers_.astype(np.float64), np.empty(len(X), dtype=np.int32)
-
-        def task(start: int, stop: int) -> None:
-            labels[start:stop] = responsibilities(X[start:stop], centres, float(self.stiffness))[0].argmax(axis=1)
-
-        each_block(task, len(X), block_size(len(centres)))
-        return labels
-
     def _belonging(self, X: Array) -> tuple[Array, Array]:
         """How far rows belong to each centre, and their free energies."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            shares, energies = responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))
-        if np.isnan(energies).any():
-            raise ValueError("Squared distances of these rows to the centres overflow float64. Rescale the columns.")
-        return shares, energies
+        return responsibilities(X, self.cluster_centers_.astype(np.float64), float(self.stiffness))

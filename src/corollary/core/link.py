@@ -38,6 +38,15 @@ class Log(Link):
     name = "log"
 
     def inverse(self, raw: Array) -> Array:
+        """exp(raw), in float64 where float32 does not hold it; an error where that does not either."""
+        top = float(np.max(raw, initial=-np.inf))
+        if top > np.log(np.finfo(raw.dtype).max):
+            raw = raw.astype(np.float64)
+            if top > np.log(np.finfo(np.float64).max):
+                raise ValueError(
+                    f"The largest prediction is exp({top:.3g}), which is no number of float64: a row lies far outside "
+                    "the data that the model was fitted to (rows of weight zero count as none)."
+                )
         result: Array = np.exp(raw)
         return result
 

@@ -135,7 +135,11 @@ class Problem:
         raw = np.zeros((len(self.y), *self.coef_shape[1:]))
         if self.fit_intercept and (self.in_units_of_y or self.loss.task == "classification"):
             with np.errstate(all="ignore"):  # where only one class weighs anything, its constant is infinite
-                value = self.loss_value(raw + self.loss.best_constant(self.y, self.weights, self.n_classes))
+                best = self.loss.best_constant(self.y, self.weights, self.n_classes)
+                constants = [best]
+                if self.in_units_of_y:  # halving comes near a target that has most of the weight, but not to it
+                    constants.append(self.y[np.argmin(np.where(self.weights > 0, np.abs(self.y - best), np.inf))])
+                value = min(self.loss_value(raw + constant) for constant in constants)
             if np.isfinite(value):
                 return value + self.offset
         return self.loss_value(raw) + self.offset

@@ -69,6 +69,20 @@ def answer_type(dtype: Any, reach: float) -> Any:
     return dtype if dtype != np.float32 or fits else np.dtype(np.float64)
 
 
+def of_length_one(rows: Array) -> Array:
+    """A few rows in float64, each divided by its length, without overflow; zeros stay."""
+    rows = rows / powers_above(np.abs(rows).max(axis=1, initial=0.0))[:, None]
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    return np.asarray(rows / np.where(lengths > 0, lengths, 1.0)[:, None])
+
+
+def sparse_row_lengths(X: Any) -> Array:
+    """The Euclidean length of each row of a CSR matrix; see :func:`row_lengths`."""
+    scale, row_of = power_of_two(magnitude(X)), np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    squares = np.bincount(row_of, (X.data.astype(np.float64) * scale) ** 2, X.shape[0])
+    return check_lengths(np.sqrt(squares)) / scale
+
+
 def row_lengths(X: Array) -> Array:
     """The Euclidean length of each row of a dense X, without overflow, for rows that must have a direction."""
 

@@ -145,8 +145,9 @@ def _zero_if_optimal(problem: Problem, found: Solution, residual: Array, scale: 
     evidence = found.evidence
     dual, tol = evidence.facts["dual objective"], evidence.certificate.tolerance
     limit = joint_value(problem, found.coef, residual, 0.0)
-    gap = relative_gap(limit, dual, HuberNewton().null_objective(problem)) if limit > 0 else 0.0  # none is below zero
-    small = scale <= NEGLIGIBLE * float(np.median(np.abs(problem.y - np.median(problem.y))))
+    gap = relative_gap(limit, dual, HuberNewton().yardstick(problem)) if limit > 0 else 0.0  # none is below zero
+    level = np.median(problem.y) if problem.fit_intercept else 0.0
+    small = scale <= NEGLIGIBLE * float(np.median(np.abs(problem.y - level)))
     if limit > 0 and (gap > tol or not small):
         return scale, evidence
     return 0.0, replace(
@@ -165,7 +166,7 @@ def _in_type_of(dtype: Any, problem: Problem, found: Solution, scale: float) -> 
     coef, raw = rounded(found.coef, dtype), problem.raw(rounded(found.coef, dtype), rounded(found.intercept, dtype))
     wide = blur(dtype) * float(problem.weights @ raw**2) / max(scale, 1e-300)
     rise = joint_value(problem, coef, problem.y - raw, scale) + wide - found.evidence.facts["objective"]
-    excess = relative(rise, found.evidence, HuberNewton().null_objective(problem))
+    excess = relative(rise, found.evidence, HuberNewton().yardstick(problem))
     kept, (evidence,) = narrowest(dtype, [found.evidence], [still(found.evidence, excess)])
     return kept, evidence
 

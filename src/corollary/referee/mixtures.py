@@ -37,7 +37,6 @@ def soft_k_means(
         if labels is not None and len(labels) != len(live):
             return Verification(False, f"there are {len(labels)} labels of {len(live)} rows")
         allowed = blurred(X, centres, dtype, D)
-        allowed = allowed + 64 * float(np.finfo(dtype).eps) * (D + 1 / LONG(stiffness))  # memberships that are equal
         wrong = None if labels is None else wrong_labels(D, np.asarray(labels)[live], allowed)
         if wrong is not None:
             return wrong

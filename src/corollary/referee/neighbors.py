@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from corollary.referee.rows import LONG, ROUNDED, Array, dense, unit
+from corollary.referee.directions import cosine_distances, cosine_rounding
+from corollary.referee.rows import LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification
 
 ROWS = 64  # queries that are looked up
@@ -14,24 +15,23 @@ ROWS = 64  # queries that are looked up
 
 def distances(X: Array, Q: Array, metric: str) -> Array | None:
     """Distances of every row of Q to every row of X, or None for a metric that the referee does not know."""
-    if metric == "cosine":  # 1 − cos of an angle is half the squared distance on the unit sphere, without cancelling
-        X, Q = unit(X), unit(Q)
-    powers = {"euclidean": 2, "sqeuclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1, "cosine": 2}
+    if metric == "cosine":
+        return cosine_distances(X, Q)
+    powers = {"euclidean": 2, "sqeuclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1}
     if metric != "chebyshev" and metric not in powers:
         return None
     found = np.empty((len(Q), len(X)), LONG)
     for i, q in enumerate(Q):
         away = np.abs(X - q)
         found[i] = away.max(axis=1) if metric == "chebyshev" else (away ** powers[metric]).sum(axis=1)
-    if metric == "cosine":  # a row of zeros has no direction: it is at distance one from every other
-        return np.where(Q.any(axis=1)[:, None] & X.any(axis=1)[None, :], found / 2, LONG(1))
     return np.sqrt(found) if metric in ("euclidean", "l2") else found
 
 
 def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance: float) -> Verification:
     """Whether ``answers``, row numbers of X for each row of Q with distances ``said``, are the nearest ones.
 
-    What counts is by how much an answer is farther than the one that should be in its place, relative to that one.
+    What counts is by how much an answer is farther than the one that should be in its place, relative to that one, and
+    beyond what the rounding of the two distances here can be.
     """
     X, Q = dense(X), dense(Q)
     with np.errstate(all="ignore"):
@@ -45,8 +45,9 @@ def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance:
         own = np.sort(np.take_along_axis(D, np.asarray(answers, dtype=np.intp), axis=1), axis=1)
         twice = any(len(set(row)) < k for row in answers.tolist())
         tiny = np.finfo(np.float64).tiny
-        excess = float(np.max((own - true) / np.maximum(true, tiny), initial=0))
-        off = float(np.max(np.abs(np.sort(said, axis=1) - own) / np.maximum(own, tiny), initial=0))
+        rounding = cosine_rounding(own) + cosine_rounding(true) if metric == "cosine" else 64 * np.finfo(LONG).eps * own
+        excess = float(np.max((own - true - rounding) / np.maximum(true, tiny), initial=0))
+        off = float(np.max((np.abs(np.sort(said, axis=1) - own) - rounding) / np.maximum(own, tiny), initial=0))
     if twice:
         return Verification(False, "a row is named twice among the neighbours of another")
     limit = max(tolerance, 4 * float(np.finfo(np.asarray(said).dtype).eps)) * ROUNDED

@@ -11,6 +11,11 @@ from corollary.core.loss.base import SLACK, Loss, inside
 from corollary.core.types import Array
 
 
+def of_classes(y: Array, weights: Array) -> tuple[float, float]:
+    """Σ w of y = 1 and of y = −1, each on its own: a class may weigh less than the rounding of the other's sum."""
+    return float(weights[y > 0].sum()), float(weights[y < 0].sum())
+
+
 class Logistic(Loss):
     """log(1 + exp(−y f)), y = ±1."""
 
@@ -32,8 +37,8 @@ class Logistic(Loss):
         return inside(np.abs(v - p) <= SLACK, xlog1py(1 - p, -p) - entr(p))
 
     def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> float:
-        mean = float(np.average(y, weights=weights))
-        return float(np.log1p(mean) - np.log1p(-mean))  # both classes are there
+        plus, minus = of_classes(y, weights)
+        return float(np.log(plus) - np.log(minus))  # both classes are there
 
     def for_classes(self, n_classes: int) -> Loss:
         return self if n_classes == 2 else SoftmaxLoss()
@@ -104,6 +109,10 @@ class Hinge(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         return inside((u * y <= SLACK) & (u * y >= -1 - SLACK), u * y)
 
+    def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> float:
+        plus, minus = of_classes(y, weights)
+        return 1.0 if plus >= minus else -1.0
+
 
 class SquaredHinge(Loss):
     """max(0, 1 − y f)², y = ±1."""
@@ -122,6 +131,10 @@ class SquaredHinge(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
         return inside(v >= -SLACK, v * (0.25 * v - 1))
+
+    def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> float:
+        plus, minus = of_classes(y, weights)
+        return (plus - minus) / (plus + minus)
 
 
 class Exponential(Loss):
@@ -142,3 +155,7 @@ class Exponential(Loss):
     def conjugate(self, y: Array, u: Array) -> Array:
         v = -u * y
         return inside(v >= -SLACK, xlogy(np.maximum(v, 0), np.maximum(v, 0)) - v)
+
+    def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> float:
+        plus, minus = of_classes(y, weights)
+        return float(0.5 * (np.log(plus) - np.log(minus)))  # both classes are there

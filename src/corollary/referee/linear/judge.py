@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import Found, descend, step_cost
-from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces
+from corollary.referee.linear.losses import LONG, SMOOTH, Array, least_constant, pieces
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
@@ -36,7 +36,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
             return Verification(False, "the objective of these coefficients is not finite")
         least = yardstick(problem)
         found = _within_reach(problem, x, _search(problem, x))
-        slack = rounding(problem, x)
+        slack = rounding(problem, x) + rounding(problem, found.x)
     return _verdict(problem, value, found, least, slack, tolerance)
 
 
@@ -102,11 +102,12 @@ def _null(problem: Problem) -> Any:
     blank = np.zeros((problem.Z.shape[1], problem.k), LONG)
     if not problem.first or problem.given.loss in ("poisson", "tweedie"):
         return problem.value(blank)
-    given = problem.given
+    given, y = problem.given, problem.y if problem.given.n_classes else problem.y[:, 0]
+    if (least := least_constant(given.loss, y, problem.weights, given.n_classes)) is not None:
+        return least
     constant = Objective(
-        np.zeros((len(problem.y), 0)), problem.y if given.n_classes else problem.y[:, 0], problem.weights,
-        given.loss, given.parameter, n_classes=given.n_classes,
-    )  # fmt: skip
+        np.zeros((len(y), 0)), y, problem.weights, given.loss, given.parameter, n_classes=given.n_classes
+    )
     alone = Problem(constant)
     start = np.zeros((1, problem.k), LONG)
     if not given.n_classes and given.loss in UNITS_OF_Y:
@@ -116,8 +117,11 @@ def _null(problem: Problem) -> Any:
 
 
 def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
-    """What rounding the coefficients themselves to float64 can change: no solver can deliver them more exactly.
+    """What rounding the coefficients themselves, or the entries of X, to float64 can change of the objective at x.
 
+    At the coefficients that were delivered: no solver can deliver them more exactly. At lower ones that were found: if
+    the last digit of the data decides whether they are lower (enormous coefficients, which cancel in columns that are
+    collinear but for their rounding), they are no refutation.
     With ``steepest``, as if every row were on the steepest part of Huber's loss.
     """
     given = problem.given

@@ -99,3 +99,20 @@ def pieces(loss: str, y: Array, parameter: Any) -> list[Triple] | None:
     if loss == "hinge":
         return [(y, np.where(y > 0, -one, none), np.where(y > 0, none, one))]
     return None
+
+
+def least_constant(loss: str, y: Array, weights: Array, n_classes: int) -> Any | None:
+    """The least Σ w ℓ(y, c) over constants c, of losses for classes, where it has a formula in their weights W.
+
+    Logistic and softmax: Σ_k W_k log(W/W_k); exponential: 2 √(W₊W₋); hinge: 2 min W; squared hinge: 4 W₊W₋/(W₊ + W₋).
+    No difference of large numbers is taken, so a class may weigh 1e-80 of another.
+    """
+    every = [y == code for code in range(n_classes)] if n_classes else [y > 0, y < 0]
+    W = np.array([weights[rows].sum() for rows in every], dtype=LONG)
+    W = W[W > 0]
+    if loss in ("logistic", "softmax"):
+        return sum(own * np.log1p(np.delete(W, at).sum() / own) for at, own in enumerate(W))
+    if loss not in ("exponential", "hinge", "squared_hinge") or len(W) < 2:
+        return None
+    product = {"exponential": 2 * np.sqrt(W[0]) * np.sqrt(W[1]), "hinge": 2 * W.min()}
+    return product.get(loss, 4 * W.min() * (W.max() / W.sum()))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import rounding, shown, too_large, yardstick
+from corollary.referee.linear.judge import FINEST, FLOOR, rounding, shown, too_large, yardstick
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
@@ -30,14 +30,13 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
         problem.prepare(x)
         here = descend(problem, x)
         lowest = here.value * problem.unit + total * LONG(scale)
-        y = np.asarray(given.y, dtype=LONG)[np.asarray(given.weights) > 0]
-        unit = LONG(scale) if scale > 0 else np.abs(y - np.median(y)).mean()
+        null, rounded = _of_constants(given)
+        unit = LONG(scale) if scale > 0 else null / (2 * LONG(given.parameter) * total)
         for factor in (0.5, 0.9, 0.99, 1.01, 1.1, 2.0) if scale > 0 else (1e-6, 1e-4, 1e-2, 0.1):
             other, _ = _at_scale(given, float(unit * LONG(factor)))
             other.prepare(here.x)
             lowest = min(lowest, descend(other, here.x).value * other.unit + total * unit * LONG(factor))
-        null = (np.abs(y - np.median(y)) * 2 * LONG(given.parameter) * problem.weights).sum() * problem.unit
-        size = max(abs(value), LONG(1e-6) * null, np.finfo(LONG).tiny)
+        size = max(abs(value), LONG(FLOOR) * null, LONG(FINEST) * rounded, np.finfo(LONG).tiny)
         lower, slack = float((value - lowest) / size), float(rounding(problem, x, steepest=True) * problem.unit / size)
         if lower > tolerance * 1.01 + slack:
             words = f"an objective of {shown(lowest)} exists where {shown(value)} was called optimal within"
@@ -54,6 +53,19 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
         return Verification(True, f"{words} nothing is lower by more than {max(room, 0.0):.2g} of it", max(room, 0.0))
     words = f"the objective is {shown(value)}; nothing lower by more than {max(lower, 0.0):.2g} was found"
     return Verification(None, f"{words}; the bound leaves {room:.2g}", max(lower, 0.0))
+
+
+def _of_constants(given: Objective) -> tuple[Any, Any]:
+    """2ε Σ w |y − c|, the objective without coefficients and scale, and what rounding each y may change in it.
+
+    c is the weighted median, or zero where no intercept is fitted: a constant y is then no fit of the null model.
+    """
+    w, y = _live(given), np.asarray(given.y, dtype=LONG)[np.asarray(given.weights) > 0]
+    order = np.argsort(y)
+    mass = np.cumsum(w[order])
+    centre = y[order][np.searchsorted(mass, mass[-1] / 2)] if given.fit_intercept else LONG(0)
+    steepest = 2 * LONG(given.parameter) * w
+    return steepest @ np.abs(y - centre), steepest @ (np.finfo(np.float64).eps * np.abs(y))
 
 
 def _live(given: Objective) -> Array:

@@ -14,13 +14,14 @@ from scipy.spatial.distance import cdist
 
 from corollary.core.blocks import Block, Source
 from corollary.core.parallel import map_blocks, one_blas_thread
-from corollary.core.scaling import scale_about
+from corollary.core.scaling import SQUARED, magnitude, power_of_two, scale_about
 from corollary.core.types import Array
 from corollary.solvers.em.start import Survey
 from corollary.solvers.loop import overflow
 
 MANY = 16.0
 DIGITS = 1e-9  # the error of an exponent that is allowed
+SEEN = 1e-12  # a squared step of a centre that counts, relative to the variance
 DOUBT = 64 * float(np.finfo(np.float64).eps)  # what a difference of sums of squares leaves, relative to these
 AT_REST = 1e-28  # squared movement, relative to the variance, that is rounding alone
 
@@ -83,7 +84,7 @@ class SoftModel:
     def e_step(self, block: Block, centres: Array) -> SoftSums:
         """How far rows belong to the centres, and what follows from it."""
         X, weights = block
-        rows = _Rows(X.astype(np.float64) * self.scale, centres, self.stiffness)
+        rows = _Rows(X.astype(np.float64) * self.scale, centres, self.stiffness, self.spread)
         shares, energies = rows.shares()
         shares *= weights[:, None]
         counts, weight, energy = shares.sum(axis=0), float(weights.sum()), float(weights @ energies)
@@ -152,10 +153,18 @@ def block_size(k: int) -> int:
 
 
 def responsibilities(X: Array, centres: Array, stiffness: float) -> tuple[Array, Array]:
-    """How far each row belongs to each centre (n × k, rows sum to 1), and the free energy of each row."""
+    """How far each row belongs to each centre (n × k, rows sum to 1), and the free energy of each row.
+
+    Numbers whose squares would overflow are taken in units of a power of two; an energy may then be infinite.
+    """
+    reach = max(magnitude(X), magnitude(centres))
+    scale = power_of_two(reach) if reach > SQUARED else 1.0
+    inside = min(stiffness / scale / scale, float(np.finfo(np.float64).max))
 
     def part(start: int, stop: int) -> tuple[Array, Array]:
-        return _Rows(X[start:stop].astype(np.float64), centres, stiffness).shares()
+        with np.errstate(over="ignore"):
+            shares, energies = _Rows(X[start:stop].astype(np.float64) * scale, centres * scale, inside).shares()
+            return shares, energies / scale / scale
 
     with one_blas_thread():
         shares, energies = zip(*map_blocks(part, X.shape[0], max(64, (1 << 18) // len(centres))), strict=True)
@@ -166,16 +175,18 @@ class _Rows:
     """Rows of a block, and what they have to do with the centres.
 
     Distances come from a matrix product about the middle of the centres, which rows far from zero would leave no digits
-    for. Where that is not enough, beside a row or a centre far from all others, they come from differences.
+    for. Where that is not enough, beside a row or a centre far from all others, they come from differences; so do the
+    steps of centres where what the product loses is seen beside the variance of the rows, ``spread``.
     """
 
-    def __init__(self, X: Array, centres: Array, stiffness: float) -> None:
+    def __init__(self, X: Array, centres: Array, stiffness: float, spread: float = np.inf) -> None:
         middle = centres.mean(axis=0)
         self.X, self.centres, self.stiffness = X, centres, stiffness
         self.rows, self.moved = X - middle, centres - middle
         self.own, self.squares = (np.einsum("ij,ij->i", part, part) for part in (self.rows, self.moved))
         reach = self.own.max(initial=0.0) + self.squares.max()
-        self.close = bool(stiffness * reach * np.finfo(np.float64).eps <= DIGITS)
+        eps = float(np.finfo(np.float64).eps)
+        self.close = bool(stiffness * reach * eps <= DIGITS and reach * eps * eps <= SEEN * spread)
 
     def shares(self) -> tuple[Array, Array]:
         """How far each row belongs to each centre, and its free energy."""

@@ -52,7 +52,7 @@ class DenseRows(KMeansRows):
     """Rows of an array, in any order and of either precision; ``place`` is worked out unless it is given."""
 
     def __init__(self, X: Array, weights: Array, angular: bool = False, place: Place | None = None) -> None:
-        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
+        super().__init__(X.shape, X.dtype, weights, angular)
         self.X, self.lengths = X, row_lengths(X) if angular else None
         if place is None:
             place = (np.zeros(self.d), 1.0) if angular else place_of(extents(X, self.weights), self.mass or 1.0)
@@ -86,7 +86,7 @@ class DenseRows(KMeansRows):
         return Bounds(self.n, k, 4 * -(-k // (4 * groups)))
 
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
-        sieve = Sieve(centres, self.shift, self.scale, self.largest, bounds)
+        sieve = Sieve(self.heads(centres), self.shift, self.scale, self.largest, bounds)
 
         def task(start: int, stop: int) -> SumChange:
             old = labels[start:stop].copy()
@@ -111,13 +111,13 @@ class DenseRows(KMeansRows):
         return change
 
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
-        distances = np.empty(self.n)
+        distances, heads = np.empty(self.n), self.heads(centres)
 
         def task(start: int, stop: int) -> Array:
             sums = np.zeros((len(centres), self.d + 2))
             for own in _pieces(self.X, start, stop):
                 seen = self.weights[own], labels[own], distances[own]
-                kernels.review_rows(self.take(own), centres, self.scale, *seen, sums)
+                kernels.review_rows(self.take(own), heads, self.scale, *seen, sums)
             return sums
 
         return distances, sum_blocks(task, self.n, block_rows(self.n, len(centres)))

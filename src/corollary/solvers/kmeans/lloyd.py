@@ -27,6 +27,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, run
 
 ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
 LEAST = 1e-9  # a smaller saving is not asked for: the centres themselves are rounded
+VANISHED = 2.0**-900  # squares of this mean size, in units of the farthest row, have lost digits
 EXACT_STEPS = 50  # at most
 COINCIDE = 1e-24  # squared, relative to the distance from zero: what the rounding of a mean can amount to
 RISE = "largest rise of the cost as a share of the total sum of squares"
@@ -72,10 +73,7 @@ class Lloyd(Algorithm[Partition]):
 
     def init(self) -> Partition:
         rows, k = self.rows, len(self.start)
-        centres = np.array(self.start, dtype=rows.dtype).astype(np.float64)
-        if rows.angular:
-            length = np.sqrt(np.einsum("ij,ij->i", centres, centres))
-            centres = centres / np.where(length > 0, length, 1.0)[:, None]
+        centres = rows.heads(np.array(self.start, dtype=rows.dtype).astype(np.float64))
         labels = np.full(rows.n, -1, dtype=np.int32)
         return Partition(centres, labels, np.zeros((k, rows.d + 2)), rows.bounds(k) if self.bounded else None)
 
@@ -91,7 +89,7 @@ class Lloyd(Algorithm[Partition]):
             state.rise = max(state.rise, (cost - state.cost) / rows.total if rows.total > 0 else 0.0)
         state.cost, state.repaired = cost, state.repaired + repaired
         after = rows.centres(state.sums, state.centres)
-        lengths = np.sqrt((((after - state.centres) * rows.scale) ** 2).sum(axis=1))
+        lengths = np.sqrt((((rows.heads(after) - rows.heads(state.centres)) * rows.scale) ** 2).sum(axis=1))
         if state.bounds is not None:
             state.bounds.drift(lengths)
         state.centres = after
@@ -146,17 +144,19 @@ class Lloyd(Algorithm[Partition]):
         seen = _Seen.at(rows, state.centres, state.labels)
         if state.settled or self._at_rest(state):
             seen = self._polished(seen)
-        off = np.sqrt((((rows.means(seen.centres, seen.sums) - seen.centres) * rows.scale) ** 2).sum(axis=1).max())
+        away = (rows.means(seen.centres, seen.sums) - rows.heads(seen.centres)) * rows.scale
+        off = np.sqrt((away**2).sum(axis=1).max())
         found = replace(
             state,
             centres=seen.centres,
             labels=seen.labels,
             sums=seen.sums,
             bounds=None,
+            cost=seen.cost / 2 if rows.angular else seen.cost,
             off_mean=float(off / np.sqrt(rows.spread)) if rows.spread > 0 else 0.0,
             empty=int((seen.sums[:, -1] == 0).sum()),
         )
-        self.end = found, rows.unscaled(seen.cost / 2 if rows.angular else seen.cost)
+        self.end = found, rows.unscaled(found.cost)
         return found, replace(measure, objective=self.end[1], residual=seen.share)
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
@@ -180,7 +180,8 @@ class Lloyd(Algorithm[Partition]):
 class _Seen:
     """Centres and labels with what a review of all rows says: the sums about the centres and the (scaled) cost.
 
-    ``share`` of the cost would be saved by moving the centres to the means of their rows.
+    ``share`` of the cost would be saved by moving the centres to the means of their rows. It is not known where the
+    squares of all that is left vanish beside a single row so far away.
     """
 
     centres: Array
@@ -193,6 +194,8 @@ class _Seen:
     def at(cls, rows: KMeansRows, centres: Array, labels: Array) -> _Seen:
         distances, sums = rows.review(centres, labels)
         cost, saving = float(rows.weights @ distances), rows.saving(centres, sums)
+        if not cost > VANISHED * rows.mass and (sums[:, : rows.d] != 0).any():
+            return cls(centres, labels, sums, cost, np.inf)
         return cls(centres, labels, sums, cost, saving / cost if cost != 0 else 0.0)
 
 

@@ -118,5 +118,5 @@ def _part(rows: KMeansRows, members: Array, rng: np.random.RandomState) -> tuple
     far = inside.X[np.argmax(((inside.X - middle) ** 2).sum(axis=1))]
     start = np.stack([far, inside.X[np.argmax(((inside.X - far) ** 2).sum(axis=1))]])
     halves = run(Lloyd(inside, start, bounded=False, tol=1e-3), Rules(max_iter=20, tol=1e-3)).uninterrupted()
-    cost = halves.measure.objective * mass / float(weights.sum())
-    return halves.state.centres, cost if rows.angular else cost * rows.scale * rows.scale
+    cost = halves.state.cost * mass / float(weights.sum())
+    return halves.state.centres, cost if rows.angular else cost * (rows.scale / inside.scale) ** 2

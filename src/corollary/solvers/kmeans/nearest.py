@@ -12,12 +12,15 @@ from scipy import sparse
 
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, map_blocks, one_blas_thread
-from corollary.core.scaling import magnitude, power_of_two
+from corollary.core.scaling import magnitude, of_length_one, power_of_two, row_lengths, sparse_row_lengths
 from corollary.core.types import Array
+from corollary.solvers.kmeans.dense import extents, place_of
+from corollary.solvers.kmeans.rows import KMeansRows, Place
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import overflow
 
 BLOCK = 1 << 14
+VANISHED = 2.0**-900  # squares below this have lost digits
 ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, have squares that need no other unit
 
 
@@ -49,14 +52,42 @@ class ClusterSums:
 
 
 def _look(X: Any, weights: Array, centres: Array, angular: bool) -> tuple[Array, Array, ClusterSums]:
-    rows = as_rows(X, weights, angular)
+    rows = as_rows(X, weights, angular, None if angular else _place(X, weights, centres))
     labels = np.full(rows.n, -1, dtype=np.int32)
     rows.assign(centres, labels, None)
     distances, sums = rows.review(centres, labels)
-    cost = float(rows.weights @ distances) / rows.scale / rows.scale / rows.unit
-    distances = distances / 2 if angular else distances / rows.scale / rows.scale
-    weight, offsets = sums[:, rows.d] / rows.unit, sums[:, : rows.d] / rows.scale / rows.unit
+    lost = distances < VANISHED
+    if _unresolved(rows, centres) and lost.any() and not lost.all():
+        return _look_apart(X, weights, centres, lost)
+    with np.errstate(over="ignore"):
+        cost = float(rows.weights @ distances) / rows.scale / rows.scale
+        distances = distances / 2 if angular else distances / rows.scale / rows.scale
+        weight, offsets = sums[:, rows.d], sums[:, : rows.d] / rows.scale
     return labels, distances, ClusterSums(weight, offsets, cost)
+
+
+def _place(X: Any, weights: Array, centres: Array) -> Place:
+    """Where rows are looked at: about their mean, in units in which neither they nor the centres have large squares."""
+    if sparse.issparse(X):
+        return np.zeros(X.shape[1]), power_of_two(max(magnitude(X), magnitude(centres)))
+    shift, scale = place_of(extents(np.asarray(X), weights), float(weights.sum()) or 1.0)
+    return shift, min(scale, power_of_two(magnitude(centres - shift)))
+
+
+def _unresolved(rows: KMeansRows, centres: Array) -> bool:
+    """Whether a row lies so far away that, in its units, squared distances between centres vanish."""
+    reach = magnitude(centres - centres.mean(axis=0))
+    return not rows.angular and 0 < reach * rows.scale < 1 / ORDINARY
+
+
+def _look_apart(X: Any, weights: Array, centres: Array, lost: Array) -> tuple[Array, Array, ClusterSums]:
+    """Rows near the centres in units of their own, so that their answers do not depend on rows far away."""
+    labels, distances = np.empty(len(lost), dtype=np.int32), np.empty(len(lost))
+    sums = []
+    for own in (~lost, lost):
+        labels[own], distances[own], part = _look(X[own], weights[own], centres, False)
+        sums.append(part)
+    return labels, distances, sums[0] + sums[1]
 
 
 def summarize(X: Any, weights: Array, centres: Array) -> ClusterSums:
@@ -93,13 +124,13 @@ def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
     n, k = X.shape[0], len(centres)
     check_memory(8 * n * k, f"the distances of {n} rows to {k} centres", "transform the rows in parts")
     out = np.empty((n, k))
-    middle = np.zeros(X.shape[1]) if sparse.issparse(X) or angular else centres.mean(axis=0, dtype=np.float64)
+    if angular:
+        return _angles(X.tocsr() if sparse.issparse(X) else X, of_length_one(centres.astype(np.float64)), out)
+    middle = np.zeros(X.shape[1]) if sparse.issparse(X) else centres.mean(axis=0, dtype=np.float64)
     moved = centres - middle
-    unit = 1.0 if angular else power_of_two(magnitude(moved))
+    unit = power_of_two(magnitude(moved))
     unit = 1.0 if 1 / ORDINARY < unit < ORDINARY else unit
     moved = moved * unit
-    if angular:
-        moved = moved / np.sqrt(np.einsum("ij,ij->i", moved, moved))[:, None]
     squares = np.einsum("ij,ij->i", moved, moved)
 
     def task(start: int, stop: int) -> None:
@@ -107,11 +138,25 @@ def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
         block = block if unit == 1.0 else block * unit
         products = np.asarray(block @ moved.T)
         own = np.asarray(block.multiply(block).sum(axis=1)).ravel() if sparse.issparse(X) else (block * block).sum(1)
-        if angular:
-            out[start:stop] = np.clip(1 - products / np.sqrt(own)[:, None], 0.0, 2.0)
-        else:
-            out[start:stop] = np.sqrt(np.maximum(own[:, None] - 2 * products + squares, 0.0)) / unit
+        out[start:stop] = np.sqrt(np.maximum(own[:, None] - 2 * products + squares, 0.0)) / unit
 
     with one_blas_thread():
         each_block(task, n, BLOCK)
+    return out
+
+
+def _angles(X: Any, heads: Array, out: Array) -> Array:
+    """1 − cosine of rows, dense or CSR, and centres of length one, written to ``out``."""
+
+    def task(start: int, stop: int) -> None:
+        block = X[start:stop]
+        if sparse.issparse(block):
+            lengths = sparse_row_lengths(block)
+            block = block.multiply(1 / lengths[:, None]).tocsr()
+        else:
+            block = block / row_lengths(block)[:, None]
+        out[start:stop] = np.clip(1 - np.asarray(block @ heads.T), 0.0, 2.0)
+
+    with one_blas_thread():
+        each_block(task, len(out), BLOCK)
     return out

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.kmeans import dense as kernels
-from corollary.core.scaling import power_of_two
+from corollary.core.scaling import of_length_one
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.loop import overflow
@@ -48,12 +48,10 @@ class KMeansRows(ABC):
 
     held = True  # whether single rows can be had without reading all
 
-    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool, part: bool = False) -> None:
+    def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
         self.n, self.d = shape
         self.dtype, self.angular = np.dtype(dtype), angular
-        # the largest weight is brought to about one, so that no product with a square vanishes; not in a part of rows
-        self.unit = 1.0 if part else power_of_two(float(weights.max(initial=0.0)))
-        self.weights = writable(weights) if self.unit == 1.0 else weights * self.unit
+        self.weights = writable(weights)
         self.mass = float(self.weights.sum())
 
     def _settle(self, place: Place, total: float, moment: Array) -> None:
@@ -67,16 +65,20 @@ class KMeansRows(ABC):
         """Bounds that let rows be skipped; None where they cost more than they save."""
         return None
 
+    def heads(self, centres: Array) -> Array:
+        """The centres from which distances are taken: of directions the length does not count, nor its rounding."""
+        return of_length_one(centres) if self.angular else centres
+
     @abstractmethod
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
-        """Give every row the label of its nearest centre."""
+        """Give every row the label of its nearest centre, one of the :meth:`heads`."""
 
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
         """Squared (scaled) distance of each row to its own centre c, and Σ w (x − c) scale of the clusters, afresh.
 
-        The sums have the columns of :class:`SumChange`. About the centres, and not about a common shift, no digit is
-        lost however far away the data, or a single row, may lie.
+        Centres are the :meth:`heads`. The sums have the columns of :class:`SumChange`. About the centres, and not about
+        a common shift, no digit is lost however far away the data, or a single row, may lie.
         """
 
     @abstractmethod
@@ -114,16 +116,16 @@ class KMeansRows(ABC):
     def about_shift(self, centres: Array, sums: Array) -> Array:
         """The sums of a review as the iteration has them: Σ w (x − shift) scale."""
         moved = sums.copy()
-        moved[:, : self.d] += sums[:, self.d, None] * ((centres - self.shift) * self.scale)
+        moved[:, : self.d] += sums[:, self.d, None] * ((self.heads(centres) - self.shift) * self.scale)
         return moved
 
     def means(self, centres: Array, sums: Array) -> Array:
         """The best centres of a review, in float64 whatever X is; a centre without rows stays."""
         weight = np.where(sums[:, self.d] > 0, sums[:, self.d], 1.0)[:, None]
-        means: Array = centres + sums[:, : self.d] / weight / self.scale
+        heads = self.heads(centres)
+        means: Array = heads + sums[:, : self.d] / weight / self.scale
         if self.angular:
-            length = np.sqrt(np.einsum("ij,ij->i", means, means))
-            means = np.where((length > 0)[:, None], means / np.where(length > 0, length, 1.0)[:, None], centres)
+            means = np.where((means != 0).any(axis=1, keepdims=True), self.heads(means), heads)
         return means
 
     def saving(self, centres: Array, sums: Array) -> float:
@@ -136,6 +138,7 @@ class KMeansRows(ABC):
         if not self.angular:
             mean = offsets / np.where(weight > 0, weight, 1.0)[:, None]  # divided first: weights may be of any size
             return float(weight @ np.einsum("ij,ij->i", mean, mean))
+        centres = self.heads(centres)
         total = offsets + weight[:, None] * centres
         across = offsets - np.einsum("ij,ij->i", offsets, centres)[:, None] * centres
         both = np.sqrt(np.einsum("ij,ij->i", total, total)) + np.einsum("ij,ij->i", total, centres)
@@ -148,8 +151,17 @@ class KMeansRows(ABC):
         return narrow if (narrow == centres).all() else centres
 
     def unscaled(self, squared: float) -> float:
-        """A sum of scaled squared distances as the user's cost (half the square, 1 − cosine, for directions)."""
-        value = (squared if self.angular else squared / self.scale / self.scale) / self.unit
+        """A sum of scaled squared distances as a cost (half the square, 1 − cosine, for directions)."""
+        value = self.restored(squared)
         if not np.isfinite(value):
             raise overflow()
         return value
+
+    def restored(self, squared: float, weight_unit: float = 1.0) -> float:
+        """The same where a weight of one had become ``weight_unit``.
+
+        All of it is powers of two, which are taken together: one after the other, squares of small rows would vanish
+        before their large weights had their say.
+        """
+        scale, unit = np.frexp(1.0 if self.angular else self.scale)[1] - 1, np.frexp(weight_unit)[1] - 1
+        return float(np.ldexp(squared, -2 * scale - unit))

@@ -34,6 +34,6 @@ def best_row_move(rows: KMeansRows, centres: Array, labels: Array, cost: float) 
     leaving = weight * np.where(rest > 0, mass[own] / np.where(rest > 0, rest, 1.0), 0.0) * squares[each, own]
     joining = weight[:, None] * (mass / (mass + weight[:, None])) * squares
     joining[each, own] = np.inf
-    best = float(np.max(leaving - joining.min(axis=1), initial=0.0)) / rows.scale / rows.scale / rows.unit
+    best = float(np.max(leaving - joining.min(axis=1), initial=0.0))
     among = "" if count == len(present) else f" of {count} tried"
     return {f"share of the cost that moving the best single row{among} saves": best / cost if best > 0 else 0.0}

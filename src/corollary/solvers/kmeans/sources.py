@@ -67,7 +67,7 @@ class StreamedRows(KMeansRows):
         if angular or thin:  # sparse rows are not moved: that would fill them
             place = np.zeros(d), 1.0 if angular else power_of_two(largest)
         else:
-            place = place_of(parts, self.mass / self.unit or 1.0)
+            place = place_of(parts, self.mass or 1.0)
         self.place: Place = place
         self.source = BlockSource(_Numbered(source, self.n))
         self.source.executor = source.executor
@@ -76,7 +76,7 @@ class StreamedRows(KMeansRows):
 
     def _rows(self, block: Block) -> KMeansRows:
         _, X, weights = block
-        return as_rows(X, weights * self.unit, self.angular, self.place)
+        return as_rows(X, weights, self.angular, self.place)
 
     def _moment(self, block: Block) -> Array:
         rows = self._rows(block)

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from corollary._compiled.kmeans import sparse as kernels
 from corollary.core.parallel import sum_blocks
-from corollary.core.scaling import check_lengths, magnitude, power_of_two
+from corollary.core.scaling import magnitude, power_of_two, sparse_row_lengths
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows
@@ -23,30 +23,25 @@ class SparseRows(KMeansRows):
         if not X.has_canonical_format:  # entries of the same place are to be added before they are squared
             X = X.copy()
             X.sum_duplicates()
-        super().__init__(X.shape, X.dtype, weights, angular, part=place is not None)
+        super().__init__(X.shape, X.dtype, weights, angular)
         self.data = np.array(X.data, dtype=np.float64)
         self.indices, self.indptr = np.array(X.indices, dtype=np.int32), np.array(X.indptr, dtype=np.int64)
-        scale = power_of_two(magnitude(self.data))
         if angular:
-            lengths = check_lengths(np.sqrt(self._squares(scale))) / scale
-            self.data /= np.repeat(lengths, np.diff(self.indptr))
-            scale = 1.0
-        place = (np.zeros(self.d), scale) if place is None else place
-        self.squares = self._squares(place[1])
+            self.data /= np.repeat(sparse_row_lengths(X), np.diff(self.indptr))
+        if place is None:
+            place = np.zeros(self.d), 1.0 if angular else power_of_two(magnitude(self.data))
+        row_of = np.repeat(np.arange(self.n), np.diff(self.indptr))
+        self.squares = np.bincount(row_of, (self.data * place[1]) ** 2, self.n)
         entry_weights = np.repeat(self.weights, np.diff(self.indptr))
         moment = np.bincount(self.indices, entry_weights * self.data * place[1], self.d)
         self._settle(place, float(self.weights @ self.squares), moment)
-
-    def _squares(self, scale: float) -> Array:
-        row_of = np.repeat(np.arange(self.n), np.diff(self.indptr))
-        return np.bincount(row_of, (self.data * scale) ** 2, self.n)
 
     def take(self, rows: Array) -> Array:
         kept = sparse.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.d))[rows]
         return np.asarray(kept.toarray())
 
     def _table(self, centres: Array) -> tuple[Array, Array]:
-        scaled = centres * self.scale
+        scaled = self.heads(centres) * self.scale
         return scaled, np.einsum("ij,ij->i", scaled, scaled) / 2
 
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:

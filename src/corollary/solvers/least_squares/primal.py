@@ -17,6 +17,7 @@ from corollary.core.summary import Moments, Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
+from corollary.solvers.least_squares.seen import seen_by_rows
 from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
@@ -85,7 +86,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
         return None
     images = plain_gradient(task, mean, null, 0.0, with_target=False).value
     noise = (16 * np.sqrt(d) + 2) * EPS * (np.abs(null).T @ raw)
-    return root if (np.sqrt(images) <= noise).all() else None
+    return root if (np.sqrt(images) <= noise).all() and _seen(task, null) is None else None
 
 
 def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
@@ -128,7 +129,19 @@ def _factor_by_rows(task: Task) -> tuple[Factor, Array]:
     values, index = task.groups
     penalties = [task.penalty(alpha) if alpha > 0 else None for alpha in values]
     roots = [root_of_triangle(triangle, penalty, noise, task.precision) for penalty in penalties]
+    roots = [root if root.hidden is None else replace(root, hidden=_seen(task, root.hidden)) for root in roots]
     return Factor(roots, index, mean, np.any(triangle != 0, axis=0)), triangle
+
+
+def _seen(task: Task, hidden: Array) -> Array | None:
+    """Those of the directions left out as rounding beside huge rows that other rows do see.
+
+    Of rows that are a factor of others the small ones are rounding themselves, and nothing can be seen.
+    """
+    if task.factored:
+        return None
+    seen = seen_by_rows(task.design, task.root > 0, hidden, centred=task.fit_intercept)
+    return hidden[:, seen] if seen.any() else None
 
 
 def factor_rows(task: Task) -> tuple[Array, Array, Array]:
@@ -173,6 +186,7 @@ def _refine(task: Task, factor: Factor, aim: Array | None = None) -> tuple[Array
         steps, sizes = np.vstack([step, step_intercept]), np.vstack([coef.high, intercept.high])
         if (np.abs(steps) <= EPS / 4 * np.abs(sizes)).all():
             break
+    gap = gap + np.sqrt(seen.squares) * factor.apply(inward, Root.beyond)
     return coef.value, intercept.value, seen.squares, gap, passes
 
 

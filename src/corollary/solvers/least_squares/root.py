@@ -23,6 +23,8 @@ class Root:
 
     ``null`` is an orthonormal basis of the directions that H cannot see, if there are any. ``doubtful`` has a column,
     as those of M, for each direction that counts as dependent in the precision of X, but is not in that of float64.
+    ``hidden`` has one for each direction that even float64 cannot tell from a dependency, over the rounding error that
+    hides it.
     """
 
     inverse: Array
@@ -30,6 +32,7 @@ class Root:
     condition: float
     null: Array | None = None
     doubtful: Array | None = None
+    hidden: Array | None = None
 
     @property
     def rank(self) -> int:
@@ -45,6 +48,14 @@ class Root:
         """‖Mᵀ slope‖², with what the doubtful directions might gain."""
         squares: Array = np.square(self.inverse.T @ slope).sum(axis=0)
         return squares if self.doubtful is None else squares + np.square(self.doubtful.T @ slope).sum(axis=0)
+
+    def beyond(self, slope: Array) -> Array:
+        """Times the norm of the residuals: how much half the objective may fall along the hidden directions.
+
+        Along v of slope s it falls by at most t·s in a step t. Coefficients t·v are rounded, which moves predictions by
+        ε t ‖X diag(v)‖: beyond the residuals themselves no step is of use. Of truly dependent columns s is zero.
+        """
+        return np.zeros(slope.shape[1]) if self.hidden is None else np.abs(self.hidden.T @ slope).sum(axis=0)
 
     def penalty_share(self, penalty: Array | float) -> float:
         """tr(diag(penalty) H⁻¹): the degrees of freedom that the penalty takes away."""
@@ -97,8 +108,16 @@ def root_of_triangle(R: Array, penalty: Array | None, noise: Array, precision: f
     blur = noise / scale
     keep = values > np.sqrt(right**2 @ np.maximum(precision / EPS * blur, floor) ** 2)
     root = _assemble(values, right.T, keep, scale)
-    real = ~keep & (values > np.sqrt(right**2 @ np.maximum(blur, floor) ** 2))
-    return replace(root, doubtful=right[real].T / values[real] / scale[:, None]) if real.any() else root
+    if keep.all():
+        return root
+    least = np.sqrt(right**2 @ np.maximum(blur, floor) ** 2)
+    real = ~keep & (values > least)
+    hidden = ~keep & ~real
+    return replace(
+        root,
+        doubtful=right[real].T / values[real] / scale[:, None] if real.any() else None,
+        hidden=right[hidden].T / least[hidden] / scale[:, None] if hidden.any() else None,
+    )
 
 
 def _assemble(values: Array, vectors: Array, keep: Array, scale: Array) -> Root:

@@ -67,7 +67,7 @@ class RowsSoFar:
             X[:, norms <= (64 * EPS) ** 2 * np.abs(self.mean[:d]) * np.sqrt(self.weight)] = 0.0
         else:
             X, Y = R[:, 1 : d + 1] + np.outer(R[:, 0], self.shift), R[:, d + 1 :]
-        return replace(Task.of(X, Y, np.ones(len(Y)), False), precision=precision)
+        return replace(Task.of(X, Y, np.ones(len(Y)), False), precision=precision, factored=True)
 
     def of_all(self, answer: Answer) -> Answer:
         """The answer of ``task`` with an intercept."""

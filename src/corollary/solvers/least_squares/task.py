@@ -43,6 +43,7 @@ class Task:
     precision: float = EPS
     shape: Array | float = 1.0  # relative penalty of each coefficient; not 1 only where columns were rescaled
     observe: Observer | None = None
+    factored: bool = False  # whether the rows are a triangular factor of the user's: then sizes are not those of data
 
     @classmethod
     def of(cls, X: Any, y: Array, weights: Array, fit_intercept: bool, observe: Observer | None = None) -> Task:

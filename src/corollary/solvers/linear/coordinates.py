@@ -22,12 +22,14 @@ from corollary.core.scaling import powers_above
 from corollary.core.summary import Triangle
 from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import product
+from corollary.solvers.least_squares.seen import seen_by_rows
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
 NUMBERS = 1 << 25  # a basis of more than so many numbers is not made
 STEEP = 1e-4  # directions shorter than this part of the longest need more digits than float64 has
 ROWS = 4096  # a block of rows of the basis
+ROUNDING = 8.0  # ε of a row's length, and √d ε: what is left of a row that lies in a span (a half of it was measured)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Coordinates:
     origin: Array | None = None
     basis: Array | None = None
     forward: Array | None = None  # γ = forward β
+    whole: bool = True  # whether the columns of ``here`` span those that were given, in every row
 
     def back(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
         """β and b."""
@@ -150,14 +153,35 @@ def in_basis(before: Coordinates) -> Coordinates:
     scale = powers_above(np.sqrt(np.einsum("ij,ij->j", R, R)))
     _, lengths, right = np.linalg.svd(R / scale, full_matrices=False)
     keep = lengths > 16 * np.sqrt(d) * EPS  # shorter ones are rounding, and no reasonable coefficients make them long
+    if not keep.all():  # unless it is that of one huge row
+        hidden = (right[~keep] / scale).T
+        keep[~keep] = seen_by_rows(problem.design, w > 0, hidden, centred=problem.fit_intercept)
+        lengths = np.maximum(lengths, EPS)
     if keep.any():
         lengths, right = lengths[keep], right[keep]
     else:  # all columns are constant: one of zeros stands for them
         lengths, right = np.ones(1), np.zeros((1, d))
     basis, forward = (right / lengths[:, None]).T / scale[:, None], lengths[:, None] * right * scale
     B, origin = _spanned(problem, basis, centre, lengths < STEEP * lengths[0])
-    here = replace(before.here, design=DenseDesign(B))
-    return replace(before, here=here, origin=origin if problem.fit_intercept else None, basis=basis, forward=forward)
+    here, origin = replace(before.here, design=DenseDesign(B)), origin if problem.fit_intercept else None
+    whole = bool(keep.all() and len(keep) == d) or _spans(problem, right, centre, scale)
+    return replace(before, here=here, origin=origin, basis=basis, forward=forward, whole=whole)
+
+
+def _spans(problem: Problem, right: Array, centre: Array, scale: Array) -> bool:
+    """Whether each row with weight lies in the span of these orthonormal directions, up to the rounding of a row.
+
+    R is a sum over rows. One that weighs little beside the others, or is small beside them, does not show in it.
+    """
+
+    def part(start: int, stop: int, rows: Array) -> Array:
+        unit = (rows - centre) / scale
+        rest = unit - (unit @ right.T) @ right
+        return np.stack([np.linalg.norm(rest, axis=1), np.linalg.norm(unit, axis=1)], axis=1)
+
+    live = problem.weights > 0
+    rest, size = np.concatenate(list(problem.design.map_rows(part, ROWS)))[live].T
+    return bool((rest <= (ROUNDING + np.sqrt(len(centre))) * EPS * (size + np.median(size))).all())
 
 
 def _spanned(problem: Problem, basis: Array, centre: Array, short: Array) -> tuple[Array, Array]:

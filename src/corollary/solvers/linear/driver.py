@@ -94,6 +94,14 @@ class Solver(ABC):
         """The yardstick for relative gaps when the objective itself is nearly zero."""
         return problem.null_objective()
 
+    def rounding(self, problem: Problem) -> float:
+        """What the rounding of the targets may change in the objective: no gap is relative to less than that."""
+        return problem.rounding()
+
+    def yardstick(self, problem: Problem, given: Problem | None = None) -> float:
+        """What ``relative_gap`` calls ``null``; ``given`` is the problem before its targets were moved."""
+        return max(abs(self.null_objective(problem)), FINEST * self.rounding(given or problem))
+
     def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
         """The objective of coefficients whose raw predictions are known."""
         return problem.primal_value(problem.loss_value(raw), coef)
@@ -150,9 +158,10 @@ def solve(
     problem.loss.check_convex(problem.y)
     where = near_zero(problem)
     begin = State(np.zeros(problem.coef_shape), problem.null_intercept()) if start is None else start.moved(where)
-    null, floor = solver.null_objective(where.here), solver.trivial_dual(where.here)
-    yardstick = max(abs(null), FINEST * problem.rounding()), where.here.terms()
-    found = run(_Descent(solver, where, begin, tol, yardstick, floor), Rules(max_iter, tol, observe))
+    yardstick = solver.yardstick(where.here, problem), where.here.terms()
+    found = run(
+        _Descent(solver, where, begin, tol, yardstick, solver.trivial_dual(where.here)), Rules(max_iter, tol, observe)
+    )
     best, facts = found.state, {}
     if problem.has_dual:
         facts["dual objective"] = float(best.dual)
@@ -211,7 +220,8 @@ class _Descent(Algorithm[State]):
     def _checked(self, state: State) -> State:
         if not (np.isfinite(state.objective) and np.isfinite(state.coef).all()):
             raise overflow()
-        state.dual = nearest(state.objective, state.dual, self.floor)
+        # a bound on some directions only is none
+        state.dual = nearest(state.objective, state.dual, self.floor) if self.where.whole else self.floor
         state.where = None if self.where.here is self.where.given else self.where
         return state
 
@@ -246,5 +256,6 @@ class _Descent(Algorithm[State]):
             solver, start = self.solver.afresh(), state.given().moved(where)
         if solver is None:
             return None
-        floor = nearest(state.objective, self.floor, state.dual)
+        # without a penalty a dual value speaks of what is within reach of the predictions it was found at
+        floor = self.floor if self.problem.penalty.absent else nearest(state.objective, self.floor, state.dual)
         return _Descent(solver, where, start, self.tol, self.yardstick, floor)

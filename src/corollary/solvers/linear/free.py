@@ -4,9 +4,10 @@ For slopes u and any coefficients, Σ w ℓ(y, f) ≥ D(u) + uᵀf, where f = X�
 Σ u = 0 that is D(u), but in floating point it never is exactly so, and where columns are nearly collinear a tiny uᵀX
 allows a large uᵀf. In the metric of weights c, with G = XᵀcX about the mean and g = Xᵀu,
 
-    |uᵀf| ≤ √(gᵀG⁻¹g + (Σ u)²/Σ c) · ‖f‖,      ‖f‖² = Σ c f²:
+    |uᵀf| ≤ √(gᵀG⁻¹g + (Σ u)²/Σ c) · √(Σ c f²),      Σ c f² ≤ max(c/w) Σ w f²:
 
-that much is taken from D, for all predictions up to ``REACH`` times as long as the present ones and y together.
+that much is taken from D, for all predictions up to ``REACH`` times as long, in √Σ w f², as those of the fit and y
+together. So what a dual point shows depends on the predictions that are delivered: a :class:`Bound`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,17 @@ from corollary.core.types import Array
 
 COARSE = 1e-10  # times REACH, relative to Σ|u| and the length of predictions
 REACH = 10.0  # how much longer than those at hand the predictions are for which the bound holds
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a dual point shows: no predictions up to ``REACH`` times as long as ``length`` have less than ``at`` it."""
+
+    height: float
+    rate: float
+
+    def at(self, length: float) -> float:
+        return self.height - self.rate * length
 
 
 @dataclass(frozen=True)

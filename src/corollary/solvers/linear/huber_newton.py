@@ -25,7 +25,7 @@ from corollary.core.types import Array
 from corollary.solvers.least_squares.closed_form import least_squares
 from corollary.solvers.linear.driver import Solver, State, nearest
 from corollary.solvers.linear.free import FreeColumns, length_of
-from corollary.solvers.linear.huber_scale import best_scale, joint_value
+from corollary.solvers.linear.huber_scale import best_scale, joint_rounding, joint_value, null_value
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
 
 TURNS = 12  # usually enough; if not, another solver goes on
@@ -38,11 +38,10 @@ class HuberNewton(Solver):
     free: FreeColumns | None = None
 
     def null_objective(self, problem: Problem) -> float:
-        """F at β = 0 with the best scale for squared residuals: 2 Σ s · (root mean square of y)."""
-        w, y = problem.weights, problem.y
-        centred = y - (w @ y / w.sum() if problem.fit_intercept else 0.0)
-        spread = 2 * float(np.sqrt((w @ centred**2) * w.sum()))
-        return spread or float(w.sum() * (np.abs(y).max(initial=0.0) or 1.0))  # for a constant y
+        return null_value(problem)
+
+    def rounding(self, problem: Problem) -> float:
+        return joint_rounding(problem)
 
     def objective(self, problem: Problem, coef: Array, raw: Array, memory: dict[str, Any]) -> float:
         return joint_value(problem, coef, problem.y - raw, memory["scale"])

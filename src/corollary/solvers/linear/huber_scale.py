@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary.core.problem import Problem
+from corollary.core.loss import Quantile
+from corollary.core.problem import EPS, Problem
 from corollary.core.types import Array
 
 
 def least_scale(problem: Problem) -> float:
     """The rounding of residuals; a scale below it counts as zero."""
     largest = float(np.abs(problem.y[problem.weights > 0]).max(initial=0.0))
-    return 10 * float(np.finfo(float).eps) * (largest or 1.0)
+    return 10 * EPS * (largest or 1.0)
 
 
 def best_scale(problem: Problem, residual: Array) -> float:
@@ -40,3 +41,15 @@ def joint_value(problem: Problem, coef: Array, residual: Array, scale: float) ->
     z = np.abs(residual) / scale
     height = np.where(z <= eps, z**2, eps * (2 * z - eps))
     return float(scale * (problem.weights @ (1 + height))) + problem.penalty.value(coef)
+
+
+def null_value(problem: Problem) -> float:
+    """2ε Σ s |y − c|: without coefficients and without a scale, c the median (zero where no intercept is fitted)."""
+    w, y = problem.weights, problem.y
+    centre = Quantile(0.5).best_constant(y, w) if problem.fit_intercept else 0.0
+    return 2 * problem.loss.parameter * float(w @ np.abs(y - centre))
+
+
+def joint_rounding(problem: Problem) -> float:
+    """What one rounding of each y may change: the slopes are at most 2ε, whatever the scale."""
+    return 2 * problem.loss.parameter * EPS * float(problem.weights @ np.abs(problem.y))

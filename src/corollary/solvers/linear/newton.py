@@ -22,7 +22,7 @@ from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
-from corollary.solvers.linear.free import FreeColumns, scale_of_raw
+from corollary.solvers.linear.free import Bound, FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.loop import overflow
 
@@ -89,7 +89,7 @@ class Newton(Solver):
         if new.objective > state.objective or (fresh and shrinkage >= 1.0 and new.objective >= state.objective):
             state.stalled = fresh
             return state if fresh else self._evaluate(problem, state, hessian=True)
-        new.dual = nearest(new.objective, new.dual, state.dual)
+        new = _with_older(new, state)
         new.memory["chord"] = True
         if problem.loss.flat:
             new.memory["turn"] = turn = memory.get("turn", 0) + 1
@@ -99,8 +99,7 @@ class Newton(Solver):
         if slow and new.memory["estimate"] > 0.1 * tol * abs(new.objective):
             if new.stalled:
                 return new
-            new = self._evaluate(problem, new, hessian=True)
-            new.dual = nearest(new.objective, new.dual, state.dual)
+            new = _with_older(self._evaluate(problem, new, hessian=True), state)
         return new
 
     def _evaluate(self, problem: Problem, state: State, *, hessian: bool) -> State:
@@ -109,13 +108,16 @@ class Newton(Solver):
         memory["slope"] = slope = np.empty(problem.design.shape[0])
         curves = np.empty(problem.design.shape[0]) if hessian else None
 
-        exact = problem.loss.flat and memory.get("exact", False)
+        exact, free = problem.loss.flat and memory.get("exact", False), penalty.l2 == 0
+        squares: dict[int, float] = {}  # Σ w f² of each block
 
         def record(start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
             value, first, second = problem.pointwise(start, stop, raw)
             if exact:  # close to the optimum the true curvature, zero on the flat parts, converges faster
                 second = problem.weights[start:stop] * problem.loss.hessian(problem.y[start:stop], raw)
             slope[start:stop] = first
+            if free:
+                squares[start] = float(problem.weights[start:stop] @ np.square(raw))
             if curves is not None:
                 assert second is not None
                 curves[start:stop] = second
@@ -127,6 +129,9 @@ class Newton(Solver):
         memory["loss_gradient"] = swept.gradient
         memory["tilt"] = float(swept.gradient_sum) if problem.fit_intercept else 0.0
         memory["size"] = float(np.linalg.norm(memory["gradient"]) + abs(memory["tilt"]))
+        if free:
+            total = sum(squares[start] for start in sorted(squares))
+            memory["length"] = float(np.sqrt(total + scale_of_raw(problem, problem.weights)))
         if hessian:
             memory["curve"], memory["chord"] = curves, False
             self._factorise(problem, swept, memory)
@@ -144,14 +149,15 @@ class Newton(Solver):
         if problem.fit_intercept and total > 0:
             centre_gram(H, border, total)
         removed, free = raw - np.diag(H), problem.penalty.l2 == 0
-        H[np.diag_indices_from(H)] += np.where(np.diag(H) == 0, 1.0, 0.0) if free else problem.penalty.l2
+        H[np.diag_indices_from(H)] += problem.penalty.l2
         memory["border"], memory["total"] = border, total
         if not np.isfinite(H).all():
             raise overflow()
-        diagonal = np.maximum(np.diag(H), 0.0)
-        scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+        there = np.diag(H) > 0  # coefficients of the rest stay as they are
+        scale = np.where(there, 1.0 / np.sqrt(np.where(there, np.diag(H), 1.0)), 0.0)
         H *= scale
         H *= scale[:, None]
+        H[np.diag_indices_from(H)] += np.where(there, 0.0, 1.0)
         shift = 0.0
         while True:
             try:
@@ -161,7 +167,18 @@ class Newton(Solver):
                 shift = max(1e-14, 10 * shift)
         memory["scale"] = scale
         mean = border / total if problem.fit_intercept and total > 0 else 0.0 * border
-        memory["free"] = FreeColumns.of(memory["factor"], scale, removed, mean, total) if free and shift == 0 else None
+        seen = free and shift == 0 and self._constant(problem, memory, ~there)
+        memory["free"] = FreeColumns.of(memory["factor"], scale, removed, mean, total) if seen else None
+
+    def _constant(self, problem: Problem, memory: dict[str, Any], erased: Array) -> bool:
+        """Whether columns of which the Hessian keeps nothing are constant (zero, without an intercept).
+
+        Others vary by less than the rounding of centring, or only in rows without curvature.
+        """
+        if erased.any() and "constant" not in memory:
+            centre = problem.design.middle(problem.weights) if problem.fit_intercept else np.zeros(len(erased))
+            memory["constant"] = problem.design.view(centre=centre).column_largest() == 0
+        return not erased.any() or bool(memory["constant"][erased].all())
 
     def _solve(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
         """The Newton direction for (coefficients, intercept)."""
@@ -197,13 +214,17 @@ class Newton(Solver):
         if problem.loss.unattained:  # rows that are as good as certain: the correction may be larger than the slope
             projected[projected * problem.y > 0] = 0.0
         gradient = problem.design.rmatvec(projected)
-        lost = memory["free"].charge(problem, projected, gradient, self._length(problem, state))
-        return problem.offset - problem.conjugate_sum(projected) - lost
+        live = problem.weights > 0
+        steepest = np.sqrt(np.max(curve[live] / problem.weights[live], initial=0.0))
+        rate = memory["free"].charge(problem, projected, gradient, float(steepest))
+        memory["bound"] = Bound(problem.offset - problem.conjugate_sum(projected), rate)
+        return float(memory["bound"].at(memory["length"]))
 
-    def _length(self, problem: Problem, state: State) -> float:
-        """The length of predictions and y (or 1) in the metric of the curvature, from the factor of the Hessian."""
-        memory, curve = state.memory, state.memory["curve"]
-        upper, free = np.triu(memory["factor"][0]), memory["free"]
-        about = upper @ (state.coef / memory["scale"])
-        level = float(state.intercept + free.mean @ state.coef)
-        return float(np.sqrt(about @ about + free.total * level**2 + scale_of_raw(problem, curve)))
+
+def _with_older(new: State, old: State) -> State:
+    """With the better of two dual values; the older one is measured by the predictions of now."""
+    bound = old.memory.get("bound")
+    older = old.dual if bound is None else bound.at(new.memory["length"])
+    if nearest(new.objective, new.dual, older) != new.dual:
+        new.dual, new.memory["bound"] = older, bound
+    return new

@@ -30,6 +30,7 @@ HOPELESS = 100.0  # times what a Newton step promises is more than all steps tog
 FLOOR = 1e-40  # of the curvature of a row, relative to the largest: more would hide what the other rows can gain
 LEAST = 1e-100  # of the slope: what the curvature is at least taken for, so that flat parts are left by long steps
 FAR = 100.0  # how far a step may lead at first, times the distance that is natural for the loss
+HALVINGS = 100  # of the range of an intercept, from huge predictions down to one digit
 FLAT = 0.01  # share of the majorant in the curvature of a loss with straight pieces, so that it is never zero
 
 
@@ -96,13 +97,31 @@ class _Block:
         if on.size:
             # from where half of the rows rise: about a mean that a huge row has drawn away, all losses may be flat
             lift = np.median(self.w[on, None] * self.x[on], axis=1) if self.free else np.zeros(len(on))
-            start = np.stack([-self.w[on], lift])
+            start = np.stack([-self.w[on], self._finite(on, lift) if self.free else lift])
             _, u, low = self._minimise(on, start, False, np.full(len(on), now + self.strength))
             gains = now - low + self.strength
             j = int(gains.argmax())
             if gains[j] > best.gain:
                 best = Change(float(gains[j]), (int(on[j]),), 0.0, float(u[j]))
         return best
+
+    def _finite(self, on: Array, lift: Array) -> Array:
+        """Intercepts at which the loss without those coefficients is finite: halved for where the given ones are not.
+
+        Exponentials overflow, but their slopes still say on which side. Where both sides do, no intercept is of use.
+        """
+        with np.errstate(all="ignore"):
+            without = self.raw - self.w[on, None] * self.x[on]
+            over = np.flatnonzero(~np.isfinite(self._value(without + lift[:, None])[0]))
+            if over.size == 0:
+                return lift
+            far = 1.0 + 2 * np.abs(without[over]).max(axis=1) + self.reach
+            low, high, lift = -far, far, lift.copy()
+            for _ in range(HALVINGS):
+                lift[over] = (low + high) / 2
+                falls = self._value(without[over] + lift[over, None])[1].sum(axis=1) < 0
+                low, high = np.where(falls, lift[over], low), np.where(falls, high, lift[over])
+        return lift
 
     def _value(self, f: Array) -> tuple[Array, Array, Array]:
         """Σ w ℓ of each row of f, w ℓ′ and the curvature to step by."""
@@ -134,9 +153,8 @@ class _Block:
                 won, lost = active[lower], active[~lower]
                 best[won], at[:, won], share[won] = value[lower], np.stack([t, u])[:, lower], 1.0
                 step[:, won], promise[won] = self._newton(x[won], slope[lower], curve[lower], moves)
-                far = self.reach + 2 * np.abs(at[:, won]).sum(
-                    axis=0
-                )  # where a loss is straight, steps would be endless
+                # where a loss is straight, steps would be endless
+                far = self.reach + 2 * np.abs(at[:, won]).sum(axis=0)
                 step[:, won] *= np.fmin(1.0, far / np.abs(step[:, won]).sum(axis=0))
                 share[lost] *= 0.5
                 going = (promise > self.least) & (best - HOPELESS * promise < worth) & (share > 1e-9)

@@ -21,7 +21,7 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
-from corollary.solvers.linear.free import FreeColumns, length_of
+from corollary.solvers.linear.free import Bound, FreeColumns, length_of
 from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
@@ -254,14 +254,22 @@ class ProxNewton(Solver):
         if len(keep) <= len(alive) // 4:
             memory["alive"], memory["narrow"] = keep, problem.design.take(keep)
 
-    def _free_dual(self, problem: Problem, memory: dict[str, Any]) -> float:
-        """The dual value of slopes that satisfy Xᵀθ = 0 up to rounding, less what that rounding may hide."""
-        free, slope = memory["free"], memory["slope"]
+    def _free_dual(self, problem: Problem, state: State, previous: State | None) -> float:
+        """The dual value of slopes that satisfy Xᵀθ = 0 up to rounding, less what that rounding may hide.
+
+        If an older one is better it is kept, measured by the predictions of now.
+        """
+        memory = state.memory
+        free, slope, older = memory["free"], memory["slope"], None if previous is None else previous.memory.get("bound")
         if free is None:
             return -np.inf
+        rate = free.charge(problem, slope, problem.design.rmatvec(slope), 1.0)
+        memory["bound"] = bound = Bound(problem.offset - problem.conjugate_sum(slope), rate)
         length = length_of(problem, memory["raw"], problem.weights)
-        lost = free.charge(problem, slope, problem.design.rmatvec(slope), length)
-        return float(problem.offset - problem.conjugate_sum(slope) - lost)
+        dual = bound.at(length) if older is None else nearest(state.objective, bound.at(length), older.at(length))
+        if dual != bound.at(length):
+            memory["bound"] = older
+        return float(dual)
 
     def _judge(self, problem: Problem, state: State, previous: State | None) -> State:
         """Objective, dual value, violations, and the columns that can still be non-zero."""
@@ -270,11 +278,11 @@ class ProxNewton(Solver):
         memory["violation"] = penalty.subdiff_distance(state.coef, memory["gradient"])
         settled = previous is not None and state.objective >= previous.objective - 1e-15 * abs(previous.objective)
         if penalty.absent:
-            dual = self._free_dual(problem, memory)
+            dual = self._free_dual(problem, state, previous)
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
         self._screen(problem, state, dual)
-        state.dual = dual if previous is None else nearest(state.objective, dual, previous.dual)
+        state.dual = dual if previous is None or penalty.absent else nearest(state.objective, dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         state.stalled |= previous is not None and self._crawls(state, previous)
         return state

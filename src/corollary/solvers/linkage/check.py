@@ -14,7 +14,7 @@ from corollary.core.evidence import share_wrong_at_most
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.connected import Edges
-from corollary.solvers.linkage.leaves import Points, balanced
+from corollary.solvers.linkage.leaves import Points
 from corollary.solvers.linkage.tree import Hierarchy
 
 MERGES = 64  # how many are drawn, at most
@@ -57,9 +57,7 @@ def check(
     tree: Hierarchy, rows: Points | Distances, weights: Array, linkage: str, edges: Edges | None = None
 ) -> Checked:
     """Compare merges drawn at random, and the last ones, with the definition."""
-    weights, half = balanced(weights)
-    heights = np.ldexp(tree.heights, -half) if linkage == "ward" else tree.heights
-    order, first = tree.ordered()
+    heights, (order, first) = tree.heights, tree.ordered()
     counts = np.concatenate([np.ones(tree.n, dtype=np.int64), tree.counts])
     last, error, central = len(tree.children), 0.0, linkage in ("ward", "centroid")
     sides = counts[tree.children].min(axis=1, initial=last + 1)

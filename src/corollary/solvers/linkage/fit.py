@@ -14,7 +14,7 @@ from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.centres import SLICE, merge_centroids, merge_ward
 from corollary.solvers.linkage.chain import merge_triangle
 from corollary.solvers.linkage.connected import CENTRAL, Edges, merge_along, read_edges
-from corollary.solvers.linkage.leaves import Leaves, Merges, Points, balanced, too_large
+from corollary.solvers.linkage.leaves import Leaves, Merges, Points, too_large
 from corollary.solvers.linkage.tree import Hierarchy, hierarchy
 
 SOLVERS = {
@@ -41,7 +41,7 @@ class Merged:
 def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: int) -> Merged:
     """Agglomerate the rows of positive weight, along the edges of a graph where one is given, up to ``most`` merges."""
     kept, measure = weights > 0, rows.measure
-    (w, half), edges, notes = balanced(weights[kept]), None, []
+    w, edges, notes = weights[kept], None, []
     if measure.n == 1:
         steps = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
         inversions = False
@@ -51,10 +51,9 @@ def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: i
         inversions = linkage in CENTRAL
     else:
         steps, inversions = _unconstrained(measure, w, linkage), linkage == "centroid"
-    heights = np.ldexp(steps[2], half) if linkage == "ward" else steps[2]
-    if not np.isfinite(heights).all():
+    if not np.isfinite(steps[2]).all():
         raise too_large()
-    tree = hierarchy(measure.n, *steps[:2], heights, inversions=inversions)
+    tree = hierarchy(measure.n, *steps, inversions=inversions)
     if edges is not None and len(edges.sizes) > 1:
         notes.append(_pieces(edges.sizes))
     if not kept.all():
@@ -65,7 +64,7 @@ def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: i
             f"{linkage} linkage{' along a graph' if edges is not None else ''} can do that."
         )
     solver = SOLVERS[linkage] if edges is None else "shortest edges"
-    return Merged(tree, measure, weights[kept], edges, solver, tuple(notes))
+    return Merged(tree, measure, w, edges, solver, tuple(notes))
 
 
 def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> Merges:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +18,7 @@ Merges = tuple[Array, Array, Array]  # a row of one side, a row of the other, an
 _CODES = COMPILED | {"sqeuclidean": EUCLIDEAN}
 _SHAPES = {"euclidean": ROOT, "l2": ROOT, "cosine": HALF}  # what becomes of the sum, unless it is the distance
 PAIRS = 1 << 16
-LIGHTEST = 2.0**-500
 SAMPLE = 40  # rows on which a metric of the user's is asked for both directions
-
-
-def balanced(weights: Array) -> tuple[Array, int]:
-    """Weights divided by 4**h, and h: the largest is about one, so that no product of two overflows or vanishes.
-
-    Ward's heights go with the root of the weights, and are divided by 2**h. Weights below 2**−500 of the largest have
-    no say in any mean, and count as that.
-    """
-    half = exponent_of(float(weights.max(initial=0.0))) // 2
-    return np.maximum(np.ldexp(weights, -2 * half), LIGHTEST), half
 
 
 def too_large() -> ValueError:
@@ -111,6 +100,17 @@ class Leaves:
     @property
     def n(self) -> int:
         return self.measure.n
+
+    def with_root(self, unit: float, weights: Array) -> tuple[Leaves, Array]:
+        """Leaves and weights for heights that go with the root of the weights, of which one had become ``unit``.
+
+        The root of that power of two joins the exponent of the rows, and where it has none twice the weights have one:
+        so heights are brought to the user's units by one power of two, and small rows do not vanish before that.
+        """
+        power = int(np.frexp(unit)[1]) - 1
+        assert isinstance(self.measure, Points)
+        exponent = self.measure.exponent - (power + power % 2) // 2
+        return replace(self, measure=replace(self.measure, exponent=exponent)), np.ldexp(weights, power % 2)
 
     def absent(self, kept: Array) -> tuple[Array, Array, Array]:
         """(rows kept, the others, for each of these which kept row is nearest)."""

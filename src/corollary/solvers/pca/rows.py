@@ -17,6 +17,7 @@ from corollary.core.summary import Moments
 from corollary.core.types import Array
 
 FAR = 1e6  # times the squares that are left: what was taken away has then cost more digits than there is need for
+CENTRES = 8  # at most so many are tried beyond the first
 LEAST, MOST = 1e-140, 1e140  # beyond these, sums of squares lose digits when they are squared again
 
 
@@ -88,14 +89,16 @@ class CentredRows(ABC):
         """The largest |x − centre|; values that are not finite are refused."""
 
     def survey(self) -> None:
-        """Find the mean and ‖A‖² in one pass (one more if squares overflow or vanish, or the first centre was far)."""
+        """Find the mean and ‖A‖² in one pass (more if squares overflow or vanish, or centres were far)."""
         mean, squares = self.first_moments()
         if self._out_of_range(squares):
             mean, squares = self.first_moments()
-        with np.errstate(over="ignore", invalid="ignore"):
-            step = mean - self.centre * self.unit
-            far = self.total * float(step @ step) > FAR * squares
-        if far:  # from where the weight is: what was taken away has cost digits
+        for _ in range(CENTRES):
+            with np.errstate(over="ignore", invalid="ignore"):
+                step = mean - self.centre * self.unit
+                far = self.total * float(step @ step) > FAR * squares
+            if not far:  # from where the weight is: what was taken away has cost no digits
+                break
             self.centre = mean / self.unit
             mean, squares = self.first_moments()
         self.centre, self.squares = mean / self.unit, squares
@@ -103,14 +106,20 @@ class CentredRows(ABC):
     def scatter(self) -> Moments:
         """AᵀA as :meth:`moments`, in one pass; the centre becomes the mean.
 
-        It takes one more if squares overflow or vanish, or if they are small beside those of the mean.
+        It takes one more if squares overflow or vanish, or while they are small beside those of the mean: where nearly
+        all weight is in one row, each brings sixteen digits of it.
         """
         moments = self.moments()
         if self._out_of_range(float(np.trace(moments.xx))):
             moments = self.moments()
         moments = self._about_mean(moments)
-        if float(self.blur().sum()) > FAR * self.squares:  # the first centre was far from where the weight is
+        for _ in range(CENTRES):
+            before = self.centre
+            if not float(self.blur().sum()) > FAR * self.squares:  # the centre was not far from where the weight is
+                break
             moments = self._about_mean(self.moments())
+            if np.array_equal(before, self.centre):
+                break
         return moments
 
     def _about_mean(self, moments: Moments) -> Moments:

@@ -27,7 +27,7 @@ import numpy as np
 from corollary.core.problem import LEAST, Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
-from corollary.solvers.linear.huber_scale import joint_value
+from corollary.solvers.linear.huber_scale import joint_rounding, joint_value, null_value
 from corollary.solvers.linear.interior_point.check_functions import Checks, Point
 from corollary.solvers.linear.interior_point.kkt import fits, newton_system
 
@@ -84,6 +84,12 @@ class InteriorPoint(Solver):
             return super().objective(problem, coef, raw, memory)
         return joint_value(problem, coef, problem.y - raw, memory["scale"])
 
+    def null_objective(self, problem: Problem) -> float:
+        return null_value(problem) if self.free_scale else super().null_objective(problem)
+
+    def rounding(self, problem: Problem) -> float:
+        return joint_rounding(problem) if self.free_scale else super().rounding(problem)
+
     def suits(self, problem: Problem) -> bool:
         """Whether it can solve the problem."""
         return problem.loss.straight and problem.penalty.elastic and fits(problem)
@@ -102,7 +108,7 @@ class InteriorPoint(Solver):
             "ill": not checks.penalised and (checks.free is None or checks.free.coarse),
             "waited": 0,
             "gap": found.primal - found.dual,
-            "floor": LEAST * self.null_objective(problem),  # the yardstick of relative_gap
+            "floor": LEAST * self.yardstick(problem),  # as relative_gap has it
         }
         return State(coef, point.b, found.primal, found.dual, memory=memory)
 

@@ -132,7 +132,7 @@ class Boosting(Algorithm[int]):
         return self.trees[: state * self.objective.n_outputs]
 
     def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
-        """Leaves of the last tree and of two others are worked out again, where their rows and bounds are known."""
+        """Leaves of the last tree and of another are worked out again, where their rows and bounds are known."""
         rules, objective = self.plan.rules, self.objective
         known = self.X is not None and not self.plan.samples_rows and rules.monotone is None
         if known and state > self.begun and not is_member():
