@@ -169,6 +169,16 @@ def test_squares_beyond_float64_are_told_without_nan(size: float) -> None:
     assert model.evidence_.verify(X, size * target).stands is not False
 
 
+def test_a_large_constant_in_y_costs_no_digits() -> None:
+    X, _, target = data()
+    target = np.round(1024 * target) / 1024  # so that nothing is lost by adding
+    model, far = (VotingRegressor([*REGRESSORS[1:], ("nearest", KNeighborsRegressor(1))], cv=3) for _ in range(2))
+    model.fit(X, target)
+    far.fit(X, target + 2.0**30)
+    np.testing.assert_allclose(far.held_out_excess_, model.held_out_excess_, rtol=1e-5)
+    assert far.evidence_.verify(X, target + 2.0**30).stands
+
+
 def test_intervals_cover() -> None:
     """Of 600 samples, the interval misses the true difference about as often as it says."""
     rng = np.random.default_rng(0)

@@ -30,13 +30,15 @@ class HeldOutExcess:
         The differences are paired, row by row, and their intervals hold for all m members at once with 95 %
         confidence (each is of 1 − 0.05 / m), so also for the best of them, whichever that turns out to be.
         """
-        votes, tail = [weighted_sum(shares, said), *said], 0.025 / len(said)
-        if votes[0].ndim == 2:
-            wrong = [each.argmax(axis=1) != truth for each in votes]
+        tail = 0.025 / len(said)
+        if said[0].ndim == 2:
+            wrong = [each.argmax(axis=1) != truth for each in (weighted_sum(shares, said), *said)]
             excess = [shares_apart(wrong[0], each, weights, tail) for each in wrong[1:]]
             means = [float(np.average(each, weights=weights)) for each in wrong[1:]]
             return HeldOutExcess(names, ErrorInterval.of_shares(wrong[0], weights), np.array(means), np.array(excess))
-        away = [each - truth for each in votes]
+        away = [each - truth for each in said]
+        # a vote of errors, not the error of a vote: beside a large constant in y its digits would be lost
+        away = [weighted_sum(shares / shares.sum(), away), *away]
         unit = int(exponents_of(max(np.abs(each).max() for each in away)))  # so that no square overflows or vanishes
         squares = [np.square(np.ldexp(each, -unit)) for each in away]
         excess = [squares_apart(squares[0], each, weights, tail) for each in squares[1:]]
