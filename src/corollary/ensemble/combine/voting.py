@@ -132,7 +132,8 @@ class VotingClassifier(ByVote, _Voting):
 
     Notes
     -----
-    *Cost.* One fit of each member. ``sample_weight`` goes to members that take it (in a pipeline, to its last step).
+    *Cost.* One fit of each member. Memory: what their fits take. ``sample_weight`` goes to members that take it (in a
+    pipeline, to its last step).
 
     *Evidence.* Checked: the votes of up to 200 rows, counted again member by member, are those that the model gives. No
     row is held out, so nothing is claimed about new rows; a :class:`BlendingClassifier` with ``weighting="uniform"`` is
