@@ -271,3 +271,24 @@ def test_float32_distances_claim_no_more_than_they_know(method):
     assert single.evidence_.holds
     assert single.evidence_.certificate.value >= rounding
     assert double.evidence_.certificate.tolerance == 1e-9
+
+
+def test_the_greedy_start_copies_few_rows_of_distances_at_a_time() -> None:
+    """All rows may have to be looked at again: together they would be the matrix once more."""
+    asked: list[int] = []
+
+    class Counted(StoredDistances):
+        def rows(self, points: Any) -> np.ndarray:
+            asked.append(len(points))
+            return super().rows(points)
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 16)) + 4 * np.eye(16)[0] * rng.integers(0, 8, (600, 1))
+    matrix = cdist(X, X)
+    chosen = build(Counted(matrix), np.ones(600), 12)
+    assert sum(asked) > 600
+    assert max(asked) <= 64
+    first = matrix[:, chosen[:1]].min(axis=1)
+    for medoid in chosen[1:]:  # each is the best that can be added
+        assert medoid == np.argmin(np.minimum(matrix, first).sum(axis=1))
+        first = np.minimum(first, matrix[medoid])

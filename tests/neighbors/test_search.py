@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 from corollary.core import parallel
 from corollary.solvers.neighbors import brute, index, screen
 from corollary.solvers.neighbors.brute import Products
+from corollary.solvers.neighbors.check import check_search
 from corollary.solvers.neighbors.search import make_search
 
 ALGORITHMS = ("kd_tree", "brute", "auto")
@@ -147,3 +149,15 @@ def test_sparse_queries_of_dense_rows_and_dense_queries_of_sparse_rows() -> None
     for rows, queries in ((X, sparse.csr_array(Q)), (sparse.csr_array(X), Q)):
         found = make_search(rows, "euclidean", 2, None, "auto", 30, 4).nearest(queries, 4)[1]
         np.testing.assert_array_equal(found, expected)
+
+
+def test_the_check_takes_less_memory_than_a_copy_of_the_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(40_000, 64)).astype(np.float32)
+    search = make_search(X, "euclidean", 2, None, "brute", 30, 5)
+    check_search(search, X, 5)  # the index keeps what it works out at first
+    tracemalloc.start()
+    found = check_search(search, X, 5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found.certificate.holds
+    assert peak < 8 * X.size

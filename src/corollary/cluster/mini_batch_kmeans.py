@@ -75,7 +75,8 @@ class MiniBatchKMeans(CentreModel):
     Batches are drawn from an array with probability ∝ weight. ``Blocks`` are read from front to back, at most
     ``max_iter`` times, in batches that do not depend on how they are cut; rows should come in no particular order.
 
-    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) beside X, or beside one block.
+    *Cost*: batch_size·k·d multiplications a batch; memory O(batch_size · (d + k)) and six numbers a row beside X, or
+    beside one block.
 
     *Evidence*: stationary, to 5 %: the share of the cost that moving the centres to the means of their rows would still
     save (in one more batch if labels are not computed). In the history, "objective" is the cost of all rows as each

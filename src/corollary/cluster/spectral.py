@@ -99,7 +99,7 @@ class SpectralClustering(ClusterMixin, Estimator):
     Notes
     -----
     *Cost.* Neighbour graphs: O(n · neighbours) memory, and a few hundred products with W. Kernels: 8 n² bytes, refused
-    if they are not free. Landmarks: three passes of n · m kernel values, m² memory.
+    if they are not free, and a few hundred numbers a row. Landmarks: three passes of n · m kernel values, m² memory.
 
     A graph in pieces has the eigenvalue 0 once for each: those eigenvectors are known exactly. If there are as many
     pieces as clusters, they are the clusters; if there are more, the largest stay and each other one joins the piece

@@ -64,7 +64,7 @@ class HuberRegressor(LinearRegressor):
     Notes
     -----
     *Cost.* O(n d²) per iteration, commonly 3 to 10 iterations; 20 to 35 if few rows are inliers (ε near 1, heavy
-    tails), which the interior point finishes. Memory d² and a few vectors of length n.
+    tails), which the interior point finishes. Memory d² and a dozen vectors of length n.
 
     *Evidence.* The duality gap of the joint problem in (w, b, σ) (kind *optimal*).
 

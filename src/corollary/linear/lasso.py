@@ -69,9 +69,9 @@ class ElasticNet(LinearRegressor):
 
     Notes
     -----
-    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d². Otherwise one pass per
-    iteration and n·s + s² memory for a working set of s columns (a little more than the number of non-zero
-    coefficients). Blocks are read once more, for y and the weights, which stay in memory.
+    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d² and a few vectors of length n.
+    Otherwise one pass per iteration and n·s + s² memory for a working set of s columns (a little more than the number
+    of non-zero coefficients). Blocks are read once more, for y and the weights, which stay in memory.
 
     *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
     an objective that is lower than this model's by more than it.
@@ -236,9 +236,9 @@ class Lasso(ElasticNet):
 
     Notes
     -----
-    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d². Otherwise one pass per
-    iteration and n·s + s² memory for a working set of s columns (a little more than the number of non-zero
-    coefficients). Blocks are read once more, for y and the weights, which stay in memory.
+    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d² and a few vectors of length n.
+    Otherwise one pass per iteration and n·s + s² memory for a working set of s columns (a little more than the number
+    of non-zero coefficients). Blocks are read once more, for y and the weights, which stay in memory.
 
     *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
     an objective that is lower than this model's by more than it.

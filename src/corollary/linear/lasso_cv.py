@@ -138,7 +138,8 @@ class ElasticNetCV(LinearRegressor):
     Notes
     -----
     *Cost.* Tall data: two passes over X in all, one for the moments of all rows and one for those of the folds, which
-    add up; then O(d²) work per step. Otherwise one pass over a fold's rows per step of its path.
+    add up; then O(d²) work per step; memory for a d × d matrix a fold and some twenty vectors of length n. Otherwise
+    one pass over a fold's rows per step of its path.
 
     *Evidence.* The relative duality gap of the refit (kind *optimal*). It says nothing about the choice of the
     strength, which is as good as the folds. A callback may end the cross-validation early: the best strength so far is
@@ -325,7 +326,8 @@ class LassoCV(ElasticNetCV):
     Notes
     -----
     *Cost.* Tall data: two passes over X in all, one for the moments of all rows and one for those of the folds, which
-    add up; then O(d²) work per step. Otherwise one pass over a fold's rows per step of its path.
+    add up; then O(d²) work per step; memory for a d × d matrix a fold and some twenty vectors of length n. Otherwise
+    one pass over a fold's rows per step of its path.
 
     *Evidence.* The relative duality gap of the refit (kind *optimal*). It says nothing about the choice of the
     strength, which is as good as the folds. A callback may end the cross-validation early: the best strength so far is

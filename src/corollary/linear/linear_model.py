@@ -90,10 +90,9 @@ class LinearModel(LinearPredictor):
     -----
     *Cost.* Smooth losses: Newton or L-BFGS (L2, none), proximal Newton on working sets (L1, elastic net, L0, group),
     proximal gradient (any other penalty with a prox): two or three passes over X per iteration, more iterations the
-    more collinear the columns.
-    Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations, separable penalties only;
-    it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``. Memory for vectors of length n;
-    L1, elastic net and group: n·s for a working set of s columns, in float64.
+    more collinear the columns. Losses with kinks: an interior-point method, O(n d²) per iteration, 10 to 40 iterations,
+    separable penalties only; it also finishes Huber's loss where Newton stalls, with most rows beyond ``delta``. Memory
+    for some fifteen vectors of length n; L1, elastic net and group: n·s for a working set of s columns, in float64.
 
     *Evidence.* The relative duality gap; for L0, which is not convex, that no change of one coefficient helps. For the
     logistic, softmax and exponential losses, classes that a plane separates have no finite optimum without a penalty;

@@ -73,8 +73,9 @@ class LinearRegression(UpdatableRegressor):
     Notes
     -----
     *Cost*: one threaded pass over X (n d² operations) when its condition number is below 200, two to six beyond; memory
-    for a few d × d matrices. With fewer rows than columns n² d operations and n × n matrices. Blocks are read once
-    more, for y and the weights, which stay in memory; ``partial_fit`` reads its rows once, 2 n d² operations.
+    for a few d × d matrices and a few vectors of length n. With fewer rows than columns n² d operations and n × n
+    matrices. Blocks are read once more, for y and the weights, which stay in memory; ``partial_fit`` reads its rows
+    once, 2 n d² operations.
 
     *Evidence*: the relative duality gap (kind *optimal*), the condition number of X with scaled columns, its rank. With
     ``positive=True`` and dependent columns the gain that the optimality conditions leave to coefficients up to ten

@@ -50,8 +50,8 @@ class NearestNeighbors(NeighborsModel):
     -----
     *Cost*: a tree takes O(n d log n) to build and, if it pays, far less than n d for a query; comparing everything
     takes one product of n d terms a query, in float32 where that suffices. Memory: three float64 copies of the rows
-    while a tree is built, half a copy of float64 rows for products, a dozen numbers a row for the check, and about ten
-    megabytes a thread.
+    while a tree is built, a float32 copy for products, a dozen numbers a row for the check, and about ten megabytes a
+    thread.
 
     *Evidence*: checked: for up to 59 training rows drawn at random, by how much the distances found exceed those of a
     plain comparison with all rows; and the share of all rows that can be wrong, with 95 % confidence, if none of those

@@ -69,8 +69,9 @@ class DecisionTreeClassifier(TreeClassifier):
 
     Notes
     -----
-    *Cost.* Each column is sorted once, O(n d log n); then O(n d) per level. Memory 8 n d bytes. The tree is the same
-    whatever the number of threads; of equal splits the first column and the lowest threshold win.
+    *Cost.* Each column is sorted once, O(n d log n); then O(n d) per level. Memory 8 n d bytes and some twenty numbers
+    a row. The tree is the same whatever the number of threads; of equal splits the first column and the lowest
+    threshold win.
 
     *Evidence.* Nodes drawn at random are searched again by brute force: by how much any other split would gain more, as
     a part of the impurity of the root. Besides, every leaf predicts what its rows say (but under monotone constraints,
@@ -179,7 +180,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
 
     Notes
     -----
-    *Cost.* As the classifier; absolute error takes O(n d log n) per level.
+    *Cost.* As :class:`DecisionTreeClassifier`; absolute error takes O(n d log n) per level.
 
     *Evidence.* As the classifier.
 

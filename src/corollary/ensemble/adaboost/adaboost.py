@@ -71,7 +71,7 @@ class AdaBoostClassifier(BoostedVote):
     Notes
     -----
     *Cost.* Binned stumps: O(n d) for the first round, then O(m d) with m the rows that the last one got wrong; memory
-    n d bytes. Other learners: their cost times ``n_estimators``.
+    n d bytes and some twenty vectors of length n. Other learners: their cost times ``n_estimators``.
 
     *Evidence.* Checked. History: "alpha", "weighted error", "training error" and "bound" of each round, where
 

@@ -100,8 +100,9 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
 
     Notes
     -----
-    *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
-    few vectors of length n. The answer does not depend on the number of threads: histograms are sums of whole numbers.
+    *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus some
+    twenty vectors of length n. The answer does not depend on the number of threads: histograms are sums of whole
+    numbers.
 
     *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
     its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the
@@ -286,9 +287,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
 
     Notes
     -----
-    *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus a
-    few vectors of length n for each score. The answer does not depend on the number of threads: histograms are sums of
-    whole numbers.
+    *Cost.* O(n d) once to bin, then O(n d log leaves) per tree on one byte a cell; memory n d bytes beyond X, plus some
+    twenty vectors of length n, a few more for each further score. The answer does not depend on the number of threads:
+    histograms are sums of whole numbers.
 
     *Evidence.* Without sampling every round lowers the training loss, and every leaf takes the step that is best for
     its rows: the largest rise, or the largest slope left in leaves that are worked out again from their rows, is the

@@ -98,9 +98,9 @@ class CascadeClassifier(ClassifierMixin, Estimator):
 
     Notes
     -----
-    *Cost.* A stage takes candidates × windows bytes for ranks of responses, read once for each stump; responses are
-    never kept in floating point. More than the machine has free is refused before it starts. Prediction: O(pixels) and
-    a few stumps for most windows.
+    *Cost.* A stage takes candidates × windows bytes for ranks of responses, read once for each stump, beside a few
+    float64 copies of the windows; responses are never kept in floating point. More than the machine has free is refused
+    before it starts. Prediction: O(pixels) and a few stumps for most windows.
 
     *Evidence.* Checked: the worst shortfall of a stage's detection rate on the validation part, measured with the code
     that predicts; in the end all stages together judge all of its positives again. ``history`` has the rates of each

@@ -107,8 +107,8 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
 
     Notes
     -----
-    *Cost.* O(n p) for p pixels, then at most 9 additions a response. The result has n × m numbers; more than the
-    machine has room for is refused beforehand (``CascadeClassifier`` never holds them all).
+    *Cost.* O(n p) for p pixels, then at most 9 additions a response. ``fit`` keeps 20 bytes a feature. The result has
+    n × m numbers; more than the machine has room for is refused beforehand (``CascadeClassifier`` never holds all).
 
     *Evidence.* Checked: the largest difference between responses from integral images and from plain sums over pixels,
     on a sample of windows and features; as sums (times the pixels of a cell), over the sum of \|x\| of the window.

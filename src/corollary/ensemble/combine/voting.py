@@ -183,8 +183,8 @@ class VotingClassifier(ByVote, _Voting):
 
     Notes
     -----
-    *Cost.* One fit of each member, and with ``cv`` one more for each fold. ``sample_weight`` goes to members that take
-    it (in a pipeline, to its last step).
+    *Cost.* One fit of each member, and with ``cv`` one more for each fold. Memory: what their fits take.
+    ``sample_weight`` goes to members that take it (in a pipeline, to its last step).
 
     *Evidence.* Checked: the votes of up to 200 rows, counted again member by member, are those that the model gives.
     Without ``cv`` no row is held out, nothing is claimed about new rows, and the facts have training accuracies. With

@@ -12,6 +12,8 @@ from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.draws import places
 
+SOME = 64  # rows of distances that are copied together
+
 
 def build(distances: Distances, weights: Array, k: int) -> Array:
     """Add, k times, the medoid that lowers the cost most (the BUILD phase of PAM).
@@ -55,9 +57,20 @@ def _largest(distances: Distances, weights: Array, first: Array, bounds: Array, 
         if best >= 0 and not (~fresh & (bounds >= bounds[best])).any():
             return best
         if len(stale):
-            bounds[stale] = _saved(np.ascontiguousarray(distances.rows(stale)), first, weights)
+            bounds[stale] = _saved_by(distances, stale, first, weights)
             fresh[stale] = True
         batch = min(2 * batch, len(bounds))
+
+
+def _saved_by(distances: Distances, points: Array, first: Array, weights: Array) -> Array:
+    """What each of these points would save; their rows are taken a few at a time, since all may be asked for."""
+    saved = np.empty(len(points))
+
+    def task(start: int, stop: int) -> None:
+        cost_saved(np.ascontiguousarray(distances.rows(points[start:stop])), first, weights, saved[start:stop])
+
+    each_block(task, len(points), SOME)
+    return saved
 
 
 def plus_plus(distances: Distances, weights: Array, k: int, random: np.random.RandomState) -> Array:

@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary.core.evidence import Certificate, Kind, share_wrong_at_most
+from corollary.core.parallel import block_rows
 from corollary.core.types import Array
 from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.metric import Metric, points
@@ -84,11 +85,9 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
     Plain distances to all rows leave a few candidates, which are measured as they are.
     """
     metric, k = search.metric, rows.shape[1]
-    P = points(metric, X, search.scale, queries=False)
     part = points(metric, queries, search.scale, queries=True)
     with np.errstate(over="ignore", invalid="ignore"):
-        low, high = _plain(metric, P, part)
-        kth = np.partition(np.where(np.isnan(high), np.inf, high), k - 1, axis=1)[:, k - 1]
+        low, kth = _bounds(search, X, part, k)
         limits = Doubt(metric, X, search.index, queries, part).wider(kth)
         query, row = np.nonzero(~(low > limits[:, None]))
     shrink = shrink_for(metric, X)
@@ -99,6 +98,20 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
     own = distances_of(metric, queries, X, np.repeat(np.arange(len(rows)), k), rows.ravel(), shrink)
     with np.errstate(over="ignore"):
         return best / shrink, own.reshape(rows.shape) / shrink
+
+
+def _bounds(search: MetricSearch, X: Any, part: Any, k: int) -> tuple[Array, Array]:
+    """Lower bounds of the reduced distances to all rows, and the k-th least upper bound; X is never copied whole."""
+    n, m = X.shape[0], part.shape[0]
+    low, least = np.empty((m, n)), np.full((m, k), np.inf)
+    size = block_rows(n, 8 * (X.shape[1] + 4 * m))
+    for start in range(0, n, size):
+        own = slice(start, start + size)
+        below, above = _plain(search.metric, points(search.metric, X[own], search.scale, queries=False), part)
+        low[:, own] = below
+        seen = np.hstack([least, np.where(np.isnan(above), np.inf, above)])
+        least = np.partition(seen, k - 1, axis=1)[:, :k]
+    return low, least.max(axis=1)
 
 
 def _plain(metric: Metric, P: Any, Q: Any) -> tuple[Array, Array]:

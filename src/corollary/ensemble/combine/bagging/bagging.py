@@ -72,7 +72,7 @@ class BaggingClassifier(ByVote, Bagging):
     Notes
     -----
     *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
-    most 1000 rows) for each member.
+    most 1000 rows) for each member. Memory: for each thread a copy of X and what the fit of a member takes.
 
     *Evidence.* Checked: members got the weight they were to get. The error out of the bag and its 95 % interval (of
     shares Wilson's, of squares the normal one) are in its sentence and its facts: of all rows with ``oob_score``, else
@@ -210,7 +210,7 @@ class BaggingRegressor(ByMean, Bagging):
     Notes
     -----
     *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
-    most 1000 rows) for each member.
+    most 1000 rows) for each member. Memory: for each thread a copy of X and what the fit of a member takes.
 
     *Evidence.* As for :class:`BaggingClassifier`.
 
