@@ -90,3 +90,12 @@ def test_the_scale_falls_with_epsilon_and_stays_above_zero_while_it_can(seed: in
         assert "zero" not in str(model.evidence_)
         scales.append(model.scale_)
     assert (np.diff(scales) < 0).all()
+
+
+def test_without_an_intercept_there_is_none() -> None:
+    """A Newton step in all unknowns at once left 1e-17 in it, or not, by the BLAS at hand."""
+    rng = np.random.default_rng(6)
+    for _ in range(40):
+        rows = rng.normal(size=(int(rng.integers(10, 80)), int(rng.integers(1, 8))))
+        model = HuberRegressor(fit_intercept=False).fit(rows, rows.sum(axis=1) + rng.standard_t(2, len(rows)))
+        assert model.intercept_ == 0.0

@@ -134,3 +134,13 @@ def test_means_beyond_all_numbers_are_refused(dtype: Any) -> None:
     far = np.array([[150.0, 0.0]], dtype=dtype)
     assert np.isfinite(model.predict(far)).all()
     assert model.predict(far) > 1e50
+
+
+def test_a_factor_beyond_float64_is_not_kept() -> None:
+    """Rows and weights of 1e-300: coefficients are numbers, the inverse of √w X is none."""
+    X, y = data()
+    model = LinearRegression(fit_intercept=False).fit(X * 1e-300, y, sample_weight=np.full(len(y), 1e-300))
+    assert np.isfinite(model.coef_).all()
+    assert model.evidence_.verify(X * 1e-300, y, np.full(len(y), 1e-300)).stands is not False
+    with pytest.raises(ValueError, match="leverage needs the factor"):
+        model.leverage(X)

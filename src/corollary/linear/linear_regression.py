@@ -183,7 +183,9 @@ class LinearRegression(UpdatableRegressor):
         self.residual_std_ = deviation[0] if one else deviation
         self._weight = weight
         self._centre = answer.mean
-        self._whitener = answer.inverse if answer.inverse is not None and answer.inverse.size <= KEPT else None
+        inverse = answer.inverse
+        kept = inverse is not None and inverse.size <= KEPT and bool(np.isfinite(inverse).all())
+        self._whitener = inverse if kept else None
 
     def _check_state(self) -> None:
         super()._check_state()
@@ -202,8 +204,8 @@ class LinearRegression(UpdatableRegressor):
         if whitener is None or centre is None:
             raise ValueError(
                 "leverage needs the factor of the training data, which is kept when there are at least as many rows "
-                f"as columns, at most {KEPT} entries and positive=False. With fewer rows than columns every "
-                "training row has leverage one."
+                f"as columns, at most {KEPT} entries and positive=False, and where its inverse is within float64. With "
+                "fewer rows than columns every training row has leverage one."
             )
         base = 1 / self._weight if self.fit_intercept else 0.0
         rotated = as_design(X).view(centre=centre).matvec(whitener)

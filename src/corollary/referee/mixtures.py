@@ -120,7 +120,11 @@ def gaussian_mixture(
     what = "the length of another exact EM step, in standard deviations of the components,"
     own, size = w @ _log_sum(before), np.abs(_log_sum(before)).max()
     if objective is not None and rounding < 1e-9:
-        wrong = _wrong_objective("lower_bound_", LONG(objective), own, 1e-6 * (size + d))
+        # and so are means: by their last digits, in standard deviations, log-densities of their rows move
+        digits = 8 * LONG(np.finfo(np.float64).eps) * np.abs(means + middle)
+        moved = [np.sqrt(((np.abs(root) @ digit) ** 2).sum()) for root, digit in zip(roots, digits, strict=True)]
+        blur = sum(part * (far + far**2 / 2) for part, far in zip(shares, moved, strict=True))
+        wrong = _wrong_objective("lower_bound_", LONG(objective), own, 1e-6 * (size + d) + blur)
         if wrong is not None:
             return wrong
     if length > tolerance * ROUNDED + rounding and held:

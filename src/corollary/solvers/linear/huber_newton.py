@@ -185,4 +185,4 @@ class HuberNewton(Solver):
         unit = H * size * size[:, None]
         unit[np.diag_indices_from(unit)] += 1e-13
         step = -size * np.linalg.lstsq(unit, size * gradient, rcond=None)[0]
-        return step[:d], float(step[d]), 8
+        return step[:d], float(step[d]) if free else 0.0, 8
