@@ -158,4 +158,6 @@ class Exponential(Loss):
 
     def best_constant(self, y: Array, weights: Array, n_classes: int = 0) -> float:
         plus, minus = of_classes(y, weights)
-        return float(0.5 * (np.log(plus) - np.log(minus)))  # both classes are there
+        if not (plus > 0 and minus > 0):
+            return float(super().best_constant(y, weights, n_classes))
+        return float(0.5 * (np.log(plus) - np.log(minus)))

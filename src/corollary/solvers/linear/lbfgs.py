@@ -109,7 +109,8 @@ class LBFGS(Solver):
         if pairs:
             _, y, curvature = pairs[-1]
             py, pt = memory["precondition"](*y)
-            ratio = curvature / float(np.vdot(y[0], py) + np.vdot(y[1], pt))
+            guess = float(np.vdot(y[0], py) + np.vdot(y[1], pt))
+            ratio = curvature / guess if guess > 0 else 1.0  # the squares of tiny slopes vanish
             p, shift = ratio * p, ratio * shift
         for (s, y, curvature), a in zip(pairs, reversed(weights), strict=True):
             b = a - (np.vdot(y[0], p) + np.vdot(y[1], shift)) / curvature
