@@ -26,10 +26,10 @@ from corollary.solvers.least_squares.seen import seen_by_rows
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
+LIGHTEST = 1e-6  # share of the weight of rows that see a direction, however short, for which it is kept
 NUMBERS = 1 << 25  # a basis of more than so many numbers is not made
 STEEP = 1e-4  # directions shorter than this part of the longest need more digits than float64 has
 ROWS = 4096  # a block of rows of the basis
-LIGHTEST = 1e-6  # share of the weight of rows that see a direction, however short, for which it is kept
 
 
 @dataclass(frozen=True)
