@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.referee.linear.descent import Found, descend, step_cost
 from corollary.referee.linear.losses import LONG, SMOOTH, Array, least_constant, pieces
-from corollary.referee.linear.problem import PATIENCE, Objective, Problem
+from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification
 
 REACH = 10.0  # how much longer than those at hand the predictions are of which an unpenalised claim speaks
@@ -43,7 +43,7 @@ def judge(given: Objective, coef: Array, intercept: Any, tolerance: float) -> Ve
 def too_large(given: Objective) -> Verification | None:
     """A refusal to judge what would take minutes or more: rows × (columns × classes)² is what a step costs."""
     (n, d), k = given.X.shape, max(given.n_classes, 1)
-    share = given.patience / PATIENCE
+    share = given.patience / Objective.patience
     if n * d <= LARGEST and 25 * n * d**2 + 10 * step_cost(n, d + given.fit_intercept, k) <= LONGEST * share:
         return None
     classes = f" and {k} classes" if k > 1 else ""
@@ -52,7 +52,7 @@ def too_large(given: Objective) -> Verification | None:
 
 def beyond_patience(given: Objective, more: str = "") -> Verification:
     """What to say of a claim that would take minutes or more."""
-    (n, d), parts = given.X.shape, round(PATIENCE / given.patience)
+    (n, d), parts = given.X.shape, round(Objective.patience / given.patience)
     times = f", {parts} times," if parts > 1 else ""
     words = f"{n:,} rows of {d:,} columns{more}{times} are too large for the referee, which is made for thousands of"
     return Verification(None, f"{words} rows and tens of columns (times classes or targets)")

@@ -140,7 +140,7 @@ def _seen(task: Task, hidden: Array) -> Array | None:
     """
     if task.factored:
         return None
-    seen = seen_by_rows(task.design, task.root > 0, hidden, centred=task.fit_intercept)
+    seen = seen_by_rows(task.design, task.root**2, hidden, centred=task.fit_intercept) > 0
     return hidden[:, seen] if seen.any() else None
 
 

@@ -18,8 +18,8 @@ SAMPLE = 256  # rows of which the middle is taken
 TINY = float(np.finfo(np.float64).tiny)
 
 
-def seen_by_rows(design: Design, live: Array, directions: Array, *, centred: bool) -> Array:
-    """Which of the directions (d × m) some row that is ``live`` sees beyond its own rounding.
+def seen_by_rows(design: Design, weights: Array, directions: Array, *, centred: bool) -> Array:
+    """Of each of the directions (d × m) the share of the weight of all rows that see it beyond their own rounding.
 
     With ``centred`` rows are taken about one in their midst: the mean is where the huge ones are. Cost: n d m products.
     """
@@ -29,7 +29,8 @@ def seen_by_rows(design: Design, live: Array, directions: Array, *, centred: boo
     vectors = vectors / np.linalg.norm(vectors, axis=0)
     middle = np.zeros(d)
     if centred:
-        index = np.flatnonzero(live)[:: max(1, int(live.sum()) // SAMPLE)]
+        live = np.flatnonzero(weights)
+        index = live[:: max(1, len(live) // SAMPLE)]
         some = design.rows(index).block(0, len(index)) / scale
         middle = some[np.abs(some - np.median(some, axis=0)).sum(axis=1).argmin()]
 
@@ -37,6 +38,6 @@ def seen_by_rows(design: Design, live: Array, directions: Array, *, centred: boo
         rows = rows / scale
         noise = 16 * np.sqrt(d) * EPS * (np.linalg.norm(rows, axis=1) + np.linalg.norm(middle)) + TINY
         beyond = np.abs((rows - middle) @ vectors) > noise[:, None]
-        return np.asarray((beyond & live[start:stop, None]).sum(axis=0))
+        return np.asarray(weights[start:stop] @ beyond)
 
-    return np.asarray(design.sum_rows(part, block_rows(n, 8 * d)) > 0)
+    return np.asarray(design.sum_rows(part, block_rows(n, 8 * d)) / weights.sum())

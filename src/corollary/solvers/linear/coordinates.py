@@ -26,6 +26,7 @@ from corollary.solvers.least_squares.seen import seen_by_rows
 
 FAR = 1e3  # a column (or y) whose mean is so many standard deviations from zero is moved
 SAMPLE = 256  # rows that are looked at
+LIGHTEST = 1e-6  # share of the weight of rows that see a direction, however short, for which it is kept
 NUMBERS = 1 << 25  # a basis of more than so many numbers is not made
 STEEP = 1e-4  # directions shorter than this part of the longest need more digits than float64 has
 ROWS = 4096  # a block of rows of the basis
@@ -155,7 +156,7 @@ def in_basis(before: Coordinates) -> Coordinates:
     keep = lengths > 16 * np.sqrt(d) * EPS  # shorter ones are rounding, and no reasonable coefficients make them long
     if not keep.all():  # unless it is that of one huge row
         hidden = (right[~keep] / scale).T
-        keep[~keep] = seen_by_rows(problem.design, w > 0, hidden, centred=problem.fit_intercept)
+        keep[~keep] = seen_by_rows(problem.design, w, hidden, centred=problem.fit_intercept) > LIGHTEST
         lengths = np.maximum(lengths, EPS)
     if keep.any():
         lengths, right = lengths[keep], right[keep]
