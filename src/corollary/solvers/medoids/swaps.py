@@ -15,13 +15,14 @@ import numpy as np
 
 from corollary._compiled.medoids.swaps import assign, exchange, first_improvement
 from corollary.core.evidence import Certificate, Kind, Status
-from corollary.core.parallel import n_threads, together
+from corollary.core.parallel import block_rows, n_threads, together
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.loop import Algorithm, Measure, Run
 
 _QUIET = 64  # candidates without a swap after which the next ones are tried on several threads
 HIDDEN = 1e-12  # rounding below this share of the cost is not worth telling
+LARGEST, POLISHING = 200_000_000, 50  # distances times medoids of a pass that is made beside a huge distance; swaps
 _BATCH = 4_000_000  # distances that are worth a round of threads
 
 
@@ -41,7 +42,8 @@ class SwapSearch:
     """The state of a search: the medoids, and for each point its nearest and next nearest of them.
 
     ``refused`` counts the candidates since the last swap and ``largest`` is the largest relative gain among them: when
-    all were refused, no swap gains more than that. ``broken`` says that Ctrl-C came in the middle of a pass.
+    all were refused, no swap gains more than that. ``broken`` says that Ctrl-C came in the middle of a pass, ``idle``
+    that a pass made swaps that gained nothing: rounding said otherwise.
     """
 
     def __init__(self, distances: Distances, weights: Array, medoids: Array) -> None:
@@ -49,7 +51,7 @@ class SwapSearch:
         self.medoids = medoids.astype(np.int64)
         self.allowed = weights > 0
         self.swaps = self.refused = 0
-        self.largest, self.broken = 0.0, False
+        self.largest, self.broken, self.idle = 0.0, False, False
         self.settle()
 
     def settle(self) -> None:
@@ -137,6 +139,36 @@ class SwapSearch:
         hidden = 8 * float(np.finfo(np.float64).eps) * float(removal) / self.cost if self.cost > 0 else 0.0
         return hidden if hidden > HIDDEN else 0.0
 
+    def polish(self, tol: float) -> float:
+        """Swap on, with costs that are summed afresh for every swap, and return the gain of the best that is left.
+
+        Sums of distances, and not of differences, keep all their digits beside a huge one. They take k passes for a
+        swap: only what one thread does in about a second is tried, and infinity is returned for the rest.
+        """
+        if self.cost <= 0:
+            return 0.0
+        for _ in range(POLISHING):
+            if not self.distances.stored or self.distances.n**2 * len(self.medoids) > LARGEST:
+                break
+            cost, candidate, slot = min(self._cheapest(slot) for slot in range(len(self.medoids)))
+            gain = 1.0 - cost / self.cost
+            if gain <= max(tol, 4 * self.distances.n * float(np.finfo(np.float64).eps)):
+                return max(gain, 0.0)
+            self.swap(candidate, slot, self.distances.row(candidate))
+        return float(np.inf)
+
+    def _cheapest(self, slot: int) -> tuple[float, int, int]:
+        """The least cost of any candidate in the place of a medoid, the candidate, and that place."""
+        rest, best = np.where(self.near == slot, self.second, self.first), (float(np.inf), 0, slot)
+        size = block_rows(self.distances.n, 8 * self.distances.n)
+        for start, stop, rows in self.distances.blocks():
+            for first in range(start, stop, size):
+                part = slice(first, min(first + size, stop))
+                costs = np.minimum(rows[part.start - start : part.stop - start], rest) @ self.weights
+                costs = np.where(self.allowed[part], costs, np.inf)
+                best = min(best, (float(costs.min()), first + int(costs.argmin()), slot))
+        return best
+
     def largest_gain(self) -> float:
         """The most that any swap lowers the cost, as a share of it."""
         gains = [self.scan(rows, start, start, stop, np.inf)[2] for start, stop, rows in self.distances.blocks()]
@@ -160,12 +192,14 @@ class EagerSwaps(Algorithm[SwapSearch]):
         return SwapSearch(self.distances, self.weights, self.medoids)
 
     def step(self, state: SwapSearch) -> SwapSearch:
+        before = state.cost
         state.look_again(self.tol)
+        state.idle = not state.complete and not state.cost < before
         return state
 
     def measure(self, state: SwapSearch) -> Measure:
         """The gain of swaps is known when a pass has refused them all, so it is no column of the history."""
-        return Measure(float(state.cost), done=state.complete, more={"swaps": float(state.swaps)})
+        return Measure(float(state.cost), done=state.complete or state.idle, more={"swaps": float(state.swaps)})
 
     def snapshot(self, state: SwapSearch) -> Medoids:
         return state.answer()
@@ -176,8 +210,11 @@ class EagerSwaps(Algorithm[SwapSearch]):
         return state
 
     def finish(self, state: SwapSearch, measure: Measure) -> tuple[SwapSearch, Measure]:
-        if state.complete and not state.broken:
-            gain = state.largest
+        if (state.complete or state.idle) and not state.broken:
+            gain = state.largest if state.complete else np.inf
+            left = state.polish(self.tol) if gain + state.blur() > self.tol else np.inf
+            if left < np.inf:
+                return state, replace(measure, objective=float(state.cost), residual=left)
         else:  # the search was stopped: all swaps are tried once more if that needs no new distances
             gain = state.largest_gain() if state.distances.stored and not state.broken else np.inf
         return state, replace(measure, objective=float(state.cost), residual=gain + state.blur())
