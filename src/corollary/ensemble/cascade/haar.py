@@ -105,7 +105,8 @@ class HaarFeatures(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator)
     Notes
     -----
     *Cost.* O(n p) for p pixels, then at most 9 additions a response. ``fit`` keeps 20 bytes a feature. The result has
-    n × m numbers; more than the machine has room for is refused beforehand (``CascadeClassifier`` never holds them all).
+    n × m numbers; more than the machine has room for is refused beforehand (``CascadeClassifier`` never holds them
+    all).
 
     *Evidence.* Checked: the largest difference between responses from integral images and from plain sums over pixels,
     on a sample of windows and features.
