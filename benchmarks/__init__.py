@@ -16,7 +16,7 @@ FAMILIES: dict[str, str] = {
     "clusters": "benchmarks.clusters",
     "accuracy": "benchmarks.accuracy",
     "startup": "benchmarks.startup",
-    "memory": "benchmarks.promises",
+    "memory": "benchmarks.peaks",
 }
 
 

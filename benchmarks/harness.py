@@ -178,4 +178,4 @@ def read(family: str, check: Check, settings: Settings) -> Reading:
     if OURS not in values and not note:
         note = "ours was not measured"
     fields = (family, check.name, check.title, check.unit, check.bar, check.higher_is_better)
-    return Reading(*fields, values, note, date=today(), quick=settings.quick)
+    return Reading(*fields, values, note, date=today(), quick=settings.quick, details=check.details)

@@ -107,6 +107,7 @@ class Reading:
     note: str = ""
     date: str = ""
     quick: bool = False
+    details: dict[str, str] = field(default_factory=dict)  # words for columns of a table
 
     @property
     def ours(self) -> float | None:

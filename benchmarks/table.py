@@ -164,10 +164,34 @@ def readings(found: Sequence[Reading]) -> Table:
     return Table("Ours and the bar", ("what", "bar", "ours", "verdict", "beside it"), tuple(rows))
 
 
+def footprints(found: Sequence[Reading]) -> Table:
+    """One row an estimator and dtype: the peak of a fit beyond X, and the promise beside it."""
+    rows = []
+    for reading in found:
+        values, details, peak = reading.values, reading.details, reading.ours
+        known = peak is not None and reading.bar is not None
+        rows.append(
+            (
+                details["estimator"],
+                details["dtype"],
+                size((int(values["rows"]), int(values["columns"]))) if "rows" in values else NONE,
+                f"{values['X']:.1f} MB" if "X" in values else NONE,
+                reading.note or NONE if peak is None else f"{peak:.1f} MB ({peak / values['X']:.2f} X)",
+                details["promise"],
+                NONE if reading.bar is None else f"≤ {reading.bar:.1f} MB",
+                f"{peak / reading.bar:.2f}" if known else NONE,
+                reading.verdict,
+            )
+        )
+    header = ("estimator", "dtype", "size", "X", "peak beyond X", "promise", "in MB", "peak / promise", "verdict")
+    return Table("Peak of a fit and promise", header, tuple(rows))
+
+
 def tables(records: Sequence[Race | Reading], terminal: bool = False) -> list[Table]:
     """The tables of some records, empty ones left out; a terminal has already shown every candidate."""
     races = [record for record in records if isinstance(record, Race)]
     checks = [record for record in records if isinstance(record, Reading)]
-    made = [growth(races, terminal), readings(checks)]
+    weighed = [check for check in checks if "promise" in check.details]
+    made = [growth(races, terminal), readings([check for check in checks if check not in weighed]), footprints(weighed)]
     made = [brief(races), *made] if terminal else [summary(races), everyone(races), *made, rules(races)]
     return [table for table in made if table.rows]

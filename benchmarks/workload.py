@@ -128,7 +128,8 @@ class Check:
     """A number of ours against a bar, without a race: start-up seconds, digits of accuracy.
 
     ``measure(quick)`` yields names and values; ``"corollary"`` is the one that is held against the bar, the others are
-    shown beside it (what comes before a failure is kept). A bar of None reports only.
+    shown beside it (what comes before a failure is kept). A bar of None reports only. ``details`` are words for the
+    columns of a table of its own.
     """
 
     name: str
@@ -137,3 +138,4 @@ class Check:
     bar: float | None
     higher_is_better: bool
     measure: Callable[[bool], Iterable[tuple[str, float]]]
+    details: dict[str, str] = field(default_factory=dict)
