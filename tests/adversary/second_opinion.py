@@ -80,22 +80,60 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
 
 
 def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
-    """The single convex problems of a linear model, in the referee's words; none for several classes and for counts."""
-    from corollary.base import check_weights
-    from corollary.core.evidence import Kind
-    from corollary.linear.claims import _terms, class_weights
-
+    """The single convex problems of a linear model; none for several classes and for what is not convex."""
     certificate = model.evidence_.certificate
-    if certificate.kind is not Kind.OPTIMAL or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
+    if certificate.kind.name != "OPTIMAL" or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
         return []
-    weights, y = check_weights(data.weights, data.X), np.asarray(data.y)
+    y, weights = np.asarray(data.y), np.ones(len(data.y)) if data.weights is None else data.weights
+    terms = reading(type(model).__name__, model.get_params(deep=False), vars(model))
+    if terms is None:
+        return []
+    w = np.asarray(weights, dtype=np.longdouble)
     if hasattr(model, "classes_"):
-        weights = class_weights(model, y, weights)
+        w = _by_class(model, y, w)
         y = np.where(y == model.classes_[1], 1.0, -1.0)
-    terms = _terms(model, weights, 0)
-    if terms is None or "scale" in terms or "groups" in terms or terms["loss"] == "softmax":
-        return []
-    return [(Objective(data.X, y, **terms), np.ravel(model.coef_), model.intercept_, certificate.tolerance)]
+    w = w / w.sum() if terms.pop("mean") else w
+    return [(Objective(data.X, y, w, **terms), np.ravel(model.coef_), model.intercept_, certificate.tolerance)]
+
+
+def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
+    """What the documentation of these classes says is minimised, from the parameters ``given`` and what was ``found``.
+
+    It is read here once more, apart from what the models tell the referee: were that wrong, both would be deceived.
+    None for what has another form (several classes, counts of coefficients, groups, a scale, parts of one's own).
+    """
+    terms = {"fit_intercept": given["fit_intercept"], "positive": given.get("positive", False), "mean": False}
+    alpha, C = (found.get(f"{key}_", given.get(key)) for key in ("alpha", "C"))
+    ratio = found.get("l1_ratio_", given.get("l1_ratio"))
+    if name in ("LinearRegression", "Ridge", "RidgeCV"):  # ½ Σ w r² + ½ α ‖β‖²
+        return terms | {"loss": "squared", "l2": 0.0 if name == "LinearRegression" else float(alpha)}
+    if name in ("Lasso", "LassoCV", "ElasticNet", "ElasticNetCV"):  # half the mean of r², and the elastic net
+        ratio = 1.0 if name.startswith("Lasso") else ratio
+        return terms | {"loss": "squared", "l1": alpha * ratio, "l2": alpha * (1 - ratio), "mean": True}
+    if name.startswith("LogisticRegression"):  # C Σ w ℓ + the elastic net, over C
+        return terms | {"loss": "logistic", "l1": ratio / C, "l2": (1 - ratio) / C}
+    if name != "LinearModel" or not all(isinstance(given[part], str) for part in ("loss", "penalty")):
+        return None
+    shares = {"none": (0.0, 0.0), "l1": (1.0, 0.0), "l2": (0.0, 1.0), "elastic_net": (ratio, 1 - ratio)}
+    if given["penalty"] not in shares or given["loss"] == "softmax":
+        return None
+    own = {"huber": "delta", "quantile": "quantile", "epsilon_insensitive": "epsilon", "tweedie": "power"}
+    parameter = given[own[given["loss"]]] if given["loss"] in own else 0.0
+    l1, l2 = (alpha * share for share in shares[given["penalty"]])
+    return terms | {"loss": given["loss"], "parameter": parameter, "l1": l1, "l2": l2, "mean": True}
+
+
+def _by_class(model: Any, y: Array, w: Array) -> Array:
+    """Weights of rows times those of their classes; balanced ones make the classes weigh the same."""
+    chosen = model.get_params(deep=False).get("class_weight")
+    if chosen is None:
+        return w
+    total, factors = w.sum(), np.ones_like(w)
+    for label in model.classes_:
+        own = w[y == label].sum()
+        balanced = total / (len(model.classes_) * own) if own > 0 else 0.0
+        factors[y == label] = balanced if chosen == "balanced" else chosen.get(label, 1.0)
+    return w * factors
 
 
 def _solved(problem: Problem) -> Array | None:

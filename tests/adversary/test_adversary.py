@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
+from typing import Any
 
+import numpy as np
 import pytest
 from hostile_fits import FAILURES, many_fits, table
-from hostile_models import TABLE
+from hostile_models import NAMES, TABLE, make, target_of
+from second_opinion import reading
 
+from corollary.linear.claims import _terms
 from corollary.registry import ESTIMATORS
 
 
@@ -30,3 +35,24 @@ def test_a_few_hundred_hostile_fits_find_no_false_proof():
 @pytest.mark.slow
 def test_many_hostile_fits_find_no_false_proof():
     _attack(seed=2, fits=20_000, processes=os.cpu_count() or 1)
+
+
+LINEAR = [(name, settings) for name in NAMES for settings in TABLE[name] if ESTIMATORS[name].family == "linear"]
+
+
+@pytest.mark.parametrize(("name", "settings"), LINEAR, ids=str)
+def test_two_readings_of_a_linear_model_agree(name: str, settings: dict[str, Any]) -> None:
+    """What models tell the referee of their problem, and what their documentation says, are written apart."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    y = rng.poisson(np.exp(X[:, 0] / 2)).astype(float)
+    model = make(name, settings, 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y > 0.5 if target_of(name, settings) == "classes" else y)
+    own, told = reading(name, model.get_params(deep=False), vars(model)), _terms(model, np.ones(40), 0)
+    if own is None or told is None:
+        return
+    assert own.pop("mean") == bool(np.isclose(float(told.pop("weights").sum()), 1.0))
+    plain = {"parameter": 0.0, "l1": 0.0, "l2": 0.0, "positive": False}
+    assert {**plain, **own} == {**plain, **told, "parameter": told.get("parameter") or 0.0}
