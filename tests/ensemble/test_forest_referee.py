@@ -12,6 +12,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
 from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier
 from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.referee.trees import Nodes, Rules, judge
 from corollary.solvers.trees.forest import forest as forest_module
 from corollary.solvers.trees.forest.growth import grow_tree
 
@@ -82,3 +83,41 @@ def test_enormous_whole_weights_neither_hang_nor_flatten_the_trees(size: float) 
     model = RandomForestRegressor(3, random_state=0).fit(X, y, sample_weight=weights)
     assert model.evidence_.holds
     assert model.score(X, y) > 0.5
+
+
+@pytest.mark.parametrize("options", [{}, {"criterion": "entropy", "max_depth": 4}, {"min_weight_fraction_leaf": 0.05},
+                                     {"max_features": 2, "min_samples_leaf": 3}, {"bootstrap": False},
+                                     {"class_weight": "balanced_subsample"}])  # fmt: skip
+def test_columns_that_nodes_drew_are_searched_by_the_referee(options: dict[str, Any]) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.round(20 * X[:, :9] / X[:, :9].max(axis=0))  # few values, so that no column is rounded to bins
+    weights = np.random.default_rng(0).integers(0, 3, len(y)).astype(float)
+    model = RandomForestClassifier(4, random_state=1, **options).fit(X, y, sample_weight=weights)
+    found = model.evidence_.verify(X, y, weights)
+    assert found.stands, found
+    assert "no node has a split of the columns that it drew that gains more" in found.words
+    numbers = RandomForestRegressor(3, max_features=4, max_depth=5, random_state=0).fit(X, X[:, 0] * X[:, 1])
+    assert numbers.evidence_.verify(X, X[:, 0] * X[:, 1]).stands
+    few = RandomForestClassifier(3, max_leaf_nodes=6, random_state=0).fit(X, y)  # grown in another order
+    assert few.evidence_.verify(X, y).stands is None
+
+
+def test_trees_of_other_draws_are_refuted() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = np.round(20 * X[:, :9] / X[:, :9].max(axis=0))
+    model = RandomForestClassifier(4, max_features=1, random_state=1).fit(X, y)
+    assert model.evidence_.verify(X, y).stands
+    assert model.set_params(max_features=5).evidence_.verify(X, y).stands is False  # as if it had tried so many
+    assert model.set_params(max_features=9).evidence_.verify(X, y).stands is False
+
+
+def test_fewer_columns_than_were_to_be_drawn_decide_nothing() -> None:
+    """The referee is told which columns nodes drew; that these are too few, or not the split's own, it sees itself."""
+    X = np.array([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
+    Y = np.eye(2)[[0, 0, 1, 1]]
+    nodes = Nodes(
+        np.array([0, -1, -1]), np.array([0.5, 0, 0]), np.array([1, -1, -1]), np.array([Y.mean(0), Y[0], Y[3]])
+    )
+    for tried, stands in (({0: [0, 1]}, True), ({0: [0]}, None), ({}, None), ({0: [1, 2]}, False)):
+        rules = Rules("gini", tried=tried, draws=2)
+        assert judge(X, Y, np.ones(4), nodes, rules, 1e-9).stands is stands, tried

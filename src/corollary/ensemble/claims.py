@@ -31,6 +31,8 @@ CATEGORIES = Verification(None, "the referee walks down trees of numbers only")
 def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions as the mean of the trees; and of some trees, the values of nodes from the rows that they drew."""
     from corollary.solvers.draws import fingerprint
+    from corollary.solvers.trees.check.forest import GivenTree, columns_tried, draws_repeat
+    from corollary.solvers.trees.forest.out_of_bag import coded_trees
     from corollary.solvers.trees.forest.storage import stored_binner
 
     trees = plain_nodes(model.trees_, told=True)
@@ -45,24 +47,32 @@ def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     if fingerprint(keys, target.weights) != model.data_key_:
         return Verification(None, "rows or weights are not those of the fit, and no tree drew from others")
 
-    def mass_of(seed: int) -> Array:
-        mass = np.zeros(rows.n)
-        mass[order] = rows.mass(rows.drawn(seed) if rows.draws else None)
-        return mass
+    grown, d = model._rules(rows), len(rows.codes)
+    coded = coded_trees(model.trees_, model.nodes_)
 
-    masses = (mass_of(int(seed)) for seed in model.nodes_["seeds"])
+    def drawn(t: int) -> tuple[Array, Any]:
+        """How much each row counts in a tree, and the columns that its nodes tried, where not all were."""
+        seed, out = int(model.nodes_["seeds"][t]), np.zeros(rows.n)
+        out[order] = mass = rows.mass(rows.drawn(seed) if rows.draws else None)
+        if grown.max_features >= d or not draws_repeat(rows, grown):
+            return out, None
+        inside = np.flatnonzero(mass > 0).astype(np.int32)
+        leaves = coded[t].walk(rows.codes, inside, binner.n_bins, binner.categorical)
+        return out, columns_tried(rows, grown, GivenTree(model.trees_.tree(t), seed, mass, inside, leaves))
+
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
-    unbinned = all(len(np.unique(dense[:, f])) <= binner.n_bins[f] for f in range(dense.shape[1]))
-    rules = _forest_rules(model, model._rules(rows), dense.shape[1], unbinned)
+    counted = dense[target.weights > 0]
+    unbinned = all(len(np.unique(column)) <= bins for column, bins in zip(counted.T, binner.n_bins, strict=True))
+    rules = _forest_rules(model, grown, unbinned and (grown.max_features >= d or draws_repeat(rows, grown)))
     if rules is None:
         return Verification(None, f"{mean.words}; values that are kept within monotone constraints are not judged")
     Y = (np.asarray(y).ravel()[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else np.asarray(y)
     Y = Y.reshape(len(Y), -1).astype(np.float64)
     tolerance = model.evidence_.certificate.tolerance
-    return ensembles.forest_of_rows(dense, Y, masses, trees, rules, tolerance)
+    return ensembles.forest_of_rows(dense, Y, map(drawn, range(len(trees))), trees, rules, tolerance)
 
 
-def _forest_rules(model: Any, grown: Any, d: int, unbinned: bool) -> Rules | None:
+def _forest_rules(model: Any, grown: Any, searched: bool) -> Rules | None:
     if grown.monotone is not None and np.any(grown.monotone):
         return None
     return Rules(
@@ -74,7 +84,8 @@ def _forest_rules(model: Any, grown: Any, d: int, unbinned: bool) -> Rules | Non
         min_share=grown.min_mass_share,
         min_gain=grown.min_gain,
         pruned=grown.ccp_alpha > 0,
-        searched=unbinned and grown.max_features >= d,
+        searched=searched,
+        draws=grown.max_features,
         claimed="splits" in model.evidence_.certificate.name,
     )
 

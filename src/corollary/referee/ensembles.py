@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -32,16 +33,16 @@ def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
 
 
 def forest_of_rows(
-    X: Any, Y: Array, masses: Iterable[Array], trees: Sequence[Nodes], rules: Rules, tolerance: float
+    X: Any, Y: Array, drawn: Iterable[tuple[Array, Any]], trees: Sequence[Nodes], rules: Rules, tolerance: float
 ) -> Verification:
-    """Each tree judged by the rows that it drew: the t-th of ``masses`` is how much each row of X counts in tree t."""
+    """Each tree judged by what it drew: how much each row of X counts in it, and which columns its nodes tried."""
     parts: list[Verification] = []
     left = NODES
-    for mass, nodes in zip(masses, trees, strict=False):
+    for (mass, tried), nodes in zip(drawn, trees, strict=False):
         left -= len(nodes.feature)
         if left < 0 and parts:
             break
-        parts.append(judge(X, Y, mass, nodes, rules, tolerance))
+        parts.append(judge(X, Y, mass, nodes, replace(rules, tried=tried), tolerance))
         if parts[-1].stands is False:
             return parts[-1]
     found, some = weakest(parts), len(parts) < len(trees)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,6 +48,8 @@ class Rules:
     monotone: Array | None = None  # by column: the last value falls (−1) or rises (1) with it
     searched: bool = True  # whether every column and every cut was to be tried
     claimed: bool = True  # whether the claim is that no other split gains more, or of values and gains alone
+    tried: Mapping[int, Array] | None = None  # the columns that each node drew, at least ``draws``; None is all
+    draws: int = 0
 
 
 def misshapen(nodes: Nodes, columns: int) -> Verification | None:
@@ -137,7 +140,8 @@ class _Bench:
         worst, searched, left_out = self._search()
         if not worst <= limit:
             return Verification(False, f"a split exists that gains {worst:.3g} of the root's impurity more", worst)
-        none = f"no node has a split that gains more, by {worst:.2g} of the root's impurity"
+        drawn = " of the columns that it drew" * (self.rules.tried is not None)
+        none = f"no node has a split{drawn} that gains more, by {worst:.2g} of the root's impurity"
         if left_out:
             return Verification(
                 None, f"{confirmed}; only {searched} of {searched + left_out} nodes were searched: {none}", worst
@@ -217,15 +221,22 @@ class _Bench:
             may = len(here) >= max(rules.min_split, 2 * rules.min_rows) and self.depth[node] < rules.max_depth
             if not leaf and not may:
                 return np.inf, searched, left_out  # the rules forbid this split
-            if leaf and (full or rules.pruned or not may or (self.Y[here] == self.Y[here[0]]).all()):
+            light = self.w[here].sum() < 2 * rules.min_share * total
+            if leaf and (full or rules.pruned or not may or light or (self.Y[here] == self.Y[here[0]]).all()):
                 continue
-            cost = here.size * self.X.shape[1] * (here.size if rules.criterion == "absolute" else 1)
-            if spent + cost > MOST:
+            columns = self._columns(node)
+            if columns is not None and not leaf and nodes.feature[node] not in columns:
+                return np.inf, searched, left_out  # the split is of a column that was not drawn
+            cost = 0 if columns is None else here.size * len(columns)
+            cost *= here.size if rules.criterion == "absolute" else 1
+            if columns is None or spent + cost > MOST:
                 left_out += 1
                 continue
             spent, searched = spent + cost, searched + 1
             taken = least if leaf else self._taken(node)
-            worst = max(worst, float((self._best(here) - taken) / self.size), float((least - taken) / self.size))
+            worst = max(
+                worst, float((self._best(here, columns) - taken) / self.size), float((least - taken) / self.size)
+            )
         return worst, searched, left_out
 
     def _taken(self, node: int) -> Any:
@@ -241,9 +252,17 @@ class _Bench:
         )
         return gains(a, on_a, b, on_b, criterion)[0]
 
-    def _best(self, here: Array) -> Any:
-        """The largest gain of any split that the rules allow; −inf if there is none."""
-        X, y, w, rules = self.X[here], self.Y[here], self.w[here], self.rules
+    def _columns(self, node: int) -> Array | None:
+        """The columns that a node was to try; None if they are not known, or too few are told."""
+        d, tried = self.X.shape[1], self.rules.tried
+        if tried is None:
+            return np.arange(d)
+        columns = np.unique(tried.get(node, ()))
+        return columns if len(columns) >= min(max(self.rules.draws, 1), d) else None
+
+    def _best(self, here: Array, columns: Array) -> Any:
+        """The largest gain of any split, of one of these columns, that the rules allow; −inf if there is none."""
+        X, y, w, rules = self.X[np.ix_(here, columns)], self.Y[here], self.w[here], self.rules
         limits = rules.min_rows, rules.min_share * self.w.sum() * (1 + 1e-9)
         if rules.criterion == "absolute":
             return absolute(y[:, 0], w) - min(least_absolute(column, y[:, 0], w, *limits) for column in X.T)

@@ -106,9 +106,10 @@ def _growth(
 
 
 def _draws(
-    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int
+    rows: BinnedRows, rules: ForestRules, targets: Targets, tree: Trees, leaves: Array, inside: Array, seed: int,
+    most: int = _REPLAYED,
 ) -> dict[int, Array]:  # fmt: skip
-    """The columns that nodes near the root tried."""
+    """The columns that nodes near the root tried, ``most`` nodes."""
     from corollary._compiled.trees.forest.grow import PACK_ROWS
 
     passage = Passage.of(tree, leaves, targets.weights)
@@ -125,5 +126,17 @@ def _draws(
         wanted=rules.max_features,
         seed=seed ^ GROWTH,
         at_once=min(PACK_ROWS, len(inside)),
-        most=_REPLAYED,
+        most=most,
     )
+
+
+def draws_repeat(rows: BinnedRows, rules: ForestRules) -> bool:
+    """Whether the columns that nodes tried can be told from the tree: it grew node after node, and is whole."""
+    return not (rules.max_leaves > 0 or rules.ccp_alpha > 0 or rules.monotone is not None or rows.edges is not None)
+
+
+def columns_tried(rows: BinnedRows, rules: ForestRules, given: GivenTree) -> dict[int, Array]:
+    """The columns that every node of a tree tried, where draws repeat, for others to search."""
+    weights = given.mass[given.inside] * power_of_two(magnitude(given.mass))
+    targets = _targets(rows, rules.criterion, given.inside, weights, 1.0)
+    return _draws(rows, rules, targets, given.tree, given.leaves, given.inside, given.seed, given.tree.node_count)
