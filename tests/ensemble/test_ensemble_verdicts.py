@@ -53,13 +53,9 @@ def test_right_ensembles_stand(model: Any, weighted: bool) -> None:
     X, y = SUGAR if hasattr(model, "score") and "Regressor" in type(model).__name__ else IRIS
     w = np.random.default_rng(0).integers(1, 4, len(y)).astype(float) if weighted else None
     found = copy.deepcopy(model).fit(X, y, sample_weight=w).evidence_.verify(X, y, w)
-    if (
-        "excess gain" in found.claim and model.max_features != 1.0
-    ):  # nodes drew columns, which the referee does not draw again
-        assert found.stands is None, found
+    assert found.stands is True, found
+    if "excess gain" in found.claim:
         assert "values and gains of all" in found.words
-    else:
-        assert found.stands is True, found
 
 
 def test_forests_that_try_everything_stand() -> None:
