@@ -154,7 +154,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         k = self.n_clusters
         note = (
             f"Number of distinct clusters ({k - empty}) found smaller than n_clusters ({k}): X has no more rows that "
-            "differ."
+            "differ by more than rounding."
         )
         warnings.warn(f"{type(self).__name__}: {note}", ConvergenceWarning, stacklevel=caller_level())
         return (note,)

@@ -164,4 +164,5 @@ class KMeansRows(ABC):
         before their large weights had their say.
         """
         scale, unit = np.frexp(1.0 if self.angular else self.scale)[1] - 1, np.frexp(weight_unit)[1] - 1
-        return float(np.ldexp(squared, -2 * scale - unit))
+        with np.errstate(over="ignore"):
+            return float(np.ldexp(squared, -2 * scale - unit))
