@@ -9,7 +9,7 @@ import pytest
 from fuzz_subjects import subjects
 from sklearn.base import clone
 
-from corollary import GaussianMixture, LinearRegression, io
+from corollary import PCA, GaussianMixture, LinearRegression, io
 from corollary.core.fitted import Booleans, By, Count, Floats, Integers, Labels, ListOf, Maybe, Number, check_state
 from corollary.registry import ESTIMATORS, TRANSFORMERS
 
@@ -145,3 +145,12 @@ def test_attributes_that_no_fit_makes(tmp_path):
     model.trees_ = 1
     with pytest.raises(io.ModelFileError, match="'trees_' is no attribute that a fit leaves behind"):
         io.save(model, tmp_path / "m")
+
+
+def test_moments_of_blocks_without_their_weight(tmp_path):
+    model = PCA(2).partial_fit(np.random.default_rng(0).normal(size=(20, 3)))
+    model.save(tmp_path / "model")
+    io.load(tmp_path / "model").partial_fit(np.eye(3))
+    del model._weight
+    with pytest.raises(ValueError, match="_weight"):
+        model.save(tmp_path / "model")

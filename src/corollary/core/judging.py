@@ -82,8 +82,9 @@ def amiss_in(model: Any) -> str | None:
     try:
         if declared is not None:
             check_state(declared, state)
-            with np.errstate(all="ignore"):
-                model._check_state()
+            if "n_features_in_" in state:  # a model that is held may be a parameter, which no one has fitted
+                with np.errstate(all="ignore"):
+                    model._check_state()
     except (ValueError, TypeError, ArithmeticError, AttributeError, LookupError) as error:
         return f"{type(model).__name__}: {error}"
     given = model._get_param_names()  # models that are parameters are fitted as copies, if at all

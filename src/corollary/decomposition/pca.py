@@ -179,7 +179,7 @@ class PCA(ComponentModel):
         )
         random = check_random_state(self.random_state)
         found = find_spectrum(rows, wanted, self.svd_solver, self.tol, random, int(self.n_oversamples), steps, observe)
-        for name in ("_scatter", "_mean_rest"):
+        for name in ("_scatter", "_mean_rest", "_weight"):
             self.__dict__.pop(name, None)
         self.__dict__.update(_attributes(found.values, found.vectors, rows, most))
         self.n_samples_ = rows.count
@@ -188,6 +188,10 @@ class PCA(ComponentModel):
         evidence = _rounded(found.evidence, found.vectors, self.components_)
         self._keep_evidence(replace(evidence, facts={**facts, **evidence.facts}))
         return self
+
+    def _check_state(self) -> None:
+        if "_scatter" in vars(self) and "_weight" not in vars(self):
+            raise ValueError("_scatter is what is kept of blocks so far, but _weight, how much they weigh, is missing.")
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         X, certificate = self._validate_predict(X), self.evidence_.certificate
