@@ -128,6 +128,7 @@ class DecisionTree(TableReader):
         self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
     ) -> None:  # fmt: skip
         """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
+        from corollary.solvers.trees.check.search import CELLS
         from corollary.solvers.trees.exact.grow import grow
         from corollary.tree.pruning import prune
 
@@ -136,10 +137,12 @@ class DecisionTree(TableReader):
         one_value = y.shape[1] == 1 and (n_classes is None or n_classes[0] == 2)
         rules = self._rules(X, weights, categorical, one_value)
         binner = None if self.max_bins is None else Binner.fit(X, self.max_bins, categorical, weights)
-        trees = grow(X, y, weights, rules, n_classes, binner)
+        n = int((weights > 0).sum())
+        order = None if is_member() or n * X.shape[1] > CELLS else np.empty((X.shape[1], n), dtype=np.int32)
+        trees = grow(X, y, weights, rules, n_classes, binner, order)
         self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
         leaves = self.trees_.apply(X)[:, 0]
-        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner)
+        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order)
         error = below / float(weights.sum())
         if n_classes is not None:
             error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
@@ -164,17 +167,25 @@ class DecisionTree(TableReader):
         return verify_tree(self, self._read_predict(X), y, sample_weight)
 
     def _judge(
-        self, X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, leaves: Array, binner: Any
+        self,
+        X: Any,
+        y: Array,
+        weights: Array,
+        rules: Any,
+        n_classes: list[int] | None,
+        leaves: Array,
+        binner: Any,
+        order: Array | None,
     ) -> tuple[Certificate, Findings | None, float]:
         """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
         from corollary.solvers.trees.check.exact import books, certificate, search_tree
         from corollary.solvers.trees.exact.impurity_balance import impurity_balance
 
-        gap, below = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
+        gap, below, root = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
         if is_member():
             return books(gap), None, below
         pruned = self.ccp_alpha > 0
-        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, binner, pruned=pruned)
+        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, root, binner, order, pruned=pruned)
         greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
         return certificate(found, gap, greedy=greedy), found, below
 

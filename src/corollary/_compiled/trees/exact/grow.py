@@ -94,8 +94,8 @@ def is_live(count, weight, pure, depth, limits):
 
 @lean_kernel
 def grow_subtree(
-    records, limits, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical, direction, values, seeds,
-    whole, real, value, bitsets, goes_left, use, order, found, bits, stack, buffer, moved,
+    records, limits, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y, categorical, direction, values,
+    seeds, whole, real, value, bitsets, goes_left, use, order, found, bits, stack, buffer, moved,
 ):  # fmt: skip
     """Split depth first until no node may be split further; returns the numbers of nodes and of bitsets.
 
@@ -117,8 +117,8 @@ def grow_subtree(
         prepare(records[0], a, b, mask, criterion, codes, y, w, value[t], totals, v, rank, sorted_y)
         choose_features(records, a, b, mask, limits.max_features, seeds[t], order, use)
         search(
-            0, d, records, mask, shift, node, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical,
-            direction, values, use, seeds[t], found, moved,
+            0, d, records, mask, shift, node, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y,
+            categorical, direction, values, use, seeds[t], found, moved,
         )  # fmt: skip
         f = best_feature(found, node.slack)
         if f < 0 or found[f, GAIN] < limits.min_gain:

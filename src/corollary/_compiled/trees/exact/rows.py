@@ -11,25 +11,29 @@ from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_
 
 
 @lean_kernel
-def number_records(values, order, shift, categorical, out, distinct):
-    """out[i] = rank << shift | row for the rows in ``order``; a category's rank is its code; NaN has all bits set.
+def number_records(columns, order, first, shift, categorical, out, distinct):
+    """out[f, i] = rank << shift | row for the rows in ``order`` of the columns from ``first`` on.
 
-    ``distinct``, if it has room, gets the value of each rank.
+    A category's rank is its code; NaN has all bits set. ``distinct``, if there is one, gets the value of each rank.
     """
-    rank, before = -1, math.nan
     missing = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for i in range(order.shape[0]):
-        x = float(values[order[i]])
-        own = missing
-        if x == x:
-            if categorical:
-                rank = np.int64(x)
-            elif x != before:
-                rank, before = rank + 1, x
-                if distinct.shape[0] > 0:
-                    distinct[rank] = x
-            own = np.uint64(rank)
-        out[i] = (own << np.uint64(shift)) | np.uint64(order[i])
+    for k in range(columns.shape[0]):
+        f, rank, before = first + k, -1, math.nan
+        is_category = False
+        if categorical is not None:
+            is_category = categorical[f]
+        for i in range(order.shape[1]):
+            x = float(columns[k, order[k, i]])
+            own = missing
+            if x == x:
+                if is_category:
+                    rank = np.int64(x)
+                elif x != before:
+                    rank, before = rank + 1, x
+                    if distinct is not None:
+                        distinct[f, rank] = x
+                own = np.uint64(rank)
+            out[f, i] = (own << np.uint64(shift)) | np.uint64(order[k, i])
 
 
 @inner_kernel
@@ -147,7 +151,7 @@ def describe(records, start, stop, mask, criterion, codes, y, w, value):
 
 
 @kernel
-def _rank_targets(records, start, stop, mask, y, rank, sorted_y):
+def _rank_targets(records, start, stop, mask, y, value, rank, sorted_y):
     n = stop - start
     here, order, spare = np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32)
     for o in range(y.shape[1]):
@@ -156,14 +160,15 @@ def _rank_targets(records, start, stop, mask, y, rank, sorted_y):
         argsort(here, order, spare)
         for j in range(n):
             rank[np.int64(records[start + order[j]] & mask), o] = j
-            sorted_y[o, j] = here[order[j]]
+            sorted_y[o, j] = here[order[j]] - value[o]
 
 
 @lean_kernel
 def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v, rank, sorted_y):
     """Fill what the scans of a node read.
 
-    ``totals`` of classes or of v; v = w (y − value), or w y for Poisson; or the ``rank`` of y in ``sorted_y``.
+    ``totals`` of classes or of v; v = w (y − value), or w y for Poisson; or the ``rank`` of y in ``sorted_y``, which is
+    y less ``value``.
     """
     for k in range(totals.shape[0]):
         totals[k] = 0.0
@@ -177,7 +182,7 @@ def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v
     if rank is None:
         pass
     else:
-        _rank_targets(records, start, stop, mask, y, rank, sorted_y)
+        _rank_targets(records, start, stop, mask, y, value, rank, sorted_y)
     if v is None:
         pass
     else:

@@ -207,7 +207,7 @@ def scan_classes(records, mask, node, valid, low, high, direction, criterion, co
 
 
 @inner_kernel
-def _sums_score(criterion, left, right, w_left, w_right):
+def sums_score(criterion, left, right, w_left, w_right):
     """Gain of a cut of one output up to a constant of the node, from sums of v; −inf if a child would predict zero."""
     if criterion == SQUARED:
         return left * left / w_left + right * right / w_right
@@ -242,7 +242,7 @@ def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w,
                     continue
                 score = 0.0
                 for o in range(n_outputs):
-                    score += _sums_score(criterion, sums[o], totals[o] - sums[o], w_left, w_right) / n_outputs
+                    score += sums_score(criterion, sums[o], totals[o] - sums[o], w_left, w_right) / n_outputs
                 if score > bar:
                     left, right = sums[0] / w_left, (totals[0] - sums[0]) / w_right
                     if _allowed(left, right, w_left, w_right, direction, node):
@@ -252,11 +252,16 @@ def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w,
 
 
 @inner_kernel
-def _fenwick_add(tree, c, rank, w, wy):
-    i = rank + 1
+def _put(tree, total, c, row, o, w, rank, y):
+    """Put a row on side c."""
+    place, weight = rank[row, o], weight_of(w, row)
+    moment = weight * y[o, place]
+    total[c, 0] += weight
+    total[c, 1] += moment
+    i = place + 1
     while i < tree.shape[1]:
-        tree[c, i, 0] += w
-        tree[c, i, 1] += wy
+        tree[c, i, 0] += weight
+        tree[c, i, 1] += moment
         i += i & -i
 
 
@@ -276,40 +281,45 @@ def _fenwick_median(tree, c, y, half, strict):
     return min(at, y.shape[1] - 1), below, below_sum
 
 
+@inner_kernel
+def _price(tree, total, c, o, y, costs, medians, j):
+    """Add Σ w |y − median| of what is on side c to the cost of cut j, and keep the median."""
+    at, below, below_sum = _fenwick_median(tree, c, y, 0.5 * total[c, 0], False)
+    costs[j] += max(y[o, at] * (2.0 * below - total[c, 0]) + total[c, 1] - 2.0 * below_sum, 0.0)
+    medians[c, j] = 0.5 * y[o, at] + 0.5 * y[o, _fenwick_median(tree, c, y, 0.5 * total[c, 0], True)[0]]
+
+
 @kernel
 def _absolute_costs(records, mask, node, valid, side, low, high, w, rank, y, o, costs, medians):
-    """Add Σ w |y − median| of output ``o`` on both sides of every cut to ``costs``; keep the medians."""
-    n = node.stop - node.start
-    tree, total = np.zeros((2, n + 1, 2)), np.zeros((2, 2))
-    for part in range(-1, 3):  # part −1 puts all rows on the right
-        a, b = node.start, node.stop
-        if part >= 0:
-            a, b = _part(part, side, node, valid, low, high)
+    """Add the costs of output ``o`` on both sides of every cut to ``costs``; keep medians and the right side's weight.
+
+    Rows are put on each side from its own end and never taken away: weights may differ by any number of decades.
+    """
+    first, end = _part(2, side, node, valid, low, high)
+    tree, total = np.zeros((2, node.stop - node.start + 1, 2)), np.zeros((2, 2))
+    for part in range(3):
+        a, b = _part(part, side, node, valid, low, high)
         for i in range(a, b):
-            row = np.int64(records[i] & mask)
-            weight = weight_of(w, row)
-            place = rank[row, o]
-            for c in range(0 if part >= 0 else 1, 2):
-                signed = -weight if c == 1 and part >= 0 else weight
-                _fenwick_add(tree, c, place, signed, signed * y[o, place])
-                total[c, 0] += signed
-                total[c, 1] += signed * y[o, place]
-            if part < 2 or (records[i] ^ records[i + 1]) <= mask:
-                continue
-            for c in range(2):
-                at, below, below_sum = _fenwick_median(tree, c, y, 0.5 * total[c, 0], False)
-                cost = y[o, at] * (2.0 * below - total[c, 0]) + total[c, 1] - 2.0 * below_sum
-                costs[i - node.start] += max(cost, 0.0)
-                upper = _fenwick_median(tree, c, y, 0.5 * total[c, 0], True)[0]
-                medians[c, i - node.start] = 0.5 * y[o, at] + 0.5 * y[o, upper]
+            _put(tree, total, 0, np.int64(records[i] & mask), o, w, rank, y)
+            if part == 2 and (records[i] ^ records[i + 1]) > mask:
+                _price(tree, total, 0, o, y, costs, medians, i - node.start)
+    stop = node.stop if side == 0 else valid
+    for i in range(stop - 1, (first if first < end else stop) - 1, -1):
+        if i < end and (records[i] ^ records[i + 1]) > mask:
+            _price(tree, total, 1, o, y, costs, medians, i - node.start)
+            medians[2, i - node.start] = total[1, 0]
+        _put(tree, total, 1, np.int64(records[i] & mask), o, w, rank, y)
 
 
 @kernel
 def scan_absolute(records, mask, node, valid, low, high, direction, w, rank, y):
-    """Absolute error in O(n log n): a Fenwick tree over the ranks of y on each side. ``y`` is the node's, ascending."""
+    """Absolute error in O(n log n): a Fenwick tree over the ranks of y on each side.
+
+    ``y`` is the node's, ascending, less its median: a row that outweighs all others is then no part of any sum.
+    """
     n = node.stop - node.start
     n_outputs = rank.shape[1]
-    medians, costs = np.empty((2, n)), np.empty(n)
+    medians, costs = np.empty((3, n)), np.empty(n)
     gain, position, missing_left, bar = -1.0, -1, 0, math.inf
     for side in range(1 if valid == node.stop else 2):
         for j in range(n):
@@ -321,11 +331,11 @@ def scan_absolute(records, mask, node, valid, low, high, direction, w, rank, y):
             a, b = _part(part, side, node, valid, low, high)
             for i in range(a, b):
                 w_left += weight_of(w, np.int64(records[i] & mask))
-                w_right = node.weight - w_left
-                if part < 2 or (records[i] ^ records[i + 1]) <= mask or w_right <= 0.0:
+                if part < 2 or (records[i] ^ records[i + 1]) <= mask:
                     continue
-                j = i - node.start
-                if costs[j] < bar and _allowed(medians[0, j], medians[1, j], w_left, w_right, direction, node):
+                j, w_right = i - node.start, medians[2, i - node.start]
+                left, right = node.mean + medians[0, j], node.mean + medians[1, j]
+                if costs[j] < bar and _allowed(left, right, w_left, w_right, direction, node):
                     gain = max(0.0, node.impurity * node.weight - costs[j] / n_outputs)
                     position, missing_left = i, side
                     bar = costs[j] - node.slack * n_outputs

@@ -23,6 +23,7 @@ from corollary._compiled.trees.exact.scan import (
     scan_sums,
     weight_of,
 )
+from corollary._compiled.trees.exact.uneven import scan_uneven
 
 # columns of the array ``found``: the best cut of each feature
 GAIN, POSITION, MISSING_LEFT, ORDER, THRESHOLD = 0, 1, 2, 3, 4
@@ -160,8 +161,8 @@ def _random_cut(records, start, valid, shift, values, f, is_category, n_names, s
 
 @lean_kernel
 def search(
-    first, last, all_records, mask, shift, node, criterion, codes, y, w, table, totals, v, rank, sorted_y, categorical,
-    direction, values, use, seed, found, moved,
+    first, last, all_records, mask, shift, node, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y,
+    categorical, direction, values, use, seed, found, moved,
 ):  # fmt: skip
     """Find the best cut of features first … last − 1 among those in ``use``; ``moved`` is room for the node's records.
 
@@ -198,7 +199,13 @@ def search(
                 )
                 high = low
             gain, position, side = -1.0, -1, 0
-            if codes is None:  # each branch tests a None, so that Numba compiles only those in use
+            if uneven is None:  # each branch tests a None, so that Numba compiles only those in use
+                pass
+            else:
+                gain, position, side = scan_uneven(
+                    records, mask, here, valid, low, high, direction[f], criterion, codes, w, v, totals
+                )
+            if codes is None or uneven is not None:
                 pass
             elif table is None:
                 gain, position, side = scan_binary(records, mask, here, valid, low, high, direction[f], codes, totals)
@@ -212,7 +219,7 @@ def search(
                 gain, position, side = scan_absolute(
                     records, mask, here, valid, low, high, direction[f], w, rank, sorted_y
                 )
-            if v is None:
+            if v is None or uneven is not None:
                 pass
             elif criterion == SQUARED and v.shape[1] == 1:
                 gain, position, side = scan_squared(records, mask, here, valid, low, high, direction[f], v, w)

@@ -15,7 +15,7 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.check.draws import GOLDEN, WORD, mix
 from corollary.solvers.trees.check.gains import Targets
-from corollary.solvers.trees.check.search import Findings, Growth, Search
+from corollary.solvers.trees.check.search import CELLS, FEWEST, Findings, Growth, Search
 
 if TYPE_CHECKING:
     from corollary.solvers.trees.exact.grow import ExactRules
@@ -30,30 +30,34 @@ _COARSEST = 1e-6
 
 def search_tree(
     X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None, tree: Trees, leaves: Array,
-    binner: Binner | None, *, pruned: bool,
+    root: float, binner: Binner | None, order: Array | None, *, pruned: bool,
 ) -> Findings:  # fmt: skip
-    """Search nodes of a tree again; ``leaves`` is where each row of X ends.
+    """Search nodes of a tree again; ``leaves`` is where each row of X ends, ``root`` the impurity of all, weighted.
 
-    Cost: at most ``CELLS`` numbers sorted, and a few passes over y.
+    Cost: as many numbers as a quarter of X has are looked at, within ``FEWEST`` and ``CELLS``, and sorted unless the
+    ``order`` of the columns is known; and a few passes over y.
     """
-    kept = np.flatnonzero(weights > 0)
+    if not (weights > 0).all():
+        kept = np.flatnonzero(weights > 0)
+        X, y, weights, leaves = X[kept], y[kept], weights[kept], leaves[kept]
     unit = 1.0 if n_classes is not None else power_of_two(magnitude(y))
-    heavy = power_of_two(magnitude(weights))
-    targets = Targets(rules.criterion, y[kept] * unit, weights[kept] * heavy, tuple(n_classes or ()))
-    d = X.shape[1]
+    heavy = 1.0 if (weights == 1.0).all() else power_of_two(magnitude(weights))
+    n, d = X.shape
+    targets = Targets(rules.criterion, y if unit == 1.0 else y * unit, weights * heavy, tuple(n_classes or ()))
     categorical = np.zeros(d, dtype=bool) if rules.categorical is None else np.asarray(rules.categorical, dtype=bool)
 
-    def values(rows: Array, columns: Array) -> Array:
-        part = X[kept[rows]][:, columns] if scipy.sparse.issparse(X) else X[np.ix_(kept[rows], columns)]
+    def values(rows: Array | None, columns: Array) -> Array:
+        part = X if rows is None else X[rows]
+        part = part if len(columns) == d and (columns == np.arange(d)).all() else part[:, columns]
         part = part.toarray() if scipy.sparse.issparse(part) else part
         part = np.asarray(part, dtype=np.float64)
         return part if binner is None else binned(binner, part, columns)
 
-    tried = Tried(tree, rules, d, values)
+    every = rules.monotone is None and (rules.max_features is None or rules.max_features >= d)
     growth = Growth(
         targets=targets,
         values=values,
-        columns=tried.columns,
+        columns=(lambda node, rows: (np.arange(d), True)) if every else Tried(tree, rules, d, values).columns,
         categorical=categorical,
         max_depth=np.inf if rules.max_depth is None else rules.max_depth,
         min_split=rules.min_samples_split,
@@ -63,9 +67,12 @@ def search_tree(
         leaves_may_stop=pruned or rules.max_leaf_nodes is not None,
         random_cuts=rules.random_thresholds,
         clipped=rules.monotone is not None and bool(np.any(rules.monotone)),
+        every_column=every,
+        order=order,
     )
-    weighed = scaled(tree, unit, heavy)
-    return Search(growth, weighed, leaves[kept], np.random.default_rng(tree.node_count)).run(targets.impurity())
+    cells = FEWEST if order is not None else max(FEWEST, min(CELLS, n * d // 4))
+    search = Search(growth, scaled(tree, unit, heavy), leaves, tree.node_count)
+    return search.run(targets.gain_unit(unit, root * heavy), cells)
 
 
 def books(balance: float) -> Certificate:
@@ -101,6 +108,8 @@ def binned(binner: Binner, part: Array, columns: Array) -> Array:
 
 def scaled(tree: Trees, unit: float, heavy: float) -> Trees:
     """The tree in other units of targets and weights."""
+    if unit == heavy == 1.0:
+        return tree
     return replace(tree, value=tree.value * unit, weight=tree.weight * heavy)
 
 

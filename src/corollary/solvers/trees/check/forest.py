@@ -52,7 +52,7 @@ def _search_tree(rows: BinnedRows, rules: ForestRules, given: GivenTree, share: 
     targets = _targets(rows, rules.criterion, inside, mass[inside] * heavy, unit)
     tree = scaled(given.tree, unit, heavy)
     growth = _growth(rows, rules, targets, tree, leaves, inside, seed, unit)
-    search = Search(growth, tree, leaves, np.random.default_rng(seed & 0xFFFF))
+    search = Search(growth, tree, leaves, seed & 0xFFFF)
     return search.run(targets.impurity(), CELLS // share, NODES // share)
 
 
@@ -70,7 +70,7 @@ def _growth(
 ) -> Growth:  # fmt: skip
     n_bins, total, d = rows.binner.n_bins, float(targets.weights.sum()), len(rows.codes)
 
-    def values(at: Array, columns: Array) -> Array:
+    def values(at: Array, columns: Array) -> Array:  # of rows, for there is no order of all
         codes = rows.codes[np.ix_(columns, inside[at])].T.astype(np.float64)
         codes[codes == n_bins[columns]] = np.nan
         return codes
@@ -102,6 +102,7 @@ def _growth(
         leaves_may_stop=early,
         random_cuts=rows.edges is not None,
         categories_with_missing=True,
+        every_column=rules.monotone is None and rules.max_features >= d,
     )
 
 

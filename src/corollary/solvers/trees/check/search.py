@@ -8,7 +8,7 @@ predicts, and how many rows and how much weight pass every node, is worked out a
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,11 @@ from corollary.core.evidence import share_wrong_at_most
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.check.gains import Node, Targets
-from corollary.solvers.trees.check.together import CRITERIA, excess_gains
+from corollary.solvers.trees.check.together import apt, excess_gains
 from corollary.solvers.trees.check.values import Passage, value_error
 
-CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): milliseconds
+CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): a millisecond
+FEWEST = 1 << 14  # as many may be looked at however small the table is
 NODES = 24  # nodes drawn from a tree
 _LAST_BITS = 64 * float(np.finfo(float).eps)  # of the root's impurity: gains that differ by less are equal
 _PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
@@ -31,7 +32,7 @@ class Growth:
     """By what rules a tree was grown, as far as a search needs them. ``min_weight`` and ``min_gain`` are sums."""
 
     targets: Targets
-    values: Callable[[Array, Array], Array]  # (rows, columns) → float64, NaN for missing
+    values: Callable[[Any, Array], Array]  # (rows or None for all, columns) → float64, NaN for missing
     columns: Callable[[int, Array], tuple[Array, bool]]  # (node, rows) → columns that may be searched, and if all tried
     categorical: Array  # bool (d,)
     max_depth: float = np.inf
@@ -43,6 +44,8 @@ class Growth:
     random_cuts: bool = False  # cuts are drawn, so there is no other to search for
     clipped: bool = False  # values are kept within bounds, so they need not be means
     categories_with_missing: bool = False  # whether missing values are one more category
+    every_column: bool = False  # whether every node tried all columns, and none within bounds
+    order: Array | None = None  # (columns, rows): the ascending order of the values of all rows, if it is known
 
 
 @dataclass
@@ -85,6 +88,19 @@ class Findings:
         return self.drawn == self.nodes and not self.partly
 
     @property
+    def share(self) -> float:
+        """With 95 % confidence, the largest share of nodes (those too large to be drawn left out) with a better one."""
+        return share_wrong_at_most(self.drawn, self.small)
+
+    @property
+    def brief(self) -> str:
+        """How much was searched, in a few words."""
+        if self.random_cuts:
+            return "Cuts were drawn: no other was sought."
+        part = f" ({self.partly} in part)" if self.partly else ""
+        return f"{self.drawn} of {self.nodes} nodes of {self.trees} tree{'s' * (self.trees != 1)}{part}."
+
+    @property
     def sentence(self) -> str:
         """How much was searched, and what that says of the rest."""
         if self.random_cuts:
@@ -101,7 +117,7 @@ class Findings:
                 f"All {self.small} {which} were" if self.small > 1 else f"The one {which.replace('nodes', 'node')} was"
             )
             return f"{these} searched again{over}."
-        share = 100 * share_wrong_at_most(self.drawn, self.small)
+        share = 100 * self.share
         return (
             f"{self.drawn} of {self.small} {which} were searched again{over}: with 95 % confidence fewer than "
             f"{share:.3g} % of them have a better split."
@@ -115,7 +131,7 @@ class Search:
     growth: Growth
     tree: Trees
     leaves: Array
-    rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
+    seed: int = 0
 
     def run(self, root: float, cells: int = CELLS, nodes: int = NODES) -> Findings:
         """Search until ``cells`` numbers were sorted or ``nodes`` nodes were drawn; ``root`` is W·I of the root."""
@@ -130,23 +146,44 @@ class Search:
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
             return found
         which = self._worth_searching(passage)
-        small = self._cost(passage.count[which], len(growth.categorical)) <= cells
+        cost = self._cost(passage.count[which], len(growth.categorical))
+        if len(which) == 1 and growth.order is not None:  # a stump, whose columns are sorted: all of it is cheap
+            cells = max(cells, int(cost[0]))
+        small = cost <= cells
         found.nodes, found.small = len(which), int(small.sum())
         large = which[~small]
-        beside = [*large[:1], *self.rng.permutation(large[1:])[:2]]  # the root, if it is large, and two others
-        drawn = list(self.rng.permutation(which[small])[:nodes])
-        if drawn and not len(large) and self._together(drawn, passage, cells, found, root):
-            return found
-        for place, t in enumerate([*drawn, *beside]):
-            if found.cells >= cells:
-                break
-            room = cells if place < len(drawn) else cells // _PART
-            excess, whole, sorted_cells = self._excess(int(t), passage.rows(int(t)), passage, room)
-            found.excess = max(found.excess, _relative(excess, root))
-            found.cells += sorted_cells
-            found.drawn += place < len(drawn)
-            found.partly += not whole
+        beside = np.concatenate([large[:1], self._shuffled(large[1:])[:2]])  # the root, if it is large, and two others
+        drawn, cost = which[small], cost[small]
+        if len(drawn) > nodes or cost.sum() > cells:
+            drawn = self._shuffled(drawn)[:nodes]
+            cost = self._cost(passage.count[drawn], len(growth.categorical))
+            drawn = drawn[cost.cumsum() - cost < cells]
+        found.drawn = len(drawn)
+        self._search(drawn, passage, cells, found, root)
+        if found.cells < cells:
+            self._search(beside, passage, cells // _PART, found, root)
         return found
+
+    def _search(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> None:
+        """Search nodes, each over as many columns as there is room for: at once if that can be, else one by one."""
+        if self._together(drawn, passage, room, found, root):
+            return
+        for t in drawn:
+            excess, whole, cells = self._excess(int(t), passage.rows(int(t)), passage, room)
+            found.excess = max(found.excess, _relative(excess, root))
+            found.cells += cells
+            found.partly += not whole
+
+    def _shuffled(self, items: Array) -> Array:
+        """The items in an order drawn by the seed."""
+        return np.random.default_rng(self.seed).permutation(items) if len(items) > 1 else items
+
+    def _alone(self, t: int, passage: Passage, room: int, found: Findings, root: float) -> None:
+        """Search one node in plain NumPy."""
+        excess, whole, cells = self._excess(t, passage.rows(t), passage, room)
+        found.excess = max(found.excess, _relative(excess, root))
+        found.cells += cells
+        found.partly += not whole
 
     def _lost_digits(self) -> float:
         """What the last bit of a sum of squared class weights is, over the lightest row; whole numbers lose none."""
@@ -154,33 +191,36 @@ class Search:
         total, lightest = float(w.sum()), float(w.min())
         return float(np.finfo(float).eps) * total * (total / lightest) if (w != lightest).any() else 0.0
 
-    def _together(self, drawn: list[Any], passage: Passage, cells: int, found: Findings, root: float) -> bool:
-        """Search small nodes at once, if they are all to be searched over all columns and these are numbers."""
-        growth, tree, t = self.growth, self.tree, np.array(drawn)
-        d, size = len(growth.categorical), passage.count[t]
-        room = len(t) * int(size.max()) * d * growth.targets.width
-        if room > cells or growth.categorical.any() or growth.targets.criterion not in CRITERIA:
+    def _together(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> bool:
+        """Search nodes at once, if they tried all columns and these are numbers; False if that cannot be."""
+        growth, d = self.growth, len(self.growth.categorical)
+        if not len(drawn) or not growth.every_column or growth.categorical.any() or not apt(growth.targets):
             return False
-        rows = [passage.rows(int(node)) for node in t]
-        tried = [growth.columns(int(node), own) for node, own in zip(t, rows, strict=True)]
-        if not all(whole and len(columns) == d for columns, whole in tried):
+        targets, leaves, order, size = growth.targets, self.leaves, growth.order, passage.count[drawn]
+        columns, each = np.arange(d), self._cost(size, 1)
+        if each.max() * d > room:  # these are large: some columns will do
+            columns = np.sort(self._shuffled(columns)[: max(1, int(room // each.sum()))])
+            found.partly += len(drawn)
+        rows = None
+        if order is None:
+            rows = np.unique(np.concatenate([passage.rows(int(t)) for t in drawn]))
+            leaves, targets = leaves[rows], replace(targets, y=targets.y[rows], weights=targets.weights[rows])
+        x = np.ascontiguousarray(growth.values(rows, columns).T)
+        if np.isnan(x).any():
             return False
-        values = growth.values(np.concatenate(rows), np.arange(d))
-        if np.isnan(values).any():
-            return False
-        inner = tree.feature[t] >= 0
-        left = np.where(inner, passage.count[np.where(inner, tree.left[t], 0)], 0)
-        taken, best = excess_gains(growth.targets, rows, left, values, growth.min_leaf, growth.min_weight)
-        best[~inner & (best < growth.min_gain * (1 + 1e-9))] = 0.0
-        excess = np.where(np.isfinite(best), best - taken, 0.0)
+        order = np.argsort(x, axis=1) if order is None else order[columns] if len(columns) < d else order
+        limits = growth.min_leaf, growth.min_weight
+        taken, best = excess_gains(targets, self.tree, drawn, leaves, size, x, order, *limits)
+        best[(self.tree.feature[drawn] < 0) & (best < growth.min_gain * (1 + 1e-9))] = 0.0
+        excess = np.where(best == -np.inf, 0.0, best - taken)
         found.excess = max(found.excess, _relative(float(excess.max(initial=0.0)), root))
-        found.cells, found.drawn = int(self._cost(size, d).sum()), len(t)
+        found.cells += int(each.sum()) * len(columns)
         return True
 
     def _cost(self, rows: Array, columns: int) -> Array:
-        """Numbers that a search of all columns sorts or adds up."""
+        """Numbers that a search of all columns sorts or adds up; a logarithm counts as some."""
         targets = self.growth.targets
-        each: Any = 1 if targets.n_classes == (2,) else targets.width
+        each: Any = max(1.0, targets.width / 4) * (1 if targets.criterion in ("gini", "squared_error") else 4)
         if targets.criterion == "absolute_error":  # a table of rows by rows, whose numbers are only added up
             each = np.maximum(rows / 16, 1) * targets.width
         return np.asarray(rows, dtype=np.float64) * each * columns
@@ -203,7 +243,7 @@ class Search:
         columns, whole = growth.columns(t, rows)
         room = int(limit // max(1.0, float(self._cost(np.array([len(rows)]), 1)[0])))
         if len(columns) > max(room, 1):
-            columns, whole = self.rng.permutation(columns)[: max(room, 1)], False
+            columns, whole = self._shuffled(columns)[: max(room, 1)], False
         cells = int(self._cost(np.array([len(rows)]), len(columns))[0])
         if cells > _PART * limit:
             return 0.0, False, 0

@@ -27,7 +27,9 @@ Nodes = dict[str, Array]  # "whole", "real", "value", "bitsets": the arrays of c
 
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "squared_error": 2, "poisson": 3, "absolute_error": 4}
 SMALL = 4096  # rows that are grown in one call, without threads
+SMALL_ABSOLUTE = 512  # the same for absolute error, whose search is slow: Ctrl-C is heard between calls
 _LARGEST_SUBTREE = 65_535  # rows and ranks of a subtree have 16 bits
+UNEVEN = 2.0**20  # a ratio of weights beyond which what is on the right of a cut is not taken as the rest of a node
 _ENDLESS = 2**31 - 1
 
 
@@ -52,13 +54,13 @@ class ExactRules:
 
 def grow(
     X: Any, y: Array, weights: Array, rules: ExactRules, n_classes: list[int] | None = None,
-    binner: Binner | None = None,
+    binner: Binner | None = None, order: Array | None = None,
 ) -> Trees:  # fmt: skip
     """Grow one tree on X (n × d, NaN is missing) and y (n, outputs).
 
     With ``n_classes`` (one number per output) y holds class numbers, and the tree's values are probabilities, output
     after output; without it y holds numbers. Rows of weight zero are left out. ``binner`` is for ``rules.max_bins``;
-    without one it is made here.
+    without one it is made here. ``order`` (d, n), if there is one, gets the rows in the ascending order of each column.
 
     Cost: O(n d log n) to sort, O(n d) per level (times log n for absolute error); memory 8 n d bytes, and as much
     again for random thresholds.
@@ -67,12 +69,12 @@ def grow(
         kept = np.flatnonzero(weights > 0)
         X, y, weights = X[kept], y[kept], weights[kept]
     if rules.max_bins is None:
-        return _Task(column_source(X), y, weights, rules, n_classes).run()
+        return _Task(column_source(X), y, weights, rules, n_classes).run(order)
     if binner is None:
         binner = Binner.fit(X, rules.max_bins, rules.categorical, weights)
     codes = binner.transform(X, order="F").astype(np.float64)
     codes[codes == binner.n_bins] = np.nan
-    trees = _Task(DenseColumns(codes), y, weights, rules, n_classes).run()
+    trees = _Task(DenseColumns(codes), y, weights, rules, n_classes).run(order)
     threshold = trees.threshold.copy()
     numeric = np.flatnonzero(np.isfinite(threshold))
     threshold[numeric] = binner.thresholds[trees.feature[numeric], threshold[numeric].astype(np.intp)]
@@ -106,7 +108,10 @@ class _Task:
         some = rules.categorical is not None and bool(np.any(rules.categorical))
         self.categorical = np.array(rules.categorical, dtype=bool) if some else None
         self.words = 0 if self.categorical is None else (source.most_categories(self.categorical) + 31) // 32
-        self.small = self.n <= SMALL and rules.max_leaf_nodes is None
+        self.largest = min(SMALL, SMALL_ABSOLUTE)
+        if rules.criterion != "absolute_error":
+            self.largest = min(_LARGEST_SUBTREE, max(SMALL, self.n // 16))
+        self.small = self.n <= min(SMALL, self.largest) and rules.max_leaf_nodes is None
         dtype = np.dtype(np.uint32 if self.small else np.uint64)
         check_memory(
             (dtype.itemsize + 8 * rules.random_thresholds) * self.n * self.d,
@@ -115,7 +120,9 @@ class _Task:
         )
         self.records, self.values = sort_columns(source, self.categorical, dtype, rules.random_thresholds)
 
-    def run(self) -> Trees:
+    def run(self, order: Array | None = None) -> Trees:
+        if order is not None:  # the rows, in the lower half of each record
+            np.bitwise_and(self.records, (1 << 4 * self.records.itemsize) - 1, out=order, casting="unsafe")
         seed = np.uint64(self.rules.seed)
         everything = np.arange(self.n)
         from corollary.solvers.trees.exact.nodes import NodeByNode
@@ -141,11 +148,10 @@ class _Task:
 
     def _top(self, top: NodeByNode, root: OpenNode) -> list[OpenNode]:
         """Split all nodes with many rows; returns those that remain to be grown, the largest first."""
-        largest = min(_LARGEST_SUBTREE, max(SMALL, self.n // 16))
         stack, subtrees = [root], []
         while stack:
             node = stack.pop()
-            if node.live and node.size <= largest:
+            if node.live and node.size <= self.largest:
                 subtrees.append(node)
             elif node.live and top.search(node):
                 stack.extend(top.split(node))
@@ -173,8 +179,8 @@ class _Task:
         real[0] = np.nan, root.weight, root.impurity, 0.0, root.lower, root.upper
         value[0], seeds[0] = root.value, root.seed
         count, n_sets = kernels.grow_subtree(
-            records, self.limits, labels.criterion, labels.codes, labels.y, labels.w, labels.table, *labels.scratch(n),
-            self.categorical, self.direction, values, seeds, whole, real, value, bitsets,
+            records, self.limits, labels.criterion, labels.codes, labels.y, labels.w, labels.uneven, labels.table,
+            *labels.scratch(n), self.categorical, self.direction, values, seeds, whole, real, value, bitsets,
             *self._scratch(n, records.dtype),
         )  # fmt: skip
         nodes = {"whole": whole[:count], "real": real[:count], "value": value[:count], "bitsets": bitsets[:n_sets]}
@@ -232,8 +238,10 @@ def _labels(y: Array, weights: Array, criterion: str, n_classes: list[int] | Non
 
     code = CRITERIA[criterion]
     w = None if np.all(weights == 1.0) else np.array(weights, dtype=np.float64)
+    uneven = None if w is None or w.max() <= UNEVEN * w.min() else np.empty(0)
     if n_classes is None:
-        return Labels(code, None, np.array(y, dtype=np.float64, order="C"), w, np.empty(0), y.shape[1])
+        uneven = uneven if criterion != "absolute_error" else None  # whose scan adds up each side anyway
+        return Labels(code, None, np.array(y, dtype=np.float64, order="C"), w, np.empty(0), y.shape[1], uneven)
     n_values, table = sum(n_classes), np.empty(0)  # type: int, Array | None
     if w is None and criterion == "gini" and n_classes == [2]:
         table = None
@@ -241,7 +249,8 @@ def _labels(y: Array, weights: Array, criterion: str, n_classes: list[int] | Non
         table = np.arange(len(y) + 1.0)
         table[1:] *= np.log2(table[1:])
     codes = y.astype(np.int64) + np.cumsum([0, *n_classes[:-1]])
-    return Labels(code, codes.astype(np.uint8 if n_values <= 256 else np.int32, order="C"), None, w, table, n_values)
+    codes = codes.astype(np.uint8 if n_values <= 256 else np.int32, order="C")
+    return Labels(code, codes, None, w, table, n_values, uneven if len(n_classes) == 1 else None)
 
 
 def join(parts: list[Nodes], rows: list[Array], at: list[int]) -> Nodes:

@@ -14,8 +14,8 @@ from corollary.core.types import Array
 
 def impurity_balance(
     trees: Trees, leaves: Array, y: Array, weights: Array, criterion: str, n_classes: list[int] | None
-) -> tuple[float, float]:
-    """(relative gap, Σ W·I over the leaves) from the leaf that each row reaches; y is (n, outputs).
+) -> tuple[float, float, float]:
+    """(relative gap, Σ W·I over the leaves, W·I of the root) from the leaf that each row reaches; y is (n, outputs).
 
     Cost: O(n) for one pass, O(n log n) for absolute error.
     """
@@ -26,7 +26,7 @@ def impurity_balance(
     root = weighted_impurity(np.zeros(len(group), dtype=np.intp), y, weights, criterion, n_classes)
     below = weighted_impurity(group, y, weights, criterion, n_classes)
     gap = abs(root - float(trees.gain.sum()) - below)
-    return gap / root if root > 0 else gap, below
+    return gap / root if root > 0 else gap, below, root
 
 
 def weighted_impurity(
@@ -43,19 +43,17 @@ def weighted_impurity(
 
 
 def _classes(group: Array, codes: Array, weights: Array, criterion: str, n_classes: int) -> float:
-    """Gini or entropy from the table of groups and classes, of which only the cells in use are made."""
-    cells, cell = np.unique(group * n_classes + codes, return_inverse=True)
-    mass = np.bincount(cell, weights=weights)
-    owner = cells // n_classes
-    total = np.bincount(group, weights=weights)[owner]
-    order = np.lexsort((mass, owner))
-    largest = np.zeros(len(cells), dtype=bool)
-    largest[order[np.append(np.flatnonzero(np.diff(owner)), len(cells) - 1)]] = True
-    small = np.bincount(owner, weights=np.where(largest, 0.0, mass))[owner]
-    others = np.where(largest, small, total - mass)  # without loss of digits if one class outweighs the others by far
+    """Gini or entropy from the table of groups and classes; what is beside the heaviest class is added up afresh."""
+    n_groups = int(group.max()) + 1
+    mass = np.bincount(group * n_classes + codes, weights=weights, minlength=n_groups * n_classes)
+    mass = mass.reshape(n_groups, n_classes)
+    total, heaviest = mass.sum(axis=1, keepdims=True), (np.arange(n_groups), mass.argmax(axis=1))
+    light, others = mass.copy(), total - mass
+    light[heaviest] = 0.0
+    others[heaviest] = light.sum(axis=1)
     if criterion == "gini":
-        return float((mass * others / total).sum())
-    return float((mass * np.log1p(others / mass)).sum() / np.log(2))
+        return float((mass * others / np.where(total > 0, total, 1.0)).sum())
+    return float((mass * np.log1p(others / np.where(mass > 0, mass, 1.0))).sum() / np.log(2))
 
 
 def _means(group: Array, y: Array, weights: Array) -> Array:

@@ -30,11 +30,12 @@ class Labels:
     w: Array | None  # float64 (n,); None if every weight is one
     table: Array | None  # x log₂ x for x = 0 … n, for entropy without weights; None for two classes, Gini; or empty
     n_values: int
+    uneven: Array | None = None  # anything, if weights differ by so much that each side is added up by itself
 
     def of(self, rows: Array) -> Labels:
         """The labels of some rows."""
         codes, y, w = (None if part is None else part[rows] for part in (self.codes, self.y, self.w))
-        return Labels(self.criterion, codes, y, w, self.table, self.n_values)
+        return Labels(self.criterion, codes, y, w, self.table, self.n_values, self.uneven)
 
     def scratch(self, n: int) -> tuple[Array, Array | None, Array | None, Array | None]:
         """Room for what the scans of a node of at most n rows read: totals, v, ranks, sorted y."""
@@ -120,8 +121,8 @@ class NodeByNode:
         kernels.choose_features(self.records, *segment, self.limits.max_features, node.seed, self.order, self.use)
         self._features(
             lambda first, last: kernels.search(
-                first, last, self.records, ROW_MASK, ROW_BITS, described, *rows, labels.table, *self.scratch,
-                self.categorical, self.direction, self.values, self.use, node.seed, self.found,
+                first, last, self.records, ROW_MASK, ROW_BITS, described, *rows, labels.uneven, labels.table,
+                *self.scratch, self.categorical, self.direction, self.values, self.use, node.seed, self.found,
                 None if self.categorical is None else np.empty(node.size, dtype=self.records.dtype),
             ),
             node.size,

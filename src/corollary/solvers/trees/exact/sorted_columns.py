@@ -13,6 +13,7 @@ from corollary.core.types import Array
 
 MOST_CATEGORIES = 65_535
 _BLOCK = 8  # features per thread and step: a cache line of a C-ordered X
+_INLINE = 1 << 15  # cells below which a thread costs more than it saves
 
 
 class ColumnSource(ABC):
@@ -93,11 +94,8 @@ def sort_columns(
     shift = 8 * records.itemsize // 2
 
     def run(first: int, last: int) -> None:
-        for k, column in enumerate(source.block(first, last)):
-            f = first + k
-            distinct = np.empty(0) if values is None else values[f]
-            is_category = categorical is not None and bool(categorical[f])
-            number_records(column, np.argsort(column), shift, is_category, records[f], distinct)
+        columns = source.block(first, last)
+        number_records(columns, np.argsort(columns, axis=1), first, shift, categorical, records, values)
 
-    each_block(run, d, _BLOCK)
+    each_block(run, d, _BLOCK if n * d > _INLINE else d)
     return records, values

@@ -33,7 +33,7 @@ class ForestGrowth(Algorithm[int]):
     out-of-bag votes, ``members`` for the rows of each leaf.
     """
 
-    name = "forest of binned trees"
+    name = "binned trees"
     kind = Kind.CHECKED
 
     def __init__(
@@ -123,9 +123,11 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         facts["leaves per tree"] = float(np.mean([len(part.mass) for part in parts]))
         facts["depth"] = float(max(part.depth for part in parts))
         facts["share of rows in a tree's sample"] = float(np.mean([part.coverage for part in parts]))
-    notes: tuple[str, ...] = () if growth.found is None else (growth.found.sentence,)
+    notes: tuple[str, ...] = () if growth.found is None else (growth.found.brief,)
     if growth.found is not None:
         facts["nodes searched again"] = float(growth.found.drawn)
+        if growth.found.searched:
+            facts["share of such nodes that may have a better split (95 %)"] = growth.found.share
     if growth.bag is not None:
         facts["OOB error"], facts["standard error"] = growth.bag.error()
         without = int((~growth.bag.judged & (growth.rows.weights > 0)).sum())
