@@ -18,6 +18,7 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from corollary.core.design import Pass
+from corollary.core.loss import Loss
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
@@ -197,7 +198,8 @@ class Newton(Solver):
         decrement = -0.5 * (float(gradient @ direction) + tilt * shift)
         estimate = float(gradient @ gradient) / (2 * l2) if l2 > 0 else decrement
         memory["estimate"] = max(estimate, decrement)
-        if estimate > 1e-3 * abs(state.objective) and len(problem.y) > 10_000:
+        costly = len(problem.y) > 10_000 or type(problem.loss).conjugate is Loss.conjugate  # a search for each row
+        if estimate > 1e-3 * abs(state.objective) and costly:
             return -np.inf
         slope, curve, total = memory["slope"], memory["curve"], memory["total"]
         if l2 > 0:
