@@ -84,6 +84,6 @@ def test_a_fit_is_measured_in_a_process_of_its_own(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", peaks.DTYPES)
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.key)
 def test_the_promise_holds_at_a_quick_size(promise: Promise, dtype: str) -> None:
-    """The slack is large beside X here: what this finds is memory of another order than the promise."""
+    """Blocks of threads are large beside X here, so the slack is twice that of the page: this finds another order."""
     found = dict(peaks.measure(promise, dtype, quick=True))
-    assert found[OURS] <= promise.bar(dtype, peaks.sizes_of(promise, quick=True))
+    assert found[OURS] <= promise.bar(dtype, peaks.sizes_of(promise, quick=True)) + promises.SLACK / 1e6
