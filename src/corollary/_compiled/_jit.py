@@ -12,6 +12,7 @@ import functools
 import gc
 import hashlib
 import os
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -101,17 +102,13 @@ if HAVE_NUMBA:
             content: bytes = super()._dump(obj)
             return content + hashlib.sha256(content).digest()  # which those who unpickle the content do not see
 
-        def _is_whole(self, name: str) -> bool:
-            with open(self._data_path(name), "rb") as file:
-                content = file.read()
-            return hashlib.sha256(content[:-32]).digest() == content[-32:]
-
         def load(self, key: Any) -> Any:
             try:
-                name = self._name(key)
-                if not self._is_whole(name):
+                with open(self._data_path(self._name(key)), "rb") as file:
+                    content = file.read()
+                if hashlib.sha256(content[:-32]).digest() != content[-32:]:
                     return None
-                version, stamp, kept, data = self._load_data(name)
+                version, stamp, kept, data = pickle.loads(content)  # as Numba reads it
             except Exception:  # not there, or not readable: then it is compiled, and written anew
                 return None
             return data if (version, stamp, kept) == (self._version, self._source_stamp, key) else None
