@@ -18,6 +18,7 @@ from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegr
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
 from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
+from corollary.referee.ensembles import blend
 from corollary.tree.decision_tree import DecisionTreeClassifier
 
 IRIS, SUGAR = load_iris(return_X_y=True), tuple(part[:150] for part in load_diabetes(return_X_y=True))
@@ -112,3 +113,12 @@ def test_what_is_no_number_never_stands() -> None:
     model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
     with pytest.raises(ValueError, match="y contains NaN"):
         model.evidence_.verify(X, np.where(np.arange(len(y)) == 3, np.nan, y))
+
+
+def test_the_last_digit_of_blending_weights_is_no_error_of_theirs() -> None:
+    """Members without an error of note: what is left of the cost is (ε P w)², and other weights cannot do without."""
+    P = np.array([[1.0, 1.0], [1e-20, 0.0], [0.0, 1e-21]])
+    y, rows = np.array([1.0, 0.0, 0.0]), np.ones(3)
+    near = np.array([1 - 1.5e-6, 1.5e-6 + np.finfo(float).eps])
+    assert blend(P, y, rows, near, True, 1e-8).stands
+    assert blend(P, y, rows, near + np.array([1e-9, 0.0]), True, 1e-8).stands is False

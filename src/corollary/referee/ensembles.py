@@ -134,7 +134,9 @@ def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, toleran
             lowest = min(lowest, cost(w))
     # as documented, an error a million times below that of no blend at all is as good as none
     alone = max(cost(each) for each in np.eye(m)) if to_one else cost(np.zeros(m))
-    scale = max(own, LONG(1e-6) * alone)
+    # and what the last digits of the weights and of their sum move, (2 ε P w)², is no error of theirs
+    digits = 2 * LONG(np.finfo(np.float64).eps) * (np.abs(np.asarray(P, dtype=LONG)) @ np.abs(weights))
+    scale = max(own, LONG(1e-6) * alone, s @ (digits * digits) / (10 * tolerance + 1e-6))
     gain = float(max(own - lowest, 0) / scale) if scale > 0 else 0.0
     if not gain <= 10 * tolerance + 1e-6:
         return Verification(False, f"other weights have a squared error that is lower by {gain:.2g}", gain)
