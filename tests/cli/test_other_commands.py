@@ -78,7 +78,7 @@ def test_version_and_no_arguments(run: Run) -> None:
 
 
 def test_a_closed_pipe_is_nothing_to_complain_about() -> None:
-    command = f"{sys.executable} -m corollary.cli models --json | head -c 1"
+    command = f"{sys.executable} -m corollary models --json | head -c 1"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.stdout == "["
     assert done.stderr == ""

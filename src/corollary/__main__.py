@@ -1,4 +1,4 @@
-"""``python -m corollary.cli``."""
+"""``python -m corollary``."""
 
 import sys
 
