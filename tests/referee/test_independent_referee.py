@@ -277,3 +277,30 @@ def test_claims_of_many_parts_have_no_more_patience_than_one():
     assert single_coefficients(counted, 0.1, np.ones(64), 0.0, 1e-8).stands is False
     slow = Objective(np.zeros((100_000, 64)), np.zeros(100_000), np.ones(100_000), "squared")
     assert "100,000 rows of 64 columns are too large" in single_coefficients(slow, 0.1, np.ones(64), 0.0, 1e-8).words
+
+
+@pytest.mark.parametrize("size", [1e14, 1e15, 1e16, 1e17, 1e18, 1e20, 1e30])
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "logistic"])
+def test_one_huge_row_does_not_hide_the_others_from_the_referee(loss: str, size: float) -> None:
+    """Beside it two columns look equal, and a constant is the best for all other rows; (1, −1) is far better.
+
+    From 1e16 on the last digit of the huge row decides whether it is, so the claim need not be refuted.
+    """
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    y = rows @ [1.0, -1.0] + 0.1 * rng.normal(size=60)
+    y = np.where(y + 0.5 * rng.normal(size=60) > 0, 1.0, -1.0) if loss == "logistic" else y
+    rows[0], y[0] = size, 1.0
+    start = float(np.ravel(LinearModel(loss, "none").fit(np.zeros((59, 1)), y[1:]).intercept_)[0])
+    coef = np.array([(60.0 if loss == "logistic" else 1.0 - start) / size, 0.0])
+    found = judge(Objective(rows, y, np.ones(60), loss, 1.35), coef, start, 1e-8)
+    assert found.stands is not True, found
+    assert found.stands is False or size >= 1e16
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+def test_columns_that_are_sums_of_others_still_let_a_claim_stand(loss: str) -> None:
+    whole = np.c_[X, X[:, 0] + 0.5, 1024 * X[:, 1], ONES]
+    model = LinearModel(loss, "none").fit(X, Y)
+    given = Objective(whole, Y, ONES, loss, 1.35)
+    assert judge(given, np.r_[np.ravel(model.coef_), np.zeros(3)], model.intercept_, 1e-8).stands is True
