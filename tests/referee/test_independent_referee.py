@@ -9,8 +9,19 @@ import pytest
 
 from corollary import LinearModel, LinearRegression
 from corollary.core.loss import LOSSES
-from corollary.referee import boosting, clusters, ensembles, medoids, merges, mixtures, neighbors, spectrum, trees
-from corollary.referee.linear.judge import judge
+from corollary.referee import (
+    boosting,
+    clusters,
+    ensembles,
+    medoids,
+    merges,
+    mixtures,
+    neighbors,
+    spectrum,
+    trees,
+    verdict,
+)
+from corollary.referee.linear.judge import judge, undecided
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
 from corollary.referee.linear.others import huber_with_scale, single_coefficients
 from corollary.referee.linear.problem import Objective
@@ -142,6 +153,27 @@ def test_verdicts():
     parts = [Verification(True, "a"), Verification(False, "b"), Verification(None, "c")]
     assert weakest(parts).words == "b"
     assert weakest(parts[::2]).words == "c"
+
+
+def test_without_long_doubles_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A referee that is no more exact than the fit may neither confirm nor refute; broken attributes are broken."""
+    model = LinearRegression().fit(X, Y)
+    assert model.evidence_.verify(X, Y).stands is True
+    monkeypatch.setattr(verdict, "DIGITS", 52)
+    for y in (Y, -Y):
+        found = model.evidence_.verify(X, y)
+        assert found.stands is None
+        assert "no more digits than float64" in found.words
+    model.coef_ = model.coef_[:2]
+    assert model.evidence_.verify(X, Y).stands is False
+
+
+def test_words_say_how_far_a_bound_reaches_and_what_was_found():
+    model = LinearModel("absolute", "l1", alpha=0.01).fit(X, Y)
+    assert "over predictions up to 100 times as long shows that nothing is lower" in model.evidence_.verify(X, Y).words
+    lower = undecided("2", "1", 0.5, 1e-8, 0.5).words
+    assert "a search found 1, lower by 0.5 of it, but the last digits of X and of the coefficients decide" in lower
+    assert "a search found nothing lower by more than 0 of it" in undecided("2", "2", 0.0, 1e-8, 0.5).words
 
 
 def _stump(cut: float, left: float, right: float) -> trees.Nodes:
