@@ -16,6 +16,7 @@ from corollary.referee.linear.judge import rounding, yardstick
 from corollary.referee.linear.losses import pieces
 from corollary.referee.linear.problem import Objective, Problem
 
+OTHER_FORMS = {"scale", "count", "groups"}  # of problems that Clarabel is not asked about
 SHARE = 0.25  # of the fits that are asked about
 Array = Any
 
@@ -86,7 +87,7 @@ def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]
         return []
     y, weights = np.asarray(data.y), np.ones(len(data.y)) if data.weights is None else data.weights
     terms = reading(type(model).__name__, model.get_params(deep=False), vars(model))
-    if terms is None:
+    if terms is None or terms["loss"] == "softmax" or not OTHER_FORMS.isdisjoint(terms):
         return []
     w = np.asarray(weights, dtype=np.longdouble)
     if hasattr(model, "classes_"):
@@ -100,7 +101,8 @@ def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str
     """What the documentation of these classes says is minimised, from the parameters ``given`` and what was ``found``.
 
     It is read here once more, apart from what the models tell the referee: were that wrong, both would be deceived.
-    None for what has another form (several classes, counts of coefficients, groups, a scale, parts of one's own).
+    Counts of coefficients, groups and a scale are read, but Clarabel is not asked about them. None for losses and
+    penalties of one's own.
     """
     terms = {"fit_intercept": given["fit_intercept"], "positive": given.get("positive", False), "mean": False}
     alpha, C = (found.get(f"{key}_", given.get(key)) for key in ("alpha", "C"))
@@ -112,15 +114,22 @@ def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str
         return terms | {"loss": "squared", "l1": alpha * ratio, "l2": alpha * (1 - ratio), "mean": True}
     if name.startswith("LogisticRegression"):  # C Σ w ℓ + the elastic net, over C
         return terms | {"loss": "logistic", "l1": ratio / C, "l2": (1 - ratio) / C}
+    if name == "HuberRegressor":  # Σ w (σ + σ H(r/σ)) + α ‖β‖²
+        return terms | {"loss": "huber", "parameter": given["epsilon"], "l2": 2 * alpha, "scale": found["scale_"]}
     if name != "LinearModel" or not all(isinstance(given[part], str) for part in ("loss", "penalty")):
-        return None
-    shares = {"none": (0.0, 0.0), "l1": (1.0, 0.0), "l2": (0.0, 1.0), "elastic_net": (ratio, 1 - ratio)}
-    if given["penalty"] not in shares or given["loss"] == "softmax":
         return None
     own = {"huber": "delta", "quantile": "quantile", "epsilon_insensitive": "epsilon", "tweedie": "power"}
     parameter = given[own[given["loss"]]] if given["loss"] in own else 0.0
+    terms |= {"loss": given["loss"], "parameter": parameter, "mean": True}
+    if given["penalty"] == "l0":
+        return terms | {"count": alpha}
+    if given["penalty"] == "group":  # α Σ √|g| ‖β_g‖
+        d = np.shape(found["coef_"])[-1]
+        groups = np.arange(d) if given["groups"] is None else np.unique(given["groups"], return_inverse=True)[1]
+        return terms | {"groups": groups, "group_strengths": alpha * np.sqrt(np.bincount(groups))}
+    shares = {"none": (0.0, 0.0), "l1": (1.0, 0.0), "l2": (0.0, 1.0), "elastic_net": (ratio, 1 - ratio)}
     l1, l2 = (alpha * share for share in shares[given["penalty"]])
-    return terms | {"loss": given["loss"], "parameter": parameter, "l1": l1, "l2": l2, "mean": True}
+    return terms | {"l1": l1, "l2": l2}
 
 
 def _by_class(model: Any, y: Array, w: Array) -> Array:

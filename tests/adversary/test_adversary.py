@@ -37,7 +37,9 @@ def test_many_hostile_fits_find_no_false_proof():
     _attack(seed=2, fits=20_000, processes=os.cpu_count() or 1)
 
 
+GROUPED = {"loss": "squared", "penalty": "group", "groups": [4, 4, 9]}
 LINEAR = [(name, settings) for name in NAMES for settings in TABLE[name] if ESTIMATORS[name].family == "linear"]
+LINEAR.append(("LinearModel", GROUPED))
 
 
 @pytest.mark.parametrize(("name", "settings"), LINEAR, ids=str)
@@ -51,8 +53,10 @@ def test_two_readings_of_a_linear_model_agree(name: str, settings: dict[str, Any
         warnings.simplefilter("ignore")
         model.fit(X, y > 0.5 if target_of(name, settings) == "classes" else y)
     own, told = reading(name, model.get_params(deep=False), vars(model)), _terms(model, np.ones(40), 0)
-    if own is None or told is None:
-        return
+    assert own is not None
+    assert told is not None
+    for array in ("groups", "group_strengths"):
+        np.testing.assert_array_equal(own.pop(array, ()), told.pop(array, ()))
     assert own.pop("mean") == bool(np.isclose(float(told.pop("weights").sum()), 1.0))
     plain = {"parameter": 0.0, "l1": 0.0, "l2": 0.0, "positive": False}
     assert {**plain, **own} == {**plain, **told, "parameter": told.get("parameter") or 0.0}
