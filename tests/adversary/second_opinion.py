@@ -1,7 +1,7 @@
 """A second opinion on linear models, by an interior-point conic solver of other people: Clarabel, where installed.
 
-It is given the centred and scaled problem; what it finds is only believed once its objective has been evaluated in
-extended precision, so it can refute, and its silence is worth a little.
+It is given the problem centred and scaled by the referee; what it finds is only believed once its objective has been
+evaluated in extended precision, by ``plain_objective``, so it can refute, and its silence is worth a little.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from plain_objective import Plain
 
-from corollary.referee.linear.judge import rounding, yardstick
 from corollary.referee.linear.losses import pieces
 from corollary.referee.linear.problem import Objective, Problem
 
@@ -65,22 +65,20 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
         import clarabel  # noqa: F401
     except ImportError:
         return None
-    for objective, coef, start, tolerance in _problems(model, data):
-        problem = Problem(objective)
+    for given, coef, start, tolerance in _problems(model, data):
         with np.errstate(all="ignore"):
-            found = _solved(problem)
+            found, plain = _solved(Problem(Objective(**given))), Plain(**given)
             if found is None:
                 return None
-            x = problem.inward(coef, start)
-            here, there = problem.value(x), problem.value(found[:, None])
-            slack = rounding(problem, x)
-        if here - there > 1.01 * tolerance * max(abs(here), yardstick(problem)) + slack:
-            words = f"Clarabel: objective {float(there * problem.unit):.8g} below {float(here * problem.unit):.8g}"
-            return False, words
+            told = coef.astype(np.longdouble), np.longdouble(np.ravel(start)[0])
+            here, there = plain.value(*told), plain.value(*found)
+            slack, least = plain.rounding(*told), plain.yardstick()
+        if here - there > 1.01 * tolerance * max(abs(here), least) + slack:
+            return False, f"Clarabel: objective {float(there):.8g} below {float(here):.8g}"
     return True, ""
 
 
-def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
+def _problems(model: Any, data: Any) -> list[tuple[dict[str, Any], Array, Any, float]]:
     """The single convex problems of a linear model; none for several classes and for what is not convex."""
     certificate = model.evidence_.certificate
     if certificate.kind.name != "OPTIMAL" or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
@@ -94,7 +92,9 @@ def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]
         w = _by_class(model, y, w)
         y = np.where(y == model.classes_[1], 1.0, -1.0)
     w = w / w.sum() if terms.pop("mean") else w
-    return [(Objective(data.X, y, w, **terms), np.ravel(model.coef_), model.intercept_, certificate.tolerance)]
+    return [
+        ({"X": data.X, "y": y, "weights": w, **terms}, np.ravel(model.coef_), model.intercept_, certificate.tolerance)
+    ]
 
 
 def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
@@ -145,8 +145,8 @@ def _by_class(model: Any, y: Array, w: Array) -> Array:
     return w * factors
 
 
-def _solved(problem: Problem) -> Array | None:
-    """Clarabel's x, or None where the loss has no such form or it gives up."""
+def _solved(problem: Problem) -> tuple[Array, Any] | None:
+    """Clarabel's coefficients and intercept, or None where the loss has no such form or it gives up."""
     given = problem.given
     Z, w, y = sp.csc_matrix(problem.Z.astype(float)), problem.weights.astype(float), problem.y[:, 0].astype(float)
     n, p = Z.shape
@@ -188,7 +188,8 @@ def _solved(problem: Problem) -> Array | None:
     answer = found[x].astype(np.longdouble)
     if given.positive:
         answer[problem.first :] = np.maximum(answer[problem.first :], 0)
-    return answer
+    beta = answer[problem.first :] * problem.scale
+    return beta, answer[: problem.first].sum() - problem.centre.astype(np.longdouble) @ beta
 
 
 def _logistic(program: Program, x: int, Z: Any, y: Array, w: Array) -> None:
