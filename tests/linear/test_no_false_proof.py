@@ -348,3 +348,14 @@ def test_a_basis_beside_a_huge_row(loss: str, fit_intercept: bool) -> None:
     X[3] *= 1e10
     model = LinearModel(loss, "none", fit_intercept=fit_intercept).fit(X, y)
     assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_short_first_step_on_a_squared_hinge_is_no_sign_that_a_column_is_worth_nothing(seed: int) -> None:
+    """Rows of the large class lose their curvature once they are right; before, they make every step short."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(90) < 4
+    X = np.c_[rng.normal(size=(90, 3)), np.where(y, 1.0, -1.0) + 0.3 * rng.normal(size=90)]
+    weights = np.where(y, 1.0, 10 ** rng.uniform(-2, 5, size=90))
+    model = LinearModel("squared_hinge", "l0", alpha=4.0 / weights.sum()).fit(X, y, sample_weight=weights)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y, weights).stands is not False
