@@ -53,7 +53,7 @@ class Judged:
         evidence = self.evidence_
         claim = f"{evidence.claim}: {evidence.certificate}"
         if evidence.holds and (amiss := amiss_in(self)) is not None:  # before anything is computed with it
-            return of_claim(Verification(False, amiss), claim)
+            return Verification(False, amiss, claim=claim)
         X = _check_columns(self, X)
         y = _check_target(self, y, rows := int(X.shape[0]))
         if sample_weight is not None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 NAN = float("nan")
+DIGITS = int(np.finfo(np.longdouble).nmant)  # binary ones of a long double
+LEAST = 53  # that it must have: with 52 it is a float64, as that of the fit
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,14 @@ class Verification:
 
 
 def of_claim(found: Verification, claim: str) -> Verification:
-    """The same, with the claim that was judged."""
+    """The same, with the claim that was judged.
+
+    Where long doubles are float64 (Windows, Apple silicon) the referee is no more exact than the fit was: what it found
+    is told, but neither stands nor is refuted.
+    """
+    if DIGITS < LEAST and found.stands is not None:
+        words = f"long doubles have no more digits than float64 here, in which {found.words}"
+        return replace(found, stands=None, words=words, claim=claim)
     return replace(found, claim=claim)
 
 
