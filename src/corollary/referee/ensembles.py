@@ -99,7 +99,12 @@ def out_of_bag(
 
 
 def leaf_values(X: Array, nodes: Nodes) -> Array:
-    """The value of the leaf that each row reaches; ValueError if the nodes are no tree, down which a walk ends."""
+    """The value of the leaf that each row reaches."""
+    return nodes.value[leaves_of(X, nodes)]
+
+
+def leaves_of(X: Array, nodes: Nodes) -> Array:
+    """The leaf that each row reaches; ValueError if the nodes are no tree, down which a walk ends."""
     wrong = misshapen(nodes, X.shape[1])
     if wrong is not None:
         raise ValueError(wrong.words)
@@ -108,7 +113,7 @@ def leaf_values(X: Array, nodes: Nodes) -> Array:
         feature, here = nodes.feature[at], at[inner]
         left = X[inner, feature[inner]] <= nodes.threshold[here]
         at[inner] = nodes.left[here] + np.where(left, 0, 1)
-    return nodes.value[at]
+    return at
 
 
 def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, tolerance: float) -> Verification:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.linear.losses import SMOOTH, pieces
-from corollary.referee.rows import EPS, LONG
+from corollary.referee.rows import LONG
 
 Array = Any
 CAPPED = ("logistic", "softmax", "exponential", "poisson", "tweedie")  # |ℓ‴| ≤ ℓ″: steps no longer than log(1 + |s|)
@@ -39,8 +39,8 @@ def derivatives(loss: tuple[str, Any], y: Array, raw: Array, output: int) -> tup
     f, y = raw[:, output], y.astype(LONG)
     if name in SMOOTH:
         return SMOOTH[name](y, f, parameter)[1:]
-    slope = sum(np.where(f < c, low, high) for c, low, high in pieces(name, y, parameter) or ())
-    return slope, np.zeros_like(f)
+    parts = [np.where(f < centre, low, high) for centre, low, high in pieces(name, y, parameter) or ()]
+    return np.sum(parts, axis=0), np.zeros_like(f)
 
 
 def slope_left(
@@ -82,5 +82,5 @@ def slope_left(
             return summed(w * slopes) + steps.l2 * at + np.copysign(steps.l1, at)
 
         left = np.maximum(pull(v - near), -pull(v + near)) - 1e-12 * summed(w)
-    relative = np.maximum(left, 0) / np.where(size > 8 * EPS * np.finfo(np.float64).tiny, size, 1)
+    relative = np.maximum(left, 0) / np.where(size > 0, size, 1)
     return float(relative.max(initial=0))
