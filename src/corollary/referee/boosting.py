@@ -10,12 +10,12 @@ import numpy as np
 
 from corollary.referee.ensembles import leaves_of
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
+from corollary.referee.rows import LONG
 from corollary.referee.steps import Steps, slope_left
 from corollary.referee.trees import Nodes, misshapen
 from corollary.referee.verdict import Verification
 
 Array = Any
-LONG = np.longdouble
 MOST = 20_000_000  # rows × trees that are walked
 SLOPE = 1e-6  # of the rows' slopes at the start: steps that leave more are not the best, whichever leaf was checked
 LOUDEST = 400.0  # the largest α that is documented

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG
 from corollary.referee.trees import Nodes, Rules, judge, misshapen
 from corollary.referee.verdict import Verification, weakest
 
 Array = Any
-LONG = np.longdouble
 ROWS = 200  # whose predictions are added up again
 NODES = 20_000  # of all trees together that are worked out from their rows
 MOST = 8  # members of a blend, all of whose subsets are tried

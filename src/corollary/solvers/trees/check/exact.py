@@ -126,9 +126,7 @@ class Tried:
         self.tree, self.rules, self.values = tree, rules, values
         # a constrained column is tried within bounds that depend on the path, so only the others are searched
         self.free = np.ones(d, dtype=bool) if rules.monotone is None else np.asarray(rules.monotone) == 0
-        self.parent = np.full(tree.node_count, -1)
-        inner = np.flatnonzero(~tree.is_leaf)
-        self.parent[tree.left[inner]] = self.parent[tree.left[inner] + 1] = inner
+        self.parent = tree.parents()
 
     def columns(self, node: int, rows: Array) -> tuple[Array, bool]:
         """Those that may be searched, of the columns that a node tried; and whether these are all."""

@@ -150,7 +150,7 @@ class Search:
         if targets.criterion == "gini" and root > 0:  # sums of squares of all rows, less those of all but the lightest
             found.noise = max(found.noise, self._lost_digits() / root)
         if not growth.clipped:
-            found.error = max(found.error, value_error(tree, self.leaves, targets, root))
+            found.error = max(found.error, value_error(tree, self.leaves, targets))
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
             return found
         which = self._worth_searching(passage)
