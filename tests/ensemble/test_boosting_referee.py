@@ -143,3 +143,10 @@ def test_rounds_of_an_earlier_fit_are_not_judged_by_the_rate_of_this_one() -> No
     model.set_params(n_estimators=9, learning_rate=0.1).fit(X, y)
     found = model.evidence_.verify(X, y)
     assert found.stands, found
+
+
+def test_steps_below_the_smallest_numbers_are_no_slope() -> None:
+    X, y = np.zeros((26, 1)), np.zeros(26)
+    model = GradientBoostingRegressor(loss="absolute_error", n_estimators=8, min_samples_leaf=2).fit(X, y)
+    found = model.evidence_.verify(X, y)
+    assert found.stands, found

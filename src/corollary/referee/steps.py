@@ -76,6 +76,7 @@ def slope_left(
         v = added / steps.rate
         away = np.abs(y - raw[:, output]) if loss[0] not in ("hinge", "squared_hinge") else np.ones(len(y), LONG)
         near = 1e-9 * (np.abs(v) + np.maximum.reduceat(away[order], ends)) + 1e-12 * np.abs(raw).max()
+        near = np.maximum(near, np.finfo(np.float64).tiny)  # below which numbers of the fit have few digits, or none
 
         def pull(at: Array) -> Array:
             slopes = derivatives(loss, y, raw + at[group][:, None], output)[0]
