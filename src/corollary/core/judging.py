@@ -137,7 +137,7 @@ def _check_rows(model: Any, rows: int, counted_rows: int) -> None:
 def _check_target(model: Any, y: Any, rows: int) -> Any:
     """y as an array with an entry for each row, and as many targets as the fit had; None stays None.
 
-    What was learnt from y is claimed of X and y together: without y, half of it could be looked at and called the whole.
+    What was learnt from y is claimed of X and y together: without y, half of it would be looked at and called all.
     """
     supervised = is_classifier(model) or is_regressor(model)
     if y is None:
