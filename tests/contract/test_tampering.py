@@ -82,6 +82,10 @@ def changed(value: Any) -> Iterator[Any]:
         yield from ((*value[:i], other, *value[i + 1 :]) for i, one in enumerate(value) for other in changed(one))
     elif scipy.sparse.issparse(value):
         yield scipy.sparse.csr_array(np.ones(value.shape))
+        for name, wrong in (("indices", value.shape[1] + 5), ("indptr", -1)):
+            forged = value.copy()
+            getattr(forged, name)[1] = wrong
+            yield forged
     elif isinstance(value, (np.ndarray, np.generic, int, float)):
         yield from (other if isinstance(value, np.ndarray) else other[()] for other in _numbers(np.asarray(value)))
 
