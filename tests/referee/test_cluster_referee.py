@@ -82,6 +82,47 @@ def test_mini_batches_and_graphs_are_judged() -> None:
             assert graph.evidence_.verify(X).stands is False
 
 
+@pytest.mark.parametrize("options", [
+    {"gamma": 0.02}, {"affinity": "nearest_neighbors"}, {"affinity": "radius", "radius": 2.5},
+])  # fmt: skip
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_graph_is_that_of_the_rows(options: dict[str, Any], wrap: Any) -> None:
+    """Clusters that are whole components of some other graph were called optimal for any rows."""
+    model = SpectralClustering(3, random_state=0, **options).fit(wrap(X))
+    assert model.evidence_.verify(wrap(X)).stands
+    assert model.evidence_.verify(wrap(X[::-1].copy())).stands is False
+    W = model.affinity_matrix_
+    given = SpectralClustering(3, affinity="precomputed", random_state=0).fit(W)
+    assert given.evidence_.verify(W).stands
+    assert given.evidence_.verify(2 * W).stands is False
+
+
+def test_a_graph_of_equal_rows_may_join_any_of_them() -> None:
+    rows = np.repeat(X[:12], 5, axis=0)
+    model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=3, random_state=0).fit(rows)
+    assert model.evidence_.verify(rows).stands
+    more = model.affinity_matrix_.toarray()
+    more[0, 1:5] = more[1:5, 0] = 1.0
+    model.affinity_matrix_ = sparse.csr_array(more)
+    assert model.evidence_.verify(rows).stands is False
+
+
+def test_an_affinity_without_a_second_opinion_is_not_decided() -> None:
+    model = SpectralClustering(3, affinity="laplacian", random_state=0).fit(X)
+    assert model.evidence_.verify(X).stands is None
+
+
+def test_the_number_found_is_that_of_the_claim() -> None:
+    """Not the largest of all numbers, which are of different things: a cut, a residual, an error of an affinity."""
+    cut = SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(X).evidence_.verify(X)
+    assert "Optimal: normalised cut" in cut.claim
+    assert cut.words.startswith("the normalised cut is 0")
+    assert cut.found == 0
+    residual = SpectralClustering(3, gamma=0.02, random_state=0).fit(X).evidence_.verify(X)
+    assert residual.words.startswith("the largest residual of an eigenvector")
+    assert residual.found < 1e-7
+
+
 @pytest.mark.parametrize("rows", [sparse.csr_array(X + 1e6), np.r_[X, [[1e12, 0.0, 0.0]]]])
 def test_gaussian_affinities_of_rows_far_from_zero(rows: Any) -> None:
     model = SpectralClustering(2, gamma=0.02, random_state=0).fit(rows)

@@ -135,12 +135,17 @@ def _check_rows(model: Any, rows: int, counted_rows: int) -> None:
 
 
 def _check_target(model: Any, y: Any, rows: int) -> Any:
-    """y as an array with an entry for each row, and as many targets as the fit had; None stays None."""
+    """y as an array with an entry for each row, and as many targets as the fit had; None stays None.
+
+    What was learnt from y is claimed of X and y together: without y, half of it would be looked at and called all.
+    """
+    supervised = is_classifier(model) or is_regressor(model)
     if y is None:
+        if supervised:
+            raise ValueError("verify needs the y of the fit.")
         return None
     if hasattr(y, "collect"):
         raise ValueError(f"y must be an array in memory, but it is a {type(y)!r}; call its collect() first.")
-    supervised = is_classifier(model) or is_regressor(model)
     if supervised:
         refuse_missing(y, numeric=is_regressor(model))
     try:
