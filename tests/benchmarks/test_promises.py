@@ -93,12 +93,14 @@ def test_a_fit_is_measured_in_a_process_of_its_own(dtype: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dtype", peaks.DTYPES)
 @pytest.mark.parametrize("promise", [each for each in PROMISES if not each.whole], ids=lambda promise: promise.key)
-def test_the_promise_holds_at_a_quick_size(promise: Promise, dtype: str) -> None:
-    """Blocks of threads are large beside X here, so the slack is twice that of the page: this finds another order."""
-    found = dict(peaks.measure(promise, dtype, quick=True))
-    assert found[OURS] <= promise.bar(dtype, peaks.sizes_of(promise, quick=True)) + promises.SLACK / 1e6
+def test_the_promise_holds_at_a_quick_size(promise: Promise) -> None:
+    """Blocks of threads are large beside X here, so the slack is twice that of the page: this finds another order.
+
+    On float32 rows, of which copies for float64 work are made; the page has both.
+    """
+    found = dict(peaks.measure(promise, "float32", quick=True))
+    assert found[OURS] <= promise.bar("float32", peaks.sizes_of(promise, quick=True)) + promises.SLACK / 1e6
 
 
 @pytest.mark.slow
