@@ -38,6 +38,38 @@ def test_merges_in_the_weights_of_the_user(linkage: str, weights: Any) -> None:
     assert model.evidence_.verify(X, sample_weight=weights).stands is False
 
 
+ONE_WAY = {
+    "whole numbers": np.cumsum(np.ones((10, 3)), axis=0),
+    "rounded": np.outer(RNG.uniform(1, 5, 20), [1.1, 2.3, 0.7]),
+    "two ways": np.r_[np.outer(np.arange(1.0, 11), [1, 2, 3]), np.outer(np.arange(1.0, 11), [3, -2, 1])],
+}
+
+
+@pytest.mark.parametrize("rows", ONE_WAY.values(), ids=ONE_WAY)
+@pytest.mark.parametrize("scale", [1.0, 2.0**-990, 2.0**900])
+def test_rows_of_one_direction(rows: Any, scale: float) -> None:
+    """Angles between them are the referee's own rounding, or that of the data: no share of it refutes."""
+    medoids = KMedoids(2, metric="cosine", random_state=0).fit(rows * scale)
+    assert medoids.evidence_.verify(rows * scale).stands
+    for linkage in ("single", "average", "complete"):
+        model = AgglomerativeClustering(2, linkage=linkage, metric="cosine").fit(rows * scale)
+        assert model.evidence_.verify(rows * scale).stands
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("spread", [1e-9, 1e-6, 1.0])
+def test_small_angles_are_still_judged(scale: float, spread: float) -> None:
+    rows = scale * (np.array([1.0, 2.0, 3.0]) + spread * RNG.normal(size=(30, 3)))
+    medoids = KMedoids(2, metric="cosine", random_state=0).fit(rows)
+    assert medoids.evidence_.verify(rows).stands
+    medoids.labels_ = 1 - medoids.labels_
+    assert medoids.evidence_.verify(rows).stands is False
+    merged = AgglomerativeClustering(2, linkage="average", metric="cosine").fit(rows)
+    assert merged.evidence_.verify(rows).stands
+    merged.distances_ = merged.distances_ * 1.001
+    assert merged.evidence_.verify(rows).stands is False
+
+
 def test_weights_that_are_none_are_told() -> None:
     lost = int((SPREAD / SPREAD.max() < 1e-125).sum())
     notes = " ".join(KMeans(2, random_state=0).fit(X, sample_weight=SPREAD).evidence_.notes)
