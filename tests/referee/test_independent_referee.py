@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from corollary import LinearModel, LinearRegression
+from corollary import LinearModel, LinearRegression, LogisticRegression
 from corollary.core.loss import LOSSES
 from corollary.referee import (
     boosting,
@@ -336,3 +336,13 @@ def test_columns_that_are_sums_of_others_still_let_a_claim_stand(loss: str) -> N
     model = LinearModel(loss, "none").fit(X, Y)
     given = Objective(whole, Y, ONES, loss, 1.35)
     assert judge(given, np.r_[np.ravel(model.coef_), np.zeros(3)], model.intercept_, 1e-8).stands is True
+
+
+def test_a_share_is_said_of_what_it_is_a_share() -> None:
+    """Where the objective is below a millionth of the null model's, "of it" would be another number."""
+    x = np.linspace(-1, 1, 40)[:, None]
+    y = (x[:, 0] > 0).astype(int)
+    model = LogisticRegression(C=np.inf).fit(x, y)
+    told = str(model.evidence_.verify(x, y))
+    assert model.evidence_.facts["objective"] < 1e-7
+    assert "of it" not in told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -63,7 +64,9 @@ class Judged:
         if evidence.holds:
             check: Any = self
             check._check_parameters()  # which may have been set to anything since the fit
-            found = self._referee(X, y, sample_weight)
+            with warnings.catch_warnings():  # names were compared above; members are asked with arrays
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                found = self._referee(X, y, sample_weight)
         else:
             found = Verification(None, "nothing was claimed")
         return of_claim(found, claim)

@@ -150,19 +150,20 @@ def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
 
 def _verdict(problem: Problem, value: Any, found: Found, least: Any, slack: Any, tolerance: float) -> Verification:
     scale = max(abs(value), least, np.finfo(LONG).tiny)
+    whole = "it" if scale <= abs(value) else shown(scale * problem.unit)  # a floor, where the objective is below it
     lower, room = float((value - found.value) / scale), max(float((value - found.bound) / scale), 0.0)
     unsure = float(slack / scale)
     here = shown(value * problem.unit)
     if lower > tolerance * 1.01 + unsure:
         best = shown(found.value * problem.unit)
-        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of it, where {here} was called optimal"
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of {whole}, where {here} was called optimal"
         words += f" within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
         words = (
             f"the objective is {here}; an independent bound over predictions up to {descent.REACH:.0f} times as long"
         )
-        return Verification(True, f"{words} shows that nothing is lower by more than {room:.2g} of it", room)
+        return Verification(True, f"{words} shows that nothing is lower by more than {room:.2g} of {whole}", room)
     return undecided(here, shown(found.value * problem.unit), lower, tolerance, room)
 
 
