@@ -13,6 +13,10 @@ from corollary.core.types import Array
 from corollary.referee import boosting, ensembles
 from corollary.referee.trees import Nodes, Rules, misshapen
 from corollary.referee.verdict import Verification
+from corollary.solvers.draws import fingerprint
+from corollary.solvers.trees.check.forest import GivenTree, columns_tried, draws_repeat
+from corollary.solvers.trees.forest.out_of_bag import coded_trees
+from corollary.solvers.trees.forest.storage import stored_binner
 from corollary.tree.claims import CRITERIA
 
 
@@ -30,17 +34,15 @@ CATEGORIES = Verification(None, "the referee walks down trees of numbers only")
 
 def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions as the mean of the trees; and of some trees, the values of nodes from the rows that they drew."""
-    from corollary.solvers.draws import fingerprint
-    from corollary.solvers.trees.check.forest import GivenTree, columns_tried, draws_repeat
-    from corollary.solvers.trees.forest.out_of_bag import coded_trees
-    from corollary.solvers.trees.forest.storage import stored_binner
-
     trees = plain_nodes(model.trees_, told=True)
     if trees is None:
         return CATEGORIES
     mean = ensembles.forest(model._read_predict(X), trees, model._means(X))
-    if not mean.stands or y is None or model.n_outputs_ > 1 or model.criterion not in CRITERIA:
+    if not mean.stands:
         return mean
+    if y is None or model.n_outputs_ > 1 or model.criterion not in CRITERIA:
+        why = "without the y of the fit" if y is None else "of several targets, or by this criterion,"
+        return Verification(None, f"{mean.words}; leaves and splits {why} are not judged")
     X, target = model._target(X, y, sample_weight)
     binner = stored_binner(model.nodes_)
     rows, order, keys = model._rows(X, target, binner, model._n_draws)
