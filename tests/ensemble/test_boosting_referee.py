@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -112,3 +113,40 @@ def test_the_unit_of_y_does_not_matter(loss: str) -> None:
     for unit in (1e-300, 1e200):
         with pytest.raises(ValueError, match="power of two"):
             model.fit(X, unit * y)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("model", MODELS, ids=repr)
+def test_the_referee_works_out_the_step_of_every_leaf(
+    monkeypatch: pytest.MonkeyPatch, model: Any, weighted: bool
+) -> None:
+    """Steps that are too short lower the loss in every round: only the slope that they leave tells."""
+    X, y = data(model)
+    w = np.random.default_rng(0).integers(0, 4, len(y)) * 3.7 if weighted else None
+    found = model.fit(X, y, sample_weight=w).evidence_.verify(X, y, w)
+    assert found.stands, found
+    assert "of all leaves" in found.words
+    proved, real = model.evidence_, Leaves.values
+    monkeypatch.setattr(Leaves, "values", lambda self, *args: 0.999 * real(self, *args))
+    with pytest.warns(UserWarning, match="slope left in checked leaves"):
+        model.fit(X, y, sample_weight=w)
+    model.evidence_ = replace(model.evidence_, status=proved.status, certificate=proved.certificate)
+    assert model.evidence_.holds
+    found = model.evidence_.verify(X, y, w)
+    assert found.stands is False
+    assert "the step of a leaf leaves a slope" in found.words
+
+
+def test_rounds_of_an_earlier_fit_are_not_judged_by_the_rate_of_this_one() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    model = GradientBoostingRegressor(n_estimators=5, learning_rate=0.3, warm_start=True).fit(X, y)
+    model.set_params(n_estimators=9, learning_rate=0.1).fit(X, y)
+    found = model.evidence_.verify(X, y)
+    assert found.stands, found
+
+
+def test_steps_below_the_smallest_numbers_are_no_slope() -> None:
+    X, y = np.zeros((26, 1)), np.zeros(26)
+    model = GradientBoostingRegressor(loss="absolute_error", n_estimators=8, min_samples_leaf=2).fit(X, y)
+    found = model.evidence_.verify(X, y)
+    assert found.stands, found

@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
+from sklearn.model_selection import KFold
 
 from corollary.ensemble.adaboost.adaboost import AdaBoostClassifier
 from corollary.ensemble.boosting.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
+from corollary.ensemble.claims import verify_adaboost, verify_boosting, verify_forest
 from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 from corollary.ensemble.combine.blending import BlendingClassifier, BlendingRegressor
+from corollary.ensemble.combine.claims import verify_bag, verify_blend
 from corollary.ensemble.combine.stacking import StackingClassifier, StackingRegressor
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier, ExtraTreesRegressor
@@ -122,3 +125,39 @@ def test_the_last_digit_of_blending_weights_is_no_error_of_theirs() -> None:
     near = np.array([1 - 1.5e-6, 1.5e-6 + np.finfo(float).eps])
     assert blend(P, y, rows, near, True, 1e-8).stands
     assert blend(P, y, rows, near + np.array([1e-9, 0.0]), True, 1e-8).stands is False
+
+
+def test_a_claim_that_was_not_looked_at_does_not_stand() -> None:
+    """What members say was added up, and nothing else: of leaves, splits, errors and weights that decides nothing."""
+    X, y = SUGAR
+    two = RandomForestRegressor(**FEW).fit(X, np.c_[y, X[:, 0]])
+    counts = RandomForestRegressor(**FEW, criterion="poisson").fit(X, np.rint(y))
+    for model, target in ((two, -np.c_[y, X[:, 0]]), (counts, 1 + np.rint(y))):
+        found = model.evidence_.verify(X, target)
+        assert found.stands is None, found
+        assert "predictions of 150 rows are what the members say" in found.words
+    rows = np.tile(X, (8, 1)) + np.linspace(0, 1e-3, 8 * len(X))[:, None]
+    bag = BaggingRegressor(**FEW).fit(rows, np.tile(y, 8))
+    assert bag.evidence_.verify(rows, -np.tile(y, 8)).stands is None
+    stack = StackingRegressor(cv=KFold(3)).fit(X, y)
+    assert stack.evidence_.verify(X, y).stands is None
+
+
+@pytest.mark.parametrize(
+    "verify", [verify_forest, verify_bag, verify_blend, verify_boosting, verify_adaboost], ids=lambda f: f.__name__
+)
+def test_without_the_y_of_the_fit_nothing_is_decided(verify: Any) -> None:
+    X, y = IRIS
+    models = {
+        "verify_forest": RandomForestClassifier(**FEW),
+        "verify_bag": BaggingClassifier(**FEW),
+        "verify_blend": BlendingClassifier(),
+        "verify_boosting": GradientBoostingClassifier(n_estimators=3),
+        "verify_adaboost": AdaBoostClassifier(n_estimators=3),
+    }
+    model = models[verify.__name__].fit(X, y)
+    assert verify(model, X, None, None).stands is None
+    if verify is verify_blend:
+        model.weights_ = np.eye(len(model.weights_))[0]
+        assert verify(model, X, None, None).stands is None
+        assert verify(model, X, y, None).stands is False

@@ -10,11 +10,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_iris
 
+from corollary.core.evidence import share_wrong_at_most
 from corollary.ensemble.forest.extra_trees import ExtraTreesClassifier
 from corollary.ensemble.forest.random_forest import RandomForestClassifier, RandomForestRegressor
 from corollary.referee.trees import Nodes, Rules, judge
+from corollary.solvers.trees.check.search import Search
 from corollary.solvers.trees.forest import forest as forest_module
 from corollary.solvers.trees.forest.growth import grow_tree
+from corollary.tree.decision_tree import DecisionTreeRegressor
 
 
 def grown_by(monkeypatch: pytest.MonkeyPatch, **rules: Any) -> None:
@@ -67,7 +70,8 @@ def test_what_was_drawn_is_drawn_again(options: dict[str, Any]) -> None:
     assert evidence.holds
     assert evidence.certificate.value < 1e-12
     if "max_leaf_nodes" not in options:
-        assert "over some of the columns" not in str(evidence)
+        assert evidence.facts["nodes searched again"] >= 12
+        assert "excess gain of other splits" in str(evidence)
 
 
 def test_several_targets() -> None:
@@ -99,7 +103,10 @@ def test_columns_that_nodes_drew_are_searched_by_the_referee(options: dict[str, 
     numbers = RandomForestRegressor(3, max_features=4, max_depth=5, random_state=0).fit(X, X[:, 0] * X[:, 1])
     assert numbers.evidence_.verify(X, X[:, 0] * X[:, 1]).stands
     few = RandomForestClassifier(3, max_leaf_nodes=6, random_state=0).fit(X, y)  # grown in another order
-    assert few.evidence_.verify(X, y).stands is None
+    found = few.evidence_.verify(X, y)  # so that nothing is claimed of other splits, and no word is said of them
+    assert found.stands
+    assert "error of gains and leaf values" in found.claim
+    assert "gains more" not in found.words
 
 
 def test_trees_of_other_draws_are_refuted() -> None:
@@ -121,3 +128,45 @@ def test_fewer_columns_than_were_to_be_drawn_decide_nothing() -> None:
     for tried, stands in (({0: [0, 1]}, True), ({0: [0]}, None), ({}, None), ({0: [1, 2]}, False)):
         rules = Rules("gini", tried=tried, draws=2)
         assert judge(X, Y, np.ones(4), nodes, rules, 1e-9).stands is stands, tried
+
+
+@pytest.mark.parametrize("make", [RandomForestRegressor, RandomForestClassifier])
+@pytest.mark.parametrize(("options", "searched"), [({"max_features": 3}, True), ({"max_features": None}, True),
+                                                   ({"max_features": 3, "max_leaf_nodes": 9}, False),
+                                                   ({"max_features": 3, "ccp_alpha": 1e-4}, False)])  # fmt: skip
+def test_only_whole_searches_count(
+    monkeypatch: pytest.MonkeyPatch, make: Any, options: dict[str, Any], searched: bool
+) -> None:
+    """A node is searched again if all columns that it tried were; no share is told of others than could be drawn."""
+    X, y = load_diabetes(return_X_y=True)
+    whole: list[bool] = []
+    real = Search._excess
+
+    def watched(self: Search, *args: Any) -> Any:
+        found = real(self, *args)
+        whole.append(found[1])
+        return found
+
+    monkeypatch.setattr(Search, "_excess", watched)
+    monkeypatch.setattr(Search, "_together", lambda *args: None)
+    evidence = make(5, random_state=0, **options).fit(X, y if make is RandomForestRegressor else y > 150).evidence_
+    assert evidence.facts["nodes searched again"] == sum(whole) == (24 if searched else 0)
+    share = "share of such nodes that may have a better split (95 %)"
+    assert ("excess gain" in evidence.certificate.name) == (share in evidence.facts) == searched
+    could = evidence.facts["nodes that could be searched over all columns that they tried"]
+    if searched:
+        assert evidence.facts[share] == share_wrong_at_most(24, int(could))
+        assert (could <= 96) == (options["max_features"] == 3)
+
+
+def test_within_monotone_constraints_no_node_counts_as_searched() -> None:
+    X, y = load_diabetes(return_X_y=True)
+    models: dict[str, Any] = {
+        "error of gains and leaf values": RandomForestRegressor(5, random_state=0, monotonic_cst=[1] * 10),
+        "error of gains": DecisionTreeRegressor(monotonic_cst=[1] * 9 + [0]),
+    }
+    for name, model in models.items():
+        evidence = model.fit(X, y).evidence_
+        assert evidence.certificate.name == name
+        assert evidence.facts["nodes searched again"] == 0
+        assert evidence.holds

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 from corollary.ensemble.forest.random_forest import RandomForestRegressor
+from corollary.referee.gains import gains
 from corollary.solvers.trees.check.gains import Targets
 from corollary.solvers.trees.check.search import CELLS, Growth, Search
 from corollary.solvers.trees.exact import grow as growing
@@ -189,3 +191,29 @@ def test_members_keep_to_the_books_and_a_tree_of_its_own_is_searched() -> None:
     assert bag.evidence_.holds
     own = DecisionTreeClassifier(max_depth=3).fit(X[:, :5], y).evidence_
     assert own.certificate.name == "excess gain of other splits, every node re-searched"
+
+
+@pytest.mark.parametrize("criterion", ["gini", "squared_error"])
+def test_gains_are_what_impurities_lose(criterion: str) -> None:
+    """Both searches have one formula for gains: here it is W·I − W_L·I_L − W_R·I_R, in fractions, by definition."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(3, 12))
+        y, w = rng.integers(0, 3, n), rng.integers(1, 5, n)
+        left = np.arange(n) < rng.integers(1, n)
+
+        def weighted(rows: Any, y: Any = y, w: Any = w) -> Fraction:
+            total, ys, ws = Fraction(int(w[rows].sum())), y[rows].tolist(), w[rows].tolist()
+            if criterion == "gini":
+                shares = [sum(v for u, v in zip(ys, ws, strict=True) if u == k) / total for k in range(3)]
+                return total * (1 - sum(share * share for share in shares))
+            mean = sum(u * v for u, v in zip(ys, ws, strict=True)) / total
+            return sum((v * (u - mean) ** 2 for u, v in zip(ys, ws, strict=True)), start=Fraction(0))
+
+        exact = float(weighted(np.ones(n, dtype=bool)) - weighted(left) - weighted(~left))
+        classes = (3,) if criterion == "gini" else ()
+        own = Targets(criterion, y[:, None].astype(float), w.astype(float), classes).node(np.arange(n)).gain(left)
+        sums = w[:, None] * (np.eye(3)[y] if classes else y[:, None] - (w @ y) / w.sum()).astype(np.longdouble)
+        sides = [(sums[side].sum(axis=0)[None], w[side].sum()[None].astype(np.longdouble)) for side in (left, ~left)]
+        other = gains(*sides[0], *sides[1], "gini" if classes else "squared")[0]
+        np.testing.assert_allclose([own, float(other)], exact, rtol=1e-12, atol=1e-13)

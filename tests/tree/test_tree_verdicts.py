@@ -75,8 +75,10 @@ def test_values_within_monotone_constraints(seed: int, classes: bool) -> None:
     y = (y > 0).astype(int) if classes else y
     model = make(monotonic_cst=[1, -1, 0]).fit(x, y)
     found = model.evidence_.verify(x, y)
-    assert found.stands is None, found  # other splits within the constraints are not searched
+    assert found.stands, found  # other splits within the constraints are not searched, and nothing is claimed of them
     assert "values and gains" in found.words
+    assert model.evidence_.certificate.name == "error of gains"
+    assert "Under monotone constraints no node was searched again over all columns" in str(model.evidence_)
     value = model.trees_.value.copy()
     value[-1] += 0.01
     model.trees_ = replace(model.trees_, value=value)

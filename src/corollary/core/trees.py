@@ -69,6 +69,12 @@ class Trees:
         """Right children; −1 at a leaf."""
         return np.where(self.feature >= 0, self.left + 1, -1)
 
+    def parents(self) -> Array:
+        """The node above each node; −1 at a root."""
+        found, inner = np.full(self.node_count, -1), np.flatnonzero(self.feature >= 0)
+        found[self.left[inner]] = found[self.left[inner] + 1] = inner
+        return found
+
     def node_depths(self) -> Array:
         """Distance of each node from its root."""
         from corollary._compiled.trees.traverse import depths

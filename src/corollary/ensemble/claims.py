@@ -11,8 +11,14 @@ from corollary.core.door.weights import within_reach
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.referee import boosting, ensembles
+from corollary.referee.steps import Steps
 from corollary.referee.trees import Nodes, Rules, misshapen
 from corollary.referee.verdict import Verification
+from corollary.solvers.draws import fingerprint
+from corollary.solvers.trees.boosting.objective import Objective
+from corollary.solvers.trees.check.forest import GivenTree, columns_tried, draws_repeat
+from corollary.solvers.trees.forest.out_of_bag import coded_trees
+from corollary.solvers.trees.forest.storage import stored_binner
 from corollary.tree.claims import CRITERIA
 
 
@@ -30,17 +36,15 @@ CATEGORIES = Verification(None, "the referee walks down trees of numbers only")
 
 def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Predictions as the mean of the trees; and of some trees, the values of nodes from the rows that they drew."""
-    from corollary.solvers.draws import fingerprint
-    from corollary.solvers.trees.check.forest import GivenTree, columns_tried, draws_repeat
-    from corollary.solvers.trees.forest.out_of_bag import coded_trees
-    from corollary.solvers.trees.forest.storage import stored_binner
-
     trees = plain_nodes(model.trees_, told=True)
     if trees is None:
         return CATEGORIES
     mean = ensembles.forest(model._read_predict(X), trees, model._means(X))
-    if not mean.stands or y is None or model.n_outputs_ > 1 or model.criterion not in CRITERIA:
+    if not mean.stands:
         return mean
+    if y is None or model.n_outputs_ > 1 or model.criterion not in CRITERIA:
+        why = "without the y of the fit" if y is None else "of several targets, or by this criterion,"
+        return Verification(None, f"{mean.words}; leaves and splits {why} are not judged")
     X, target = model._target(X, y, sample_weight)
     binner = stored_binner(model.nodes_)
     rows, order, keys = model._rows(X, target, binner, model._n_draws)
@@ -91,7 +95,7 @@ def _forest_rules(model: Any, grown: Any, searched: bool) -> Rules | None:
 
 
 def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
-    """Start and trees added up again, and the training loss after every round."""
+    """Start and trees added up again, the training loss after every round, and the step of every leaf."""
     if model.early_stopping:
         return Verification(None, "rows were set aside, so which rows the training loss is of is not kept")
     trees = plain_nodes(model.trees_) if model.n_iter_ else []
@@ -100,20 +104,24 @@ def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
         return wrong
     if trees is None or y is None:
         return CATEGORIES if trees is None else Verification(None, "the training loss needs the y of the fit")
-    X, weights = model._read_predict(X), within_reach(check_weights(sample_weight, X))[0]
+    X, (weights, unit) = model._read_predict(X), within_reach(check_weights(sample_weight, X))
     if hasattr(model, "classes_"):
         weights = weights_by_class(model.class_weight, model.classes_, y, weights)
         objective = model._objective(np.searchsorted(model.classes_, y), weights)
-        loss, y = objective.loss, objective.y
     else:
         y = y.ravel().astype(np.float64)
-        loss = model._loss(y, weights)
+        objective = Objective(model._loss(y, weights), y, weights, 1)
+    loss = objective.loss
     history = model.evidence_.history
     told = dict(zip(map(int, history["iteration"]), history["objective"], strict=True))
     sampled = model.subsample < 1 or model.goss is not None
+    certificate, steps = model.evidence_.certificate, None
+    if "slope" in certificate.name:
+        penalties = model.l1_regularization * unit, model.l2_regularization * unit
+        steps = Steps(model.learning_rate, *penalties, objective.newton, first=min(told, default=0))
     return boosting.gradient_boosting(
-        X, y, weights, model.start_, trees, model._raw_predict(X), (loss.name, loss.parameter), told,
-        model.evidence_.certificate.tolerance, not sampled,
+        X, objective.y, weights, model.start_, trees, model._raw_predict(X), (loss.name, loss.parameter), told,
+        certificate.tolerance, not sampled, steps,
     )  # fmt: skip
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from corollary.referee.ensembles import leaf_values
+from corollary.referee.ensembles import leaves_of
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
+from corollary.referee.rows import LONG
+from corollary.referee.steps import Steps, slope_left
 from corollary.referee.trees import Nodes, misshapen
 from corollary.referee.verdict import Verification
 
 Array = Any
-LONG = np.longdouble
 MOST = 20_000_000  # rows × trees that are walked
+SLOPE = 1e-6  # of the rows' slopes at the start: steps that leave more are not the best, whichever leaf was checked
 LOUDEST = 400.0  # the largest α that is documented
 
 
@@ -34,12 +37,13 @@ def mean_loss(name: str, parameter: Any, y: Array, raw: Array, w: Array) -> Any:
 
 def gradient_boosting(
     X: Any, y: Array, weights: Array, start: Array, trees: Sequence[Nodes], said: Array, loss: tuple[str, Any],
-    history: dict[int, float], tolerance: float, every_round: bool,
+    history: dict[int, float], tolerance: float, every_round: bool, steps: Steps | None = None,
 ) -> Verification:  # fmt: skip
-    """Raw predictions as start + Σ trees, and the mean training loss after each round.
+    """Raw predictions as start + Σ trees, the mean training loss after each round, and the slopes that steps leave.
 
-    Refuted where predictions differ, where a loss that the fit tells (``history``, by rounds) is another one, or where
-    the loss rises by more than ``tolerance`` of its start; with ``every_round`` in any round, else from first to last.
+    Refuted where predictions differ, where a loss that the fit tells (``history``, by rounds) is another one, where
+    the loss rises by more than ``tolerance`` of its start (with ``every_round`` in any round, else from first to last),
+    or where the step of a leaf, if it is told how they are taken, leaves a slope.
     """
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(np.float64)
     if np.isnan(X).any() or len(X) * len(trees) > MOST:
@@ -50,21 +54,27 @@ def gradient_boosting(
     if not (np.isfinite(np.asarray(y, dtype=np.float64)).all() and np.isfinite(weights).all()):
         return Verification(None, "y or the weights have gaps")
     k, w = len(start), np.asarray(weights, dtype=LONG) / np.max(weights)
-    raw = np.repeat(np.asarray(start, dtype=LONG)[None], len(X), axis=0)
-    losses = [mean_loss(*loss, y, raw, w)]
+    first = np.repeat(np.asarray(start, dtype=LONG)[None], len(X), axis=0)
+    raw, losses, slope = first.copy(), [mean_loss(*loss, y, first, w)], 0.0
     if losses[0] is None:
         return Verification(None, f"the referee does not know the loss {loss[0]!r}")
-    for t, nodes in enumerate(trees):
-        raw[:, t % k] += leaf_values(X, nodes)[:, 0]
-        if t % k == k - 1:
-            losses.append(mean_loss(*loss, y, raw, w))
+    if steps is not None:  # whose penalties are in units of the weights
+        steps = replace(steps, l1=steps.l1 / np.max(weights), l2=steps.l2 / np.max(weights))
+    for t in range(0, len(trees), k):
+        ends = [leaves_of(X, nodes) for nodes in trees[t : t + k]]
+        if steps is not None and t >= steps.first * k:
+            given = (loss, y, w, raw, first[0])
+            left = (slope_left(*given, at, trees[t + j].value[:, 0], j, steps) for j, at in enumerate(ends))
+            slope = max(slope, *left)
+        for j, at in enumerate(ends):
+            raw[:, j] += trees[t + j].value[at, 0]
+        losses.append(mean_loss(*loss, y, raw, w))
     size = max(np.abs(raw).max(initial=0), np.finfo(LONG).tiny)
     off = float(np.abs(raw - np.asarray(said, dtype=LONG).reshape(raw.shape)).max(initial=0) / size)
     if not off <= (1e-5 if np.asarray(said).dtype == np.float32 else 1e-9):
         return Verification(False, f"predictions differ from the start and the sum of the trees by {off:.2g}", off)
     # what the last bits of raw predictions, which are float64, make of the loss is no difference
     bits = 8 * np.finfo(np.float64).eps * max(size, np.abs(start).max(initial=0))
-    first = np.repeat(np.asarray(start, dtype=LONG)[None], len(X), axis=0)
     rounding = max(abs(mean_loss(*loss, y, first + side * bits, w) - losses[0]) for side in (-1, 1))
     rounding = max(rounding, LONG(np.finfo(np.float64).tiny))
     scale = max(abs(losses[0]), np.finfo(LONG).tiny)
@@ -81,7 +91,13 @@ def gradient_boosting(
     if not rise <= tolerance + len(y) * float(np.finfo(np.float64).eps):
         return Verification(False, f"the training loss rises by {rise:.2g} of its start", rise)
     words = f"predictions are the start and the sum of {len(trees)} trees, and the loss of each round is as told"
-    return Verification(True, f"{words}; it never rises by more than {rise:.2g} of its start", rise)
+    words = f"{words}; it never rises by more than {rise:.2g} of its start"
+    if steps is None:
+        return Verification(True, words, rise)
+    what = f"the step of a leaf leaves a slope, {slope:.2g} of its rows' at the start"
+    if not slope <= tolerance:  # the claim is about some leaves: of others so little decides nothing
+        return Verification(False if not slope <= SLOPE else None, f"{what}; {words}", slope)
+    return Verification(True, f"{words}; of all leaves {what} at most", max(rise, slope))
 
 
 def adaboost(

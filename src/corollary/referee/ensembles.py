@@ -9,16 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG
 from corollary.referee.trees import Nodes, Rules, judge, misshapen
 from corollary.referee.verdict import Verification, weakest
 
 Array = Any
-LONG = np.longdouble
-ROWS = 200
+ROWS = 200  # whose predictions are added up again
 NODES = 20_000  # of all trees together that are worked out from their rows
 MOST = 8  # members of a blend, all of whose subsets are tried
 OUT_OF_BAG = ("out-of-bag squared error of the vote", "out-of-bag squared error of a member")
-AGREES = "predictions are what the members say, added up again"
 
 
 def forest(X: Any, trees: Sequence[Nodes], said: Array) -> Verification:
@@ -46,7 +45,9 @@ def forest_of_rows(
         if parts[-1].stands is False:
             return parts[-1]
     found, some = weakest(parts), len(parts) < len(trees)
-    words = f"{AGREES}; of {len(parts)}{f' of {len(trees)}' * some} trees with their rows: {found.words}"
+    words = (
+        f"{agrees(min(len(Y), ROWS))}; of {len(parts)}{f' of {len(trees)}' * some} trees with their rows: {found.words}"
+    )
     return Verification(None if some else found.stands, words, found.found)
 
 
@@ -60,7 +61,12 @@ def mean_of_members(members: Sequence[Array], weights: Array | None, said: Array
     off = float(np.abs(mean - said.astype(LONG).reshape(len(said), -1)).max(initial=0) / size)
     if not off <= (1e-6 if said.dtype == np.float32 else 1e-9):  # float32 predictions have seven digits
         return Verification(False, f"predictions differ from the mean of the members by {off:.2g}", off)
-    return Verification(True, f"{AGREES} (off by {off:.2g})", off)
+    return Verification(True, f"{agrees(len(said))} (off by {off:.2g})", off)
+
+
+def agrees(rows: int) -> str:
+    """What was found of as many rows."""
+    return f"predictions of {rows} row{'s' * (rows != 1)} are what the members say, added up again"
 
 
 def out_of_bag(
@@ -93,7 +99,12 @@ def out_of_bag(
 
 
 def leaf_values(X: Array, nodes: Nodes) -> Array:
-    """The value of the leaf that each row reaches; ValueError if the nodes are no tree, down which a walk ends."""
+    """The value of the leaf that each row reaches."""
+    return nodes.value[leaves_of(X, nodes)]
+
+
+def leaves_of(X: Array, nodes: Nodes) -> Array:
+    """The leaf that each row reaches; ValueError if the nodes are no tree, down which a walk ends."""
     wrong = misshapen(nodes, X.shape[1])
     if wrong is not None:
         raise ValueError(wrong.words)
@@ -102,7 +113,7 @@ def leaf_values(X: Array, nodes: Nodes) -> Array:
         feature, here = nodes.feature[at], at[inner]
         left = X[inner, feature[inner]] <= nodes.threshold[here]
         at[inner] = nodes.left[here] + np.where(left, 0, 1)
-    return nodes.value[at]
+    return at
 
 
 def blend(P: Array, y: Array, rows: Array, weights: Array, to_one: bool, tolerance: float) -> Verification:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG
+
 Array = Any
-LONG = np.longdouble
 
 
 def absolute(y: Array, w: Array) -> Any:

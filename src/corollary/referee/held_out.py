@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import betaincinv
 
+from corollary.referee.rows import LONG
 from corollary.referee.verdict import Verification
 
 Array = Any
-LONG = np.longdouble
 CLOSE = 1e-9  # of the size of errors, by which what is told may be off
 
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from corollary.referee.gains import LONG, absolute, best_gain, centred, gains, impurity, least_absolute
+from corollary.referee.gains import absolute, best_gain, centred, gains, impurity, least_absolute
+from corollary.referee.rows import LONG
 from corollary.referee.verdict import Verification
 
 Array = Any

@@ -11,6 +11,7 @@ from corollary.core.door.weights import within_reach
 from corollary.core.types import Array
 from corollary.referee import trees as referee
 from corollary.referee.verdict import Verification
+from corollary.tree.counts import count_rows
 
 CRITERIA = {
     "squared_error": "squared",
@@ -42,8 +43,6 @@ def verify_tree(model: Any, X: Any, y: Array, sample_weight: Any) -> Verificatio
 
 def _rules(model: Any, weights: Array) -> referee.Rules:
     """The parameters of a tree, with fractions made numbers as the fit does."""
-    from corollary.tree.tree_base import count_rows
-
     n = int((weights > 0).sum())
     least = count_rows(model.min_samples_leaf, n)
     directions = None if model.monotonic_cst is None else model._directions(model.monotonic_cst)

@@ -74,10 +74,9 @@ class DecisionTreeClassifier(TreeClassifier):
     threshold win.
 
     *Evidence.* Nodes drawn at random are searched again by brute force: by how much any other split would gain more, as
-    a part of the impurity of the root. Besides, every leaf predicts what its rows say (but under monotone constraints,
-    where it is kept within bounds), and gains and what the leaves
-    keep add up to the root's impurity. Kind: *checked*; *exact* if every node was searched. Facts: depth, leaves,
-    training error.
+    a part of the impurity of the root. Besides, every leaf predicts what its rows say, and gains and what the
+    leaves keep add up to the root's impurity; under monotone constraints only this is checked. Kind: *checked*;
+    *exact* if every node was searched. Facts: depth, leaves, training error.
 
     Examples
     --------

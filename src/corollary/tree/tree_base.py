@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import numbers
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +21,7 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
+from corollary.tree.counts import count_features, count_rows
 
 if TYPE_CHECKING:
     from corollary.solvers.trees.check.search import Findings
@@ -95,7 +95,7 @@ class DecisionTree(TableReader):
             raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
         n, d = int((weights > 0).sum()), X.shape[1]
         total = float(weights.sum())
-        self.max_features_ = _count_features(self.max_features, d)
+        self.max_features_ = count_features(self.max_features, d)
         min_leaf = count_rows(self.min_samples_leaf, n)
         chance = self.max_features_ < d or self.splitter == "random"
         return ExactRules(
@@ -222,9 +222,7 @@ class DecisionTree(TableReader):
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
         leaves = self.apply(X)
         n_nodes = self.trees_.node_count
-        parent = np.full(n_nodes, -1)
-        inner = np.flatnonzero(self.trees_.feature >= 0)
-        parent[self.trees_.left[inner]], parent[self.trees_.left[inner] + 1] = inner, inner
+        parent = self.trees_.parents()
         indptr = np.concatenate([[0], np.cumsum(self.trees_.node_depths()[leaves] + 1, dtype=np.int64)])
         indices = np.empty(indptr[-1], dtype=np.int64)
         node, place = leaves.copy(), indptr[1:] - 1
@@ -251,21 +249,6 @@ class DecisionTree(TableReader):
         from corollary.tree.plots import plot_tree
 
         return plot_tree(self, ax=ax, max_depth=max_depth)
-
-
-def count_rows(value: Any, n: int) -> int:
-    """A number of rows, given as such or as a fraction of n."""
-    return int(value) if isinstance(value, numbers.Integral) else math.ceil(value * n)
-
-
-def _count_features(value: Any, d: int) -> int:
-    if value is None:
-        return d
-    if value == "sqrt":
-        return max(1, int(math.sqrt(d)))
-    if value == "log2":
-        return max(1, int(math.log2(d)))
-    return min(d, int(value)) if isinstance(value, numbers.Integral) else max(1, int(value * d))
 
 
 def _training_error(value: Array, y: Array, weights: Array, n_classes: list[int]) -> float:

@@ -13,7 +13,7 @@ from corollary.core.fitted import Count, Fitted, Flag, Floats, Integers, Labels,
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
-from corollary.ensemble.cascade.haar import is_normalized, read_windows, window_of
+from corollary.ensemble.cascade.windows import is_normalized, read_windows, window_of
 from corollary.ensemble.members import generator
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.ensemble.cascade.haar import is_normalized
+from corollary.ensemble.cascade.windows import is_normalized
 from corollary.referee import cascades, haar
 from corollary.referee.verdict import Verification, weakest
 

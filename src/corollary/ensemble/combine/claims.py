@@ -11,6 +11,7 @@ from corollary.base import check_weights, weights_by_class
 from corollary.core.door.weights import within_reach
 from corollary.core.judging import Judged
 from corollary.core.types import Array
+from corollary.ensemble.combine.held_out import HeldOut
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import weight_argument
 from corollary.referee import ensembles, held_out
@@ -58,11 +59,28 @@ def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     errors = held_out.vote(
         said, model._shares, codes[rows], weights[rows], model.held_out_error_, model.held_out_excess_
     )
+    return weakest([_same_held_out(model, X, codes, sample_weight, weights), errors, sums]) if errors.stands else errors
+
+
+def _held_out_again(model: Any, X: Any, codes: Array, sample_weight: Any) -> HeldOut:
+    """What members say of held-out rows that are fitted without them once more."""
     given = None if sample_weight is None else check_weights(sample_weight, X)
-    return weakest([_same_held_out(model, table, codes, given, weights), errors, sums]) if errors.stands else errors
+    found: HeldOut = model._held_out(model._members(), model._table(X, reset=False), codes, given)
+    return found
 
 
-def _same_held_out(model: Any, table: Any, codes: Array, given: Array | None, weights: Array) -> Verification:
+def _unless_random(
+    refuted: Verification, first: HeldOut, model: Any, X: Any, codes: Array, sample_weight: Any
+) -> Verification:
+    """Refuted, unless predictions that are made yet another time are not the same: then nothing is decided."""
+    second = _held_out_again(model, X, codes, sample_weight)
+    pairs = zip(first.votes, second.votes, strict=True)
+    if np.array_equal(first.rows, second.rows) and all(np.array_equal(a, b, equal_nan=True) for a, b in pairs):
+        return refuted
+    return Verification(None, "members or folds are random, so that held-out predictions cannot be made once more")
+
+
+def _same_held_out(model: Any, X: Any, codes: Array, sample_weight: Any, weights: Array) -> Verification:
     """Whether what is kept of held-out rows is what members say that are fitted without them once more."""
     unknown = Verification(
         None, "which rows were held out cannot be told again: errors follow from what is kept of them"
@@ -70,12 +88,9 @@ def _same_held_out(model: Any, table: Any, codes: Array, given: Array | None, we
     if model.cv is None or hasattr(model.cv, "__next__"):
         return unknown
 
-    def again() -> tuple[Array, Array, float]:
-        found = model._held_out(model._members(), table, codes, given)
-        counted = weights[found.rows] > 0
-        return found.rows[counted], np.stack([votes[counted] for votes in found.votes]), found.seen
-
-    rows, said, seen = again()
+    again = _held_out_again(model, X, codes, sample_weight)
+    counted, seen = weights[again.rows] > 0, again.seen
+    rows, said = again.rows[counted], np.stack([votes[counted] for votes in again.votes])
     if not np.array_equal(rows, model.held_out_rows_) or said.shape != model.held_out_votes_.shape:
         return unknown
     if seen:
@@ -83,9 +98,8 @@ def _same_held_out(model: Any, table: Any, codes: Array, given: Array | None, we
     off = np.abs(said - model.held_out_votes_).max() / max(np.abs(said).max(), np.finfo(np.float64).tiny)
     if off <= 1e-6:
         return Verification(True, "held-out predictions, made once more, are those that were kept", float(off))
-    if not np.array_equal(said, again()[1]):
-        return Verification(None, "members or folds are random, so that held-out predictions cannot be made once more")
-    return Verification(False, f"held-out predictions are not those that members make, by {off:.2g}", float(off))
+    differ = Verification(False, f"held-out predictions are not those that members make, by {off:.2g}", float(off))
+    return _unless_random(differ, again, model, X, codes, sample_weight)
 
 
 def refuted_member(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification | None:
@@ -113,8 +127,11 @@ def verify_bag(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     if drawn != {size}:
         return Verification(False, f"members drew {sorted(drawn)} rows, where {size} were to be drawn")
     told = {name: error for name, error in model.evidence_.facts.items() if name in ensembles.OUT_OF_BAG}
-    if not found.stands or y is None or not told or X.shape[0] > OUT_OF_BAG_ROWS:
+    if not found.stands or not told:
         return found
+    if y is None or X.shape[0] > OUT_OF_BAG_ROWS:
+        why = "need the y of the fit" if y is None else f"are judged up to {OUT_OF_BAG_ROWS} rows"
+        return Verification(None, f"{found.words}; each drew as many rows as it was to; errors out of bag {why}")
     weights, y = within_reach(check_weights(sample_weight, X))[0], np.asarray(y)
     if hasattr(model, "classes_"):
         weights = weights_by_class(model.class_weight, model.classes_, y, weights)
@@ -132,27 +149,23 @@ def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification
     few = model._table(X, reset=False)[:ROWS]
     sums = verify_votes(model, few, [(member, few) for member in model.estimators_], model.weights_, 1)
     wrong = refuted_member(model, X, y, sample_weight)
-    if wrong is not None or not sums.stands or model.weighting != "linear" or y is None:
+    if wrong is not None or not sums.stands or model.weighting != "linear":
         return sums if wrong is None else wrong
+    if y is None:
+        return Verification(None, f"{sums.words}; whether other weights are better needs the y of the fit")
     if model._prefit or not isinstance(model.cv, (int, type(None))) or getattr(model, "class_weight", None) is not None:
         return Verification(None, "on which rows weights were found cannot be told again from these settings")
     weights, k = within_reach(check_weights(sample_weight, X))[0], len(getattr(model, "classes_", ()))
     codes = np.searchsorted(model.classes_, y) if k else y.ravel().astype(np.float64)
 
-    def made() -> tuple[Array, Array, Array]:
-        given = None if sample_weight is None else check_weights(sample_weight, X)
-        found = model._held_out(model._members(), model._table(X, reset=False), codes, given)
-        counted = weights[found.rows] > 0
-        rows = found.rows[counted]
-        P = np.stack([votes[counted].reshape(-1) for votes in found.votes], axis=1)
-        truth = np.eye(k)[codes[rows]].ravel() if k else codes[rows]
-        return P, truth, np.repeat(weights[rows], k or 1)
-
-    P, truth, s = made()
+    again = _held_out_again(model, X, codes, sample_weight)
+    counted = weights[again.rows] > 0
+    rows, P = again.rows[counted], np.stack([votes[counted].reshape(-1) for votes in again.votes], axis=1)
+    truth, s = np.eye(k)[codes[rows]].ravel() if k else codes[rows], np.repeat(weights[rows], k or 1)
     to_one = bool(k) or model.sum_to_one
     found = ensembles.blend(P, truth, s, model.weights_, to_one, model.evidence_.certificate.tolerance)
-    if found.stands is False and not np.array_equal(P, made()[0]):
-        return Verification(None, "members are random, so that held-out predictions cannot be made once more")
+    if found.stands is False:
+        return _unless_random(found, again, model, X, codes, sample_weight)
     return weakest([found, sums])
 
 
@@ -179,8 +192,10 @@ def verify_stack(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification
         own, said = final.predict(table), model.predict(few)
         own, said = (np.asarray(own == said, dtype=float), np.ones(len(said))) if labels is not None else (own, said)
         found = ensembles.mean_of_members([own], None, said)
-    if not found.stands or not isinstance(model.cv, (int, type(None))):
+    if not found.stands:
         return found
+    if not isinstance(model.cv, (int, type(None))):
+        return Verification(None, f"{found.words}; which rows such a cv holds out is not told again")
     codes = np.minimum(np.searchsorted(model.classes_, y), len(labels) - 1) if labels is not None else y.ravel()
     folds = check_cv(model.cv, codes, classifier=labels is not None).split(np.zeros(len(codes)), codes)
     seen = sum(len(np.intersect1d(fit, held)) for fit, held in folds)
@@ -192,20 +207,17 @@ def verify_stack(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification
 
 def _refuted_final(model: Any, X: Any, codes: Array, sample_weight: Any) -> Verification | None:
     """What is wrong with the claim of the final model, on held-out predictions that are made once more; else None."""
-    final, given = model.final_estimator_, None if sample_weight is None else check_weights(sample_weight, X)
+    final = model.final_estimator_
     if not isinstance(final, Judged) or getattr(model, "class_weight", None) is not None:
         return None
 
-    def made() -> tuple[Array, Array]:
-        found = model._held_out(model._members(), model._table(X, reset=False), codes, given)
-        return np.hstack(found.votes), found.rows
-
-    table, rows = made()
+    again = _held_out_again(model, X, codes, sample_weight)
+    table, rows = np.hstack(again.votes), again.rows
     target = model.classes_[codes[rows]] if hasattr(model, "classes_") else codes[rows].astype(np.float64)
-    weights = None if given is None or weight_argument(final) is None else given[rows]
+    kept = sample_weight is not None and weight_argument(final) is not None
+    weights = check_weights(sample_weight, X)[rows] if kept else None
     found = final.evidence_.verify(table, target, weights)
     if found.stands is not False:
         return None
-    if not np.array_equal(table, made()[0], equal_nan=True):
-        return Verification(None, "members are random, so that held-out predictions cannot be made once more")
-    return Verification(False, f"the final model: {found.words}", found.found)
+    refuted = Verification(False, f"the final model: {found.words}", found.found)
+    return _unless_random(refuted, again, model, X, codes, sample_weight)

@@ -78,8 +78,9 @@ class RandomForestClassifier(ForestClassifier):
     about 70 bytes a node of all trees until the last is grown, 15 in the model.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
-    and the columns that the node drew (beyond the first 48 nodes of a tree: the column it took): by how much any other
-    split would gain more. In every tree the impurity of the root equals what its splits took away and its leaves keep.
+    and the columns that the node drew (where not all are tried, from the first 48 nodes of a tree; of a few others the
+    column of their split is searched): by how much any other split would gain more. In every tree the impurity of the
+    root equals what its splits took away and its leaves keep.
     With ``oob_score`` the out-of-bag error and its standard error.
 
     *Several targets.* y may have several columns of labels; a split then lowers the mean of their impurities, and
@@ -175,8 +176,9 @@ class RandomForestRegressor(ForestRegressor):
     about 70 bytes a node of all trees until the last is grown, 15 in the model.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
-    and the columns that the node drew (beyond the first 48 nodes of a tree: the column it took): by how much any other
-    split would gain more. In every tree the impurity of the root equals what its splits took away and its leaves keep.
+    and the columns that the node drew (where not all are tried, from the first 48 nodes of a tree; of a few others the
+    column of their split is searched): by how much any other split would gain more. In every tree the impurity of the
+    root equals what its splits took away and its leaves keep.
     With ``oob_score`` the out-of-bag error and its standard error.
 
     *Several targets.* y may have several columns; a split then lowers the sum of their variances.

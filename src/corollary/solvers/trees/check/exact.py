@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 NAME = "excess gain of other splits, re-searched nodes"
 EVERY = "excess gain of other splits, every node re-searched"
 DRAWN = "error of gains and leaf values"  # where no node is searched: cuts are drawn, or all nodes are too large
+GAINS = "error of gains"  # where none is, and values are kept within bounds
 BOOKS = "imbalance of the impurities"  # of members of ensembles, of which no node is searched again
 TOLERANCE = 1e-9
 _COARSEST = 1e-6
@@ -53,7 +54,9 @@ def search_tree(
         part = np.asarray(part, dtype=np.float64)
         return part if binner is None else binned(binner, part, columns)
 
-    every = rules.monotone is None and (rules.max_features is None or rules.max_features >= d)
+    tries = d if rules.max_features is None else min(rules.max_features, d)
+    bounded = rules.monotone is not None and bool(np.any(rules.monotone))
+    every = rules.monotone is None and tries == d
     growth = Growth(
         targets=targets,
         values=values,
@@ -66,8 +69,10 @@ def search_tree(
         min_gain=targets.gain_unit(unit, rules.min_gain * heavy),
         leaves_may_stop=pruned or rules.max_leaf_nodes is not None,
         random_cuts=rules.random_thresholds,
-        clipped=rules.monotone is not None and bool(np.any(rules.monotone)),
+        clipped=bounded,
         every_column=every,
+        known=np.zeros(tree.node_count, dtype=bool) if bounded else None,
+        tries=tries,
         order=order,
     )
     cells = FEWEST if order is not None else max(FEWEST, min(CELLS, n * d // 4))
@@ -90,7 +95,8 @@ def certificate(found: Findings, balance: float, *, greedy: bool, tolerance: flo
     tolerance = max(tolerance, min(found.noise, _COARSEST))
     value = max(found.excess, found.error, balance)
     if not found.searched and found.excess <= tolerance:
-        return Certificate(Kind.CHECKED, DRAWN, max(found.error, balance), tolerance)
+        name = GAINS if found.clipped else DRAWN
+        return Certificate(Kind.CHECKED, name, max(found.error, balance), tolerance)
     if greedy and found.everything:
         return Certificate(Kind.EXACT, EVERY, value, tolerance)
     return Certificate(Kind.CHECKED, NAME, value, tolerance)
@@ -120,9 +126,7 @@ class Tried:
         self.tree, self.rules, self.values = tree, rules, values
         # a constrained column is tried within bounds that depend on the path, so only the others are searched
         self.free = np.ones(d, dtype=bool) if rules.monotone is None else np.asarray(rules.monotone) == 0
-        self.parent = np.full(tree.node_count, -1)
-        inner = np.flatnonzero(~tree.is_leaf)
-        self.parent[tree.left[inner]] = self.parent[tree.left[inner] + 1] = inner
+        self.parent = tree.parents()
 
     def columns(self, node: int, rows: Array) -> tuple[Array, bool]:
         """Those that may be searched, of the columns that a node tried; and whether these are all."""

@@ -75,19 +75,17 @@ def _growth(
         codes[codes == n_bins[columns]] = np.nan
         return codes
 
-    early = rules.max_leaves > 0 or rules.ccp_alpha > 0
+    every = rules.monotone is None and rules.max_features >= d
     tried: dict[int, Array] = {}
-    if rules.max_features < d and not early and rows.edges is None:
+    if not every and draws_repeat(rows, rules):
         tried = _draws(rows, rules, targets, tree, leaves, inside, seed)
 
     def columns(node: int, at: Array) -> tuple[Array, bool]:
-        if rules.monotone is not None:  # within bounds that depend on the path
-            return np.empty(0, dtype=np.intp), False
-        if rules.max_features >= d:
-            return np.arange(d), True
-        if node in tried:
-            return tried[node], True
-        return (tree.feature[[node]] if tree.feature[node] >= 0 else np.empty(0, dtype=np.intp)), False
+        if every or node in tried:
+            return (np.arange(d) if every else tried[node]), True
+        # that of its split; none within bounds that depend on the path, and none of a leaf
+        none = rules.monotone is not None or tree.feature[node] < 0
+        return tree.feature[[node]][: 0 if none else 1], False
 
     return Growth(
         targets=targets,
@@ -99,10 +97,12 @@ def _growth(
         min_leaf=rules.min_leaf,
         min_weight=rules.min_mass_share * total,
         min_gain=targets.gain_unit(unit, rules.min_gain * total),
-        leaves_may_stop=early,
+        leaves_may_stop=rules.max_leaves > 0 or rules.ccp_alpha > 0,
         random_cuts=rows.edges is not None,
         categories_with_missing=True,
-        every_column=rules.monotone is None and rules.max_features >= d,
+        every_column=every,
+        known=None if every else np.isin(np.arange(tree.node_count), list(tried)),
+        tries=min(rules.max_features, d),
     )
 
 

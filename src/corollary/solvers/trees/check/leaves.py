@@ -1,9 +1,10 @@
-"""The check of boosting: leaves whose step is worked out again from the rows, in plain NumPy.
+"""The check of boosting: leaves whose step is worked out again from the rows that predictions send there.
 
 A leaf answers with the step that is best for its rows: Newton's, −S(G) / (H + l2) with S the soft threshold at l1, from
 sums of the slopes and curvatures there; or, for losses without reliable curvature, the exact minimum of their loss. So
 after the step the slope of the leaf, of the model that it minimises, must be zero. Raw predictions before the round are
-those of the trees before it, from the numbers of X, as predictions are made.
+those of the trees before it, from the numbers of X, as predictions are made: rows walk by ``Trees``, and slopes are
+those of the loss that was boosted. The referee of ``verify`` has a walk and losses of its own.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Nodes of a grown tree searched again: is there a split that gains more than the one that was taken?
 
 Rows are sent down the finished tree, as predictions send them. Of its nodes some are drawn, and of each every split
-that the rules allow is tried by brute force; leaves that could have been split are among them. What every leaf
-predicts, and how many rows and how much weight pass every node, is worked out again from the rows for the whole tree.
+that the rules allow is tried by brute force; leaves that could have been split are among them. Only nodes of which it
+is known which columns they tried, and that are not too large, are drawn; of some others a part is searched. What
+every leaf predicts, and how many rows and how much weight pass every node, is worked out again from the rows for the
+whole tree.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last on
 FEWEST = 1 << 14  # as many may be looked at however small the table is
 NODES = 24  # nodes drawn from a tree
 _LAST_BITS = 64 * float(np.finfo(float).eps)  # of the root's impurity: gains that differ by less are equal
-_PART = 8  # a node that is larger than all these is searched over as many drawn columns as this part of them holds
+_PART = 8  # as many nodes besides those drawn are searched, each over as many columns as this part of the cells holds
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,8 @@ class Growth:
     clipped: bool = False  # values are kept within bounds, so they need not be means
     categories_with_missing: bool = False  # whether missing values are one more category
     every_column: bool = False  # whether every node tried all columns, and none within bounds
+    known: Array | None = None  # bool (nodes,): whether all columns that a node tried can be searched; None is yes
+    tries: int | None = None  # columns that a node tries, as a rule; None is all
     order: Array | None = None  # (columns, rows): the ascending order of the values of all rows, if it is known
 
 
@@ -55,11 +59,12 @@ class Findings:
     excess: float = 0.0
     error: float = 0.0
     nodes: int = 0  # inner nodes, and leaves that the rules would let be split
-    small: int = 0  # those of them that are small enough to be searched over all their columns
-    drawn: int = 0  # small ones that were drawn
-    partly: int = 0  # searches that did not cover all columns that the node tried
+    small: int = 0  # those of them that can be searched over all columns that they tried
+    drawn: int = 0  # those of these that were drawn at random, and searched over all these columns
+    partly: int = 0  # others that were searched: over some of the columns, as a rule
     cells: int = 0  # numbers sorted
     random_cuts: bool = False
+    clipped: bool = False  # by bounds, so that values were not looked at
     noise: float = 0.0  # what the last bits of sums over all rows are, as a part of the root's impurity
     trees: int = 1
 
@@ -73,6 +78,7 @@ class Findings:
             partly=self.partly + other.partly,
             cells=self.cells + other.cells,
             random_cuts=self.random_cuts or other.random_cuts,
+            clipped=self.clipped or other.clipped,
             noise=max(self.noise, other.noise),
             trees=self.trees + other.trees,
         )
@@ -85,11 +91,11 @@ class Findings:
     @property
     def everything(self) -> bool:
         """Whether every node was searched over all its columns."""
-        return self.drawn == self.nodes and not self.partly
+        return self.drawn == self.nodes
 
     @property
     def share(self) -> float:
-        """With 95 % confidence, the largest share of nodes (those too large to be drawn left out) with a better one."""
+        """With 95 % confidence, the largest share of nodes with a better split, among those that could be drawn."""
         return share_wrong_at_most(self.drawn, self.small)
 
     @property
@@ -97,7 +103,7 @@ class Findings:
         """How much was searched, in a few words."""
         if self.random_cuts:
             return "Cuts were drawn: no other was sought."
-        part = f" ({self.partly} in part)" if self.partly else ""
+        part = f" ({self.partly}{' more' * (self.drawn > 0)} in part)" if self.partly else ""
         return f"{self.drawn} of {self.nodes} nodes of {self.trees} tree{'s' * (self.trees != 1)}{part}."
 
     @property
@@ -108,10 +114,12 @@ class Findings:
         of = "" if self.trees == 1 else f" of {self.trees} trees"
         if self.nodes == 0:
             return "There was nothing to split."
+        over = f" ({self.partly}{' more' * (self.drawn > 0)} over some of the columns)" if self.partly else ""
         if not self.drawn:
-            return f"No node{of} was small enough to be searched again over all columns."
+            if self.clipped:
+                return f"Under monotone constraints no node{of} was searched again over all columns{over}."
+            return f"No node{of} was small enough to be searched again over all columns{over}."
         which = f"nodes{of}" if self.small == self.nodes else f"smaller nodes{of}"
-        over = "" if not self.partly else f" ({self.partly} searches over some of the columns)"
         if self.drawn == self.small:
             these = (
                 f"All {self.small} {which} were" if self.small > 1 else f"The one {which.replace('nodes', 'node')} was"
@@ -137,53 +145,59 @@ class Search:
         """Search until ``cells`` numbers were sorted or ``nodes`` nodes were drawn; ``root`` is W·I of the root."""
         growth, tree, targets = self.growth, self.tree, self.growth.targets
         passage = Passage.of(tree, self.leaves, targets.weights)
-        found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts)
+        found = Findings(error=passage.mismatch(tree), random_cuts=growth.random_cuts, clipped=growth.clipped)
         found.noise = _LAST_BITS * targets.size() / root if root > 0 else 0.0
         if targets.criterion == "gini" and root > 0:  # sums of squares of all rows, less those of all but the lightest
             found.noise = max(found.noise, self._lost_digits() / root)
         if not growth.clipped:
-            found.error = max(found.error, value_error(tree, self.leaves, targets, root))
+            found.error = max(found.error, value_error(tree, self.leaves, targets))
         if found.error == np.inf or growth.random_cuts:  # rows do not go where the tree says: no more can be told
             return found
         which = self._worth_searching(passage)
-        cost = self._cost(passage.count[which], len(growth.categorical))
+        cost = self._cost(passage.count[which], self._tries)
         if len(which) == 1 and growth.order is not None:  # a stump, whose columns are sorted: all of it is cheap
             cells = max(cells, int(cost[0]))
-        small = cost <= cells
+        known = np.ones(len(which), dtype=bool) if growth.known is None else growth.known[which]
+        small = (cost <= cells) & known
         found.nodes, found.small = len(which), int(small.sum())
-        large = which[~small]
-        beside = np.concatenate([large[:1], self._shuffled(large[1:])[:2]])  # the root, if it is large, and two others
         drawn, cost = which[small], cost[small]
         if len(drawn) > nodes or cost.sum() > cells:
             drawn = self._shuffled(drawn)[:nodes]
-            cost = self._cost(passage.count[drawn], len(growth.categorical))
+            cost = self._cost(passage.count[drawn], self._tries)
             drawn = drawn[cost.cumsum() - cost < cells]
-        found.drawn = len(drawn)
-        self._search(drawn, passage, cells, found, root)
-        if found.cells < cells:
-            self._search(beside, passage, cells // _PART, found, root)
+        found.drawn, whole = self._search(drawn, passage, cells, found, root)
+        found.partly = whole - found.drawn
+        large, unknown = which[known & ~small], self._shuffled(which[~known])[:_PART]
+        large = np.concatenate([large[:1], self._shuffled(large[1:])[:2]])  # the root, if it is large, and two others
+        for beside in (large, unknown):
+            if found.cells < cells:
+                found.partly += self._search(beside, passage, cells // _PART, found, root)[1]
         return found
 
-    def _search(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> None:
-        """Search nodes, each over as many columns as there is room for: at once if that can be, else one by one."""
-        if self._together(drawn, passage, room, found, root):
-            return
+    @property
+    def _tries(self) -> int:
+        growth = self.growth
+        return len(growth.categorical) if growth.tries is None else growth.tries
+
+    def _search(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> tuple[int, int]:
+        """Search nodes, each over as many columns as there is room for: at once if that can be, else one by one.
+
+        Returns how many were searched over all columns that they tried, and over any.
+        """
+        together = self._together(drawn, passage, room, found, root)
+        if together is not None:
+            return together, len(drawn)
+        whole = some = 0
         for t in drawn:
-            excess, whole, cells = self._excess(int(t), passage.rows(int(t)), passage, room)
+            excess, all_columns, cells = self._excess(int(t), passage.rows(int(t)), passage, room)
             found.excess = max(found.excess, _relative(excess, root))
             found.cells += cells
-            found.partly += not whole
+            whole, some = whole + all_columns, some + (cells > 0)
+        return whole, some
 
     def _shuffled(self, items: Array) -> Array:
         """The items in an order drawn by the seed."""
         return np.random.default_rng(self.seed).permutation(items) if len(items) > 1 else items
-
-    def _alone(self, t: int, passage: Passage, room: int, found: Findings, root: float) -> None:
-        """Search one node in plain NumPy."""
-        excess, whole, cells = self._excess(t, passage.rows(t), passage, room)
-        found.excess = max(found.excess, _relative(excess, root))
-        found.cells += cells
-        found.partly += not whole
 
     def _lost_digits(self) -> float:
         """What the last bit of a sum of squared class weights is, over the lightest row; whole numbers lose none."""
@@ -191,23 +205,25 @@ class Search:
         total, lightest = float(w.sum()), float(w.min())
         return float(np.finfo(float).eps) * total * (total / lightest) if (w != lightest).any() else 0.0
 
-    def _together(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> bool:
-        """Search nodes at once, if they tried all columns and these are numbers; False if that cannot be."""
+    def _together(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> int | None:
+        """Search nodes at once, if they tried all columns and these are numbers; None if that cannot be.
+
+        Returns how many were searched over all columns.
+        """
         growth, d = self.growth, len(self.growth.categorical)
         if not len(drawn) or not growth.every_column or growth.categorical.any() or not apt(growth.targets):
-            return False
+            return None
         targets, leaves, order, size = growth.targets, self.leaves, growth.order, passage.count[drawn]
         columns, each = np.arange(d), self._cost(size, 1)
         if each.max() * d > room:  # these are large: some columns will do
             columns = np.sort(self._shuffled(columns)[: max(1, int(room // each.sum()))])
-            found.partly += len(drawn)
         rows = None
         if order is None:
             rows = np.unique(np.concatenate([passage.rows(int(t)) for t in drawn]))
             leaves, targets = leaves[rows], replace(targets, y=targets.y[rows], weights=targets.weights[rows])
         x = np.ascontiguousarray(growth.values(rows, columns).T)
         if np.isnan(x).any():
-            return False
+            return None
         order = np.argsort(x, axis=1) if order is None else order[columns] if len(columns) < d else order
         limits = growth.min_leaf, growth.min_weight
         taken, best = excess_gains(targets, self.tree, drawn, leaves, size, x, order, *limits)
@@ -215,7 +231,7 @@ class Search:
         excess = np.where(best == -np.inf, 0.0, best - taken)
         found.excess = max(found.excess, _relative(float(excess.max(initial=0.0)), root))
         found.cells += int(each.sum()) * len(columns)
-        return True
+        return len(drawn) if len(columns) == d else 0
 
     def _cost(self, rows: Array, columns: int) -> Array:
         """Numbers that a search of all columns sorts or adds up; a logarithm counts as some."""

@@ -35,10 +35,8 @@ def excess_gains(
         codes = targets.y.astype(np.int64) + np.cumsum((0, *targets.n_classes[:-1]))
     else:
         y = np.ascontiguousarray(targets.y, dtype=np.float64)
-    number, parent = np.full((2, tree.node_count), -1)
+    number, parent = np.full(tree.node_count, -1), tree.parents()
     number[drawn] = np.arange(m)
-    inner = np.flatnonzero(tree.feature >= 0)
-    parent[tree.left[inner]] = parent[tree.left[inner] + 1] = inner
     first, node, side = np.empty(n + 1, np.int64), np.empty(size.sum(), np.int64), np.empty(size.sum(), np.uint8)
     kernels.paths(leaves, parent, tree.left, number, first, node, side)
     (weight, taken, last, best), (centre, totals), left = (

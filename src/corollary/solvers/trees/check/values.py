@@ -50,7 +50,7 @@ class Passage:
         return error if error <= _ROUNDING else np.inf
 
 
-def value_error(tree: Trees, leaves: Array, targets: Targets, root: float) -> float:
+def value_error(tree: Trees, leaves: Array, targets: Targets) -> float:
     """The largest error of what a leaf predicts: of a share, or of a mean relative to the spread of all rows.
 
     Of a median it is the share of the weight by which one side outweighs half. Cost: one pass over the rows.

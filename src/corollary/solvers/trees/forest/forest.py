@@ -128,6 +128,7 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
     notes += () if growth.found is None else (growth.found.brief,)
     if growth.found is not None:
         facts["nodes searched again"] = float(growth.found.drawn)
+        facts["nodes that could be searched over all columns that they tried"] = float(growth.found.small)
         if growth.found.searched:
             facts["share of such nodes that may have a better split (95 %)"] = growth.found.share
     if growth.bag is not None:
