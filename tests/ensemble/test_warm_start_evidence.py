@@ -55,7 +55,7 @@ def test_rounds_of_other_rows_are_told_and_not_judged(cls: Any, tmp_path: Path) 
     told = [note for note in model.evidence_.notes if note.startswith("10 of the 12 ")]
     assert len(told) == 1
     assert told[0].endswith("are of earlier fits, on rows that need not be these; what is said is said of the others.")
-    path = tmp_path / "model.corollary"
+    path = tmp_path / "model.cml"
     corollary.save(model, path)
     for each in (model, corollary.load(path)):
         found = each.evidence_.verify(X, y)
@@ -73,7 +73,9 @@ def test_a_fit_of_its_own_has_no_such_note(cls: Any) -> None:
         warnings.simplefilter("ignore")
         again = model.fit(X, answers(cls, y))
     assert any(note.startswith("All ") and "nothing is said of them" in note for note in again.evidence_.notes)
-    assert not any("earlier fits" in n for n in again.set_params(warm_start=False).fit(X, answers(cls, y)).evidence_.notes)
+    assert not any(
+        "earlier fits" in n for n in again.set_params(warm_start=False).fit(X, answers(cls, y)).evidence_.notes
+    )
 
 
 @pytest.mark.parametrize("cls", BOOSTED)
@@ -107,8 +109,8 @@ def test_trees_of_other_rows_have_no_vote_out_of_the_bag(cls: Any) -> None:
         model = cls(n_estimators=8, **keys).fit(np.tile(X, (3, 1)), np.tile(y, 3))
         model.set_params(n_estimators=14).fit(X, y)
         alone = cls(n_estimators=14, **keys).fit(X, y)
-    before = getattr(model, name)
-    model.fit(X, y)  # goes on from rows that are its own in part
+        before = getattr(model, name)
+        model.fit(X, y)  # goes on from trees some of which are of these rows
     np.testing.assert_array_equal(getattr(model, name), before)
     own = np.isfinite(before if before.ndim == 1 else before[:, 0])
     assert own.sum() < np.isfinite(getattr(alone, name)).reshape(200, -1)[:, 0].sum()  # six trees, not fourteen

@@ -43,7 +43,6 @@ class Forest(TableReader):
 
     nodes_: dict[str, Array]  # the trees as they are stored; ``trees_`` is what follows from them
     data_key_: int  # tells whether rows given later are those of the fit
-    _before: tuple[int, int] = (0, 0)  # trees of earlier fits, and how many of these drew from other rows
     _random_cuts: ClassVar[bool]
 
     fitted: ClassVar[dict[str, Fitted]] = {
@@ -91,7 +90,7 @@ class Forest(TableReader):
         key = fingerprint(keys, target.weights)
         begun = others = 0 if earlier is None else len(earlier["sizes"])
         if earlier is not None and (self.data_key_, self._n_draws) == (key, draws):
-            others = self._before[1]
+            others = self._taken_over[1]
         growth = ForestGrowth(
             rows, self._rules(rows), seeds, earlier=earlier, others=others, judged=bool(self.oob_score),
             members=self._needs_members,
@@ -104,10 +103,16 @@ class Forest(TableReader):
             self._keep_votes(growth.bag, order)
         self._keep_evidence(evidence)
 
+    @property
+    def _taken_over(self) -> tuple[int, int]:
+        """How many trees are of earlier fits, and how many of these drew from other rows."""
+        found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
+        return found
+
     def _check_state(self) -> None:
         super()._check_state()
-        if not len(self.nodes_["sizes"]) >= self._before[0] >= self._before[1]:
-            raise ValueError(f"of {len(self.nodes_['sizes'])} trees, {self._before} cannot be of earlier fits.")
+        if not len(self.nodes_["sizes"]) >= self._taken_over[0] >= self._taken_over[1]:
+            raise ValueError(f"of {len(self.nodes_['sizes'])} trees, {self._taken_over} cannot be of earlier fits.")
 
     def _keep_targets(self, rows: BinnedRows, parts: list[GrownTree]) -> None:
         """For those who need to know the training targets of each leaf."""
@@ -261,7 +266,7 @@ class Forest(TableReader):
             raise ValueError("X, y and sample_weight must be those of the fit: no tree drew from other rows.")
         random = check_random_state(self.random_state if random_state is None else random_state)
         seed = int(random.randint(_SEEDS, dtype=np.int64))
-        others = self._before[1]
+        others = self._taken_over[1]
         trees = coded_trees(self.trees_, self.nodes_)[others:]
         if not trees:
             raise ValueError("oob_permutation_importance needs trees that drew from these rows, but no tree has.")

@@ -64,8 +64,6 @@ class Bagging(Estimator):
     _several: ClassVar[bool]  # whether y may have several columns
     estimators_: list[Any]
     estimators_features_: list[Array]
-    _before: tuple[int, int] = (0, 0)  # members of earlier fits, and how many of these drew from other rows
-    _key: int | None = None  # tells whether rows are those of the fit before
 
     @assigning
     def __init__(
@@ -99,8 +97,8 @@ class Bagging(Estimator):
             raise ValueError(f"{size} rows and {drawn} columns for each member are more than there are.")
         if not (np.bincount(self._rows[0], minlength=len(weights)) == 1).all():
             raise ValueError("the order of the rows must name each of them once.")
-        if not len(self.estimators_) >= self._before[0] >= self._before[1]:
-            raise ValueError(f"of {len(self.estimators_)} members, {self._before} cannot be of earlier fits.")
+        if not len(self.estimators_) >= self._taken_over[0] >= self._taken_over[1]:
+            raise ValueError(f"of {len(self.estimators_)} members, {self._taken_over} cannot be of earlier fits.")
 
     @property
     @abstractmethod
@@ -215,10 +213,19 @@ class Bagging(Estimator):
         seeds[:old] = self._seeds
         return seeds, list(self.estimators_), list(self.estimators_features_)
 
+    @property
+    def _taken_over(self) -> tuple[int, int]:
+        """How many members are of earlier fits, and how many of these drew from other rows."""
+        found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
+        return found
+
     def _drawn_before(self, sampler: Sampler, begun: int) -> tuple[int, int]:
         """How many members are of earlier fits, and how many of them were drawn other rows than seeds draw now."""
         drawn = sampler.urn.key, (sampler.size, sampler.bootstrap)
-        return begun, self._before[1] if begun and drawn == (self._key, tuple(self._sampling[:2])) else begun
+        return begun, self._taken_over[1] if begun and drawn == (
+            self.__dict__.get("_key"),
+            tuple(self._sampling[:2]),
+        ) else begun
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.combine.claims import verify_bag
@@ -236,7 +243,7 @@ class Bagging(Estimator):
         size, bootstrap, drawn = self._sampling
         urn = Urn(order, order[:0], np.cumsum((weights * max(1.0, (weights > 0).sum() / weights.sum()))[order]))
         sampler = Sampler(urn, weights, size, bootstrap, self.n_features_in_, drawn, self.bootstrap_features)
-        others = self._before[1]
+        others = self._taken_over[1]
         amounts = (sampler.sample(int(seed))[0] for seed in self._seeds[others:])
         known = [np.repeat(np.arange(len(order)), np.ceil(each).astype(np.int64)) for each in amounts]
         return [np.empty(0, dtype=np.intp) for _ in range(others)] + known
@@ -251,7 +258,7 @@ class Bagging(Estimator):
             part = columns_of(X, self.estimators_features_[t])
             return at, self._votes(self.estimators_[t], part if rows is None else part[at])
 
-        n, others = len(self.estimators_), self._before[1]  # which rows these have not seen is not known
+        n, others = len(self.estimators_), self._taken_over[1]  # which rows these have not seen is not known
         for start in range(0, n, 16):  # a few at a time: votes of all members may not fit
             calls = [partial(say, t) for t in range(start, min(start + 16, n))]
             yield from in_order(calls, [self.estimator_], self.n_jobs, "threads")
