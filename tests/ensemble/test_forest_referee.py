@@ -170,3 +170,14 @@ def test_within_monotone_constraints_no_node_counts_as_searched() -> None:
         assert evidence.certificate.name == name
         assert evidence.facts["nodes searched again"] == 0
         assert evidence.holds
+
+
+def test_the_verdict_counts_the_nodes_of_all_trees_that_were_judged() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 50, (200, 3)).astype(np.float64)
+    y = X[:, 0] + rng.standard_normal(200)
+    model = RandomForestRegressor(5, random_state=0).fit(X, y)
+    found = model.evidence_.verify(X, y)
+    assert found.stands
+    assert f"of 5 trees with their rows, {model.trees_.node_count} nodes" in found.words
+    assert "in the one of which least can be said" in found.words

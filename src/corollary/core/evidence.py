@@ -89,6 +89,18 @@ def honest(status: Status, certificate: Certificate) -> Status:
     return Status.STALLED if status in (Status.EXACT, Status.CONVERGED) and not certificate.holds else status
 
 
+def carried_over(begun: int, count: int, what: str) -> tuple[str, ...]:
+    """The note of a fit that went on from earlier ones, whose ``begun`` of its ``count`` trees or rounds it took over.
+
+    They may have been fitted to other rows, with other parameters: evidence is about what a fit has done itself.
+    """
+    if not begun:
+        return ()
+    some = f"{begun} of the {count} {what} are of earlier fits" if begun < count else f"All {what} are of earlier fits"
+    rest = "what is said is said of the others" if begun < count else "nothing is said of them"
+    return (f"{some}, on rows that need not be these; {rest}.",)
+
+
 @dataclass(frozen=True)
 class Evidence:
     """Status, certificate, history and cost of one fit.

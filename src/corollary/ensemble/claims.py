@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -66,14 +67,19 @@ def verify_forest(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
 
     dense = X.toarray() if hasattr(X, "toarray") else np.asarray(X)
     counted = dense[target.weights > 0]
-    unbinned = all(len(np.unique(column)) <= bins for column, bins in zip(counted.T, binner.n_bins, strict=True))
+    coded_rows = rows.codes[:, rows.weights > 0]  # by bins of an earlier fit, where this one goes on from it
+    unbinned = all(len(np.unique(x)) == len(np.unique(own)) for x, own in zip(counted.T, coded_rows, strict=True))
     rules = _forest_rules(model, grown, unbinned and (grown.max_features >= d or draws_repeat(rows, grown)))
     if rules is None:
         return Verification(None, f"{mean.words}; values that are kept within monotone constraints are not judged")
     Y = (np.asarray(y).ravel()[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else np.asarray(y)
     Y = Y.reshape(len(Y), -1).astype(np.float64)
-    tolerance = model.evidence_.certificate.tolerance
-    return ensembles.forest_of_rows(dense, Y, map(drawn, range(len(trees))), trees, rules, tolerance)
+    tolerance, begun = model.evidence_.certificate.tolerance, model._taken_over[0]
+    if begun == len(trees):
+        return Verification(None, f"{mean.words}; all trees are of earlier fits, on rows that need not be these")
+    found = ensembles.forest_of_rows(dense, Y, map(drawn, range(begun, len(trees))), trees[begun:], rules, tolerance)
+    others = f"; {begun} more trees, of earlier fits, are not judged" * (begun > 0 and found.stands is not False)
+    return replace(found, words=found.words + others)
 
 
 def _forest_rules(model: Any, grown: Any, searched: bool) -> Rules | None:
@@ -114,14 +120,15 @@ def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
     loss = objective.loss
     history = model.evidence_.history
     told = dict(zip(map(int, history["iteration"]), history["objective"], strict=True))
+    begun = min(min(told, default=0), model.n_iter_)  # rounds before are of an earlier fit
     sampled = model.subsample < 1 or model.goss is not None
     certificate, steps = model.evidence_.certificate, None
     if "slope" in certificate.name:
         penalties = model.l1_regularization * unit, model.l2_regularization * unit
-        steps = Steps(model.learning_rate, *penalties, objective.newton, first=min(told, default=0))
+        steps = Steps(model.learning_rate, *penalties, objective.newton, first=begun)
     return boosting.gradient_boosting(
         X, objective.y, weights, model.start_, trees, model._raw_predict(X), (loss.name, loss.parameter), told,
-        certificate.tolerance, not sampled, steps,
+        certificate.tolerance, not sampled, begun, steps,
     )  # fmt: skip
 
 

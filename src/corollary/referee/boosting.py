@@ -37,13 +37,15 @@ def mean_loss(name: str, parameter: Any, y: Array, raw: Array, w: Array) -> Any:
 
 def gradient_boosting(
     X: Any, y: Array, weights: Array, start: Array, trees: Sequence[Nodes], said: Array, loss: tuple[str, Any],
-    history: dict[int, float], tolerance: float, every_round: bool, steps: Steps | None = None,
+    history: dict[int, float], tolerance: float, every_round: bool, begun: int = 0,
+    steps: Steps | None = None,
 ) -> Verification:  # fmt: skip
     """Raw predictions as start + Σ trees, the mean training loss after each round, and the slopes that steps leave.
 
     Refuted where predictions differ, where a loss that the fit tells (``history``, by rounds) is another one, where
     the loss rises by more than ``tolerance`` of its start (with ``every_round`` in any round, else from first to last),
-    or where the step of a leaf, if it is told how they are taken, leaves a slope.
+    or where the step of a leaf, if it is told how they are taken, leaves a slope. The first ``begun`` rounds are of an
+    earlier fit, whose rows may have been others: losses and steps are judged from there.
     """
     X = (X.toarray() if hasattr(X, "toarray") else np.asarray(X)).astype(np.float64)
     if np.isnan(X).any() or len(X) * len(trees) > MOST:
@@ -60,7 +62,9 @@ def gradient_boosting(
         return Verification(None, f"the referee does not know the loss {loss[0]!r}")
     if steps is not None:  # whose penalties are in units of the weights
         steps = replace(steps, l1=steps.l1 / np.max(weights), l2=steps.l2 / np.max(weights))
+    begin = first
     for t in range(0, len(trees), k):
+        begin = raw.copy() if t == begun * k else begin
         ends = [leaves_of(X, nodes) for nodes in trees[t : t + k]]
         if steps is not None and t >= steps.first * k:
             given = (loss, y, w, raw, first[0])
@@ -69,19 +73,25 @@ def gradient_boosting(
         for j, at in enumerate(ends):
             raw[:, j] += trees[t + j].value[at, 0]
         losses.append(mean_loss(*loss, y, raw, w))
+    begin = raw if begun * k >= len(trees) else begin
+    losses = losses[begun:]
     size = max(np.abs(raw).max(initial=0), np.finfo(LONG).tiny)
     off = float(np.abs(raw - np.asarray(said, dtype=LONG).reshape(raw.shape)).max(initial=0) / size)
     if not off <= (1e-5 if np.asarray(said).dtype == np.float32 else 1e-9):
         return Verification(False, f"predictions differ from the start and the sum of the trees by {off:.2g}", off)
     # what the last bits of raw predictions, which are float64, make of the loss is no difference
     bits = 8 * np.finfo(np.float64).eps * max(size, np.abs(start).max(initial=0))
-    rounding = max(abs(mean_loss(*loss, y, first + side * bits, w) - losses[0]) for side in (-1, 1))
+    rounding = max(abs(mean_loss(*loss, y, begin + side * bits, w) - losses[0]) for side in (-1, 1))
     rounding = max(rounding, LONG(np.finfo(np.float64).tiny))
     scale = max(abs(losses[0]), np.finfo(LONG).tiny)
     # the loss of classes is a difference of raw predictions, so the last bit of the largest (or of one, whose log is
     # taken) is that of the loss; all of them moved at once, as above, would not change it
     rounded = rounding + (np.finfo(np.float64).eps * max(size, LONG(1)) if loss[0] == "softmax" else 0)
-    away = [np.maximum(abs(losses[t] - LONG(own)) - rounded, 0) for t, own in history.items() if t < len(losses)]
+    away = [
+        np.maximum(abs(losses[t - begun] - LONG(own)) - rounded, 0)
+        for t, own in history.items()
+        if 0 <= t - begun < len(losses)
+    ]
     told = float(np.max(away, initial=0) / scale)
     if not told <= 1e-7:
         return Verification(False, f"the training loss of a round is another one, by {told:.2g} of its start", told)
@@ -91,6 +101,7 @@ def gradient_boosting(
     if not rise <= tolerance + len(y) * float(np.finfo(np.float64).eps):
         return Verification(False, f"the training loss rises by {rise:.2g} of its start", rise)
     words = f"predictions are the start and the sum of {len(trees)} trees, and the loss of each round is as told"
+    words += f" (but for {begun}, which are of earlier fits)" * (begun > 0)
     words = f"{words}; it never rises by more than {rise:.2g} of its start"
     if steps is None:
         return Verification(True, words, rise)

@@ -85,13 +85,15 @@ class Urn:
     order: Array  # int (n,)
     starts: Array  # int, where in that order each set of equal rows begins
     ends: Array  # float64 (n,), where each row of that order ends on the line
+    key: int = 0  # a hash of the rows and their weights
 
     @staticmethod
     def of(X: Any, y: Array, weights: Array) -> Urn:
         """Lay out the rows of X."""
         keys = row_keys(X, y)
         order = np.argsort(keys, kind="stable")
-        return Urn(order, np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]])), np.cumsum(weights[order]))
+        starts = np.flatnonzero(np.diff(keys[order], prepend=~keys[order[:1]]))
+        return Urn(order, starts, np.cumsum(weights[order]), fingerprint(keys, weights))
 
     @property
     def total(self) -> float:

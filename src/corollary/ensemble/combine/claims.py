@@ -125,8 +125,9 @@ def verify_bag(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     pairs = zip(model.estimators_, model.estimators_features_, strict=True)
     found = verify_votes(model, few, [(member, few[:, columns]) for member, columns in pairs], None, None)
     size, bootstrap, _ = model._sampling
-    drawn = {len(sample) for sample in model.estimators_samples_} if bootstrap else {size}
-    if drawn != {size}:
+    others = model._taken_over[1]  # members that drew from rows of an earlier fit
+    drawn = {len(sample) for sample in model.estimators_samples_[others:]} if bootstrap else {size}
+    if drawn - {size}:
         return Verification(False, f"members drew {sorted(drawn)} rows, where {size} were to be drawn")
     told = {name: error for name, error in model.evidence_.facts.items() if name in ensembles.OUT_OF_BAG}
     if not found.stands or not told:
@@ -139,8 +140,8 @@ def verify_bag(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
         weights = weights_by_class(model.class_weight, model.classes_, y, weights)
     rows = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     truth = (y[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else y.reshape(len(y), -1)
-    seen = [np.isin(np.arange(len(y)), sample) for sample in model.estimators_samples_]
-    pairs = zip(model.estimators_, model.estimators_features_, strict=True)
+    seen = [np.isin(np.arange(len(y)), sample) for sample in model.estimators_samples_[others:]]
+    pairs = zip(model.estimators_[others:], model.estimators_features_[others:], strict=True)
     said = (model._votes(member, rows[:, columns]) for member, columns in pairs)
     wrong = ensembles.out_of_bag(said, seen, truth.astype(np.float64), weights, told)
     return found if wrong is None else wrong

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
-from corollary.core.fitted import Anything, Count, Fitted, Maybe
+from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
@@ -50,6 +50,7 @@ class Forest(TableReader):
         "nodes_": NODES,
         "data_key_": Count(low=-(2**63)),
         "_n_draws": Count(),
+        "_before": Maybe(Record(Count(), Count())),
         "oob_score_": Maybe(Anything()),
     }
     limits: ClassVar[dict[str, Limit]] = {
@@ -86,16 +87,32 @@ class Forest(TableReader):
         draws = n_draws(self.max_samples, target.weights) if self.bootstrap else 0
         rows, order, keys = self._rows(X, target, binner, draws)
         seeds = random.randint(_SEEDS, size=self.n_estimators, dtype=np.int64)
+        key = fingerprint(keys, target.weights)
+        begun = others = 0 if earlier is None else len(earlier["sizes"])
+        if earlier is not None and (self.data_key_, self._n_draws) == (key, draws):
+            others = self._taken_over[1]
         growth = ForestGrowth(
-            rows, self._rules(rows), seeds, earlier=earlier, judged=bool(self.oob_score), members=self._needs_members
-        )
+            rows, self._rules(rows), seeds, earlier=earlier, others=others, judged=bool(self.oob_score),
+            members=self._needs_members,
+        )  # fmt: skip
         observe = self._observer(X, target.answers, self.n_estimators, lambda nodes: {"nodes_": nodes})
         self.nodes_, evidence = grow_forest(growth, observe)
-        self.data_key_, self._n_draws = fingerprint(keys, target.weights), draws
+        self.data_key_, self._n_draws, self._before = key, draws, (begun, others)
         self._keep_targets(rows, growth.parts)
         if growth.bag is not None:
             self._keep_votes(growth.bag, order)
         self._keep_evidence(evidence)
+
+    @property
+    def _taken_over(self) -> tuple[int, int]:
+        """How many trees are of earlier fits, and how many of these drew from other rows."""
+        found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
+        return found
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if not len(self.nodes_["sizes"]) >= self._taken_over[0] >= self._taken_over[1]:
+            raise ValueError(f"of {len(self.nodes_['sizes'])} trees, {self._taken_over} cannot be of earlier fits.")
 
     def _keep_targets(self, rows: BinnedRows, parts: list[GrownTree]) -> None:
         """For those who need to know the training targets of each leaf."""
@@ -249,8 +266,11 @@ class Forest(TableReader):
             raise ValueError("X, y and sample_weight must be those of the fit: no tree drew from other rows.")
         random = check_random_state(self.random_state if random_state is None else random_state)
         seed = int(random.randint(_SEEDS, dtype=np.int64))
-        trees = coded_trees(self.trees_, self.nodes_)
-        return permutation_importance(rows, trees, self.nodes_["seeds"], n_repeats, seed)
+        others = self._taken_over[1]
+        trees = coded_trees(self.trees_, self.nodes_)[others:]
+        if not trees:
+            raise ValueError("oob_permutation_importance needs trees that drew from these rows, but no tree has.")
+        return permutation_importance(rows, trees, self.nodes_["seeds"][others:], n_repeats, seed)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the out-of-bag error against the number of trees, with its standard error; needs ``oob_score=True``."""

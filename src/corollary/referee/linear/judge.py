@@ -156,8 +156,8 @@ def _verdict(problem: Problem, value: Any, found: Found, least: Any, slack: Any,
     here = shown(value * problem.unit)
     if lower > tolerance * 1.01 + unsure:
         best = shown(found.value * problem.unit)
-        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of {whole}, where {here} was called optimal"
-        words += f" within {tolerance:.2g}"
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of {whole}, where {here}"
+        words += f" was called optimal within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
         words = (

@@ -20,7 +20,7 @@ from corollary.base import Estimator, assigning, caller_level, check_weights, fi
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
-from corollary.core.evidence import Evidence
+from corollary.core.evidence import Evidence, carried_over
 from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
@@ -59,6 +59,8 @@ class Bagging(Estimator):
         "_seeds": Integers("members", low=0, high=SEEDS),
         "_rows": Record(Integers("rows", low=0, below="rows"), Floats("rows", low=0)),
         "_sampling": Record(Count(low=1), Flag(), Count(low=1)),
+        "_before": Maybe(Record(Count(), Count())),
+        "_key": Maybe(Count(low=-(2**63))),
         "oob_score_": Maybe(Anything()),
     }
     _several: ClassVar[bool]  # whether y may have several columns
@@ -97,6 +99,8 @@ class Bagging(Estimator):
             raise ValueError(f"{size} rows and {drawn} columns for each member are more than there are.")
         if not (np.bincount(self._rows[0], minlength=len(weights)) == 1).all():
             raise ValueError("the order of the rows must name each of them once.")
+        if not len(self.estimators_) >= self._taken_over[0] >= self._taken_over[1]:
+            raise ValueError(f"of {len(self.estimators_)} members, {self._taken_over} cannot be of earlier fits.")
 
     @property
     @abstractmethod
@@ -140,6 +144,7 @@ class Bagging(Estimator):
         X = X.tocsr() if hasattr(X, "tocsr") else X
         sampler = self._sampler(X, target, drawn)
         seeds, members, columns = self._continued()
+        before = self._drawn_before(sampler, len(members))
         constant = DummyClassifier(strategy="most_frequent") if is_classifier(self) else None
         bag = Bag(self.estimator_, X, target, sampler, seeds, len(members), constant, self.n_jobs)
 
@@ -151,13 +156,16 @@ class Bagging(Estimator):
                 "_seeds": seeds[:count],
                 "_rows": (sampler.urn.order, drawn),
                 "_sampling": (sampler.size, sampler.bootstrap, sampler.n_drawn_columns),
+                "_before": before,
+                "_key": sampler.urn.key,
             }
 
         observe = self._observer(X, y, self.n_estimators, attributes)
         with closing(bag.coming):  # however the run ends, nothing goes on in the background
             found = run(bag, Rules(self.n_estimators, 1e-9, observe))
         self.__dict__.update(attributes(found.state))
-        evidence = replace(found.evidence(), facts=bag.facts(found.state))
+        notes = carried_over(len(members), found.state, "members")
+        evidence = replace(found.evidence(notes=notes), facts=bag.facts(found.state))
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score or not (sampler.whole or found.stopped):
@@ -207,6 +215,20 @@ class Bagging(Estimator):
         seeds[:old] = self._seeds
         return seeds, list(self.estimators_), list(self.estimators_features_)
 
+    @property
+    def _taken_over(self) -> tuple[int, int]:
+        """How many members are of earlier fits, and how many of these drew from other rows."""
+        found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
+        return found
+
+    def _drawn_before(self, sampler: Sampler, begun: int) -> tuple[int, int]:
+        """How many members are of earlier fits, and how many of them were drawn other rows than seeds draw now."""
+        drawn = sampler.urn.key, (sampler.size, sampler.bootstrap)
+        return begun, self._taken_over[1] if begun and drawn == (
+            self.__dict__.get("_key"),
+            tuple(self._sampling[:2]),
+        ) else begun
+
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.combine.claims import verify_bag
 
@@ -219,26 +241,31 @@ class Bagging(Estimator):
 
     @property
     def estimators_samples_(self) -> list[Array]:
-        """Row numbers that each member was fitted to, in increasing order, repeated as often as they were drawn."""
+        """Row numbers that each member was fitted to, in increasing order, repeated as often as they were drawn.
+
+        None of a member that ``warm_start`` has kept from a fit to other rows than the last.
+        """
         check_is_fitted(self)
         order, weights = self._rows
         size, bootstrap, drawn = self._sampling
         urn = Urn(order, order[:0], np.cumsum((weights * max(1.0, (weights > 0).sum() / weights.sum()))[order]))
         sampler = Sampler(urn, weights, size, bootstrap, self.n_features_in_, drawn, self.bootstrap_features)
-        amounts = (sampler.sample(int(seed))[0] for seed in self._seeds)
-        return [np.repeat(np.arange(len(order)), np.ceil(each).astype(np.int64)) for each in amounts]
+        others = self._taken_over[1]
+        amounts = (sampler.sample(int(seed))[0] for seed in self._seeds[others:])
+        known = [np.repeat(np.arange(len(order)), np.ceil(each).astype(np.int64)) for each in amounts]
+        return [np.empty(0, dtype=np.intp) for _ in range(others)] + known
 
     def _said(self, X: Any, rows: Callable[[int], Array] | None = None) -> Iterator[tuple[Any, Array]]:
         """(rows, votes on them) of the members in order; all rows, or those that a member's seed stands for."""
 
         def say(t: int) -> tuple[Any, Array]:
-            at: Any = slice(None) if rows is None else rows(int(self._seeds[t]))
+            at: Any = slice(None) if rows is None else rows(int(self._seeds[t]))[: None if t >= others else 0]
             if rows is not None and not len(at):
                 return at, np.zeros((0, 1))
             part = columns_of(X, self.estimators_features_[t])
             return at, self._votes(self.estimators_[t], part if rows is None else part[at])
 
-        n = len(self.estimators_)
+        n, others = len(self.estimators_), self._taken_over[1]  # which rows these have not seen is not known
         for start in range(0, n, 16):  # a few at a time: votes of all members may not fit
             calls = [partial(say, t) for t in range(start, min(start + 16, n))]
             yield from in_order(calls, [self.estimator_], self.n_jobs, "threads")

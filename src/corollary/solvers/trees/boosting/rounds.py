@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.binning import Binner
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, carried_over
 from corollary.core.membership import is_member
 from corollary.core.parallel import map_blocks, n_threads
 from corollary.core.trees import Trees
@@ -249,13 +249,13 @@ def boost(boosting: Boosting, observe: Observer | None = None) -> tuple[list[Tre
         facts["slopes of the rows over those at the start"] = float(
             np.abs(boosting.gradient).sum() / boosting.first_slope
         )
-    notes: tuple[str, ...] = ()
+    notes = carried_over(boosting.begun, found.state, "rounds")
     if boosting.judges is not None:
         judged = found.history["validation loss"]
         facts["validation loss"], facts["best round"] = float(min(judged)), float(boosting.best_round)
         further = int(found.history["iteration"][-1]) - found.state
         if found.status is Status.CONVERGED and not found.notes:
-            notes = (_judgement(found.state, facts["validation loss"], further, plan),)
+            notes += (_judgement(found.state, facts["validation loss"], further, plan),)
     return trees, found.evidence(facts=facts, notes=notes)
 
 

@@ -19,11 +19,16 @@ _INLINE = 1 << 15  # cells below which a thread costs more than it saves
 class ColumnSource(ABC):
     """Where a tree reads X from."""
 
+    X: Any
     shape: tuple[int, int]
 
     @abstractmethod
     def block(self, first: int, last: int) -> Array:
         """Columns first … last − 1 as contiguous rows of an array."""
+
+    @abstractmethod
+    def fill(self, first: int, out: Array) -> None:
+        """Write the columns from ``first`` on to the rows of ``out``."""
 
     @abstractmethod
     def at(self, rows: Array, features: Array) -> Array:
@@ -56,6 +61,9 @@ class DenseColumns(ColumnSource):
     def block(self, first: int, last: int) -> Array:
         return np.ascontiguousarray(self.X[:, first:last].T)
 
+    def fill(self, first: int, out: Array) -> None:
+        out[:] = self.X[:, first : first + len(out)].T
+
     def at(self, rows: Array, features: Array) -> Array:
         return self.X[rows, features].astype(np.float64)
 
@@ -68,6 +76,9 @@ class SparseColumns(ColumnSource):
 
     def block(self, first: int, last: int) -> Array:
         return np.ascontiguousarray(self.X[:, first:last].toarray().T)
+
+    def fill(self, first: int, out: Array) -> None:
+        out[:] = self.block(first, first + len(out))
 
     def at(self, rows: Array, features: Array) -> Array:
         out = np.empty(len(rows))
@@ -94,8 +105,14 @@ def sort_columns(
     shift = 8 * records.itemsize // 2
 
     def run(first: int, last: int) -> None:
-        columns = source.block(first, last)
-        number_records(columns, np.argsort(columns, axis=1), first, shift, categorical, records, values)
+        # numbers lie where their records will, if these have room for them: one column at a time has a copy
+        roomy = records.itemsize == 8
+        columns = records[first:last].view(np.float64) if roomy else source.block(first, last)
+        if roomy:
+            source.fill(first, columns)
+        for f, column in enumerate(columns, first):
+            own = column.astype(source.X.dtype)[None]
+            number_records(own, np.argsort(own, axis=1), f, shift, categorical, records, values)
 
     each_block(run, d, _BLOCK if n * d > _INLINE else d)
     return records, values

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Certificate, Evidence, Kind
+from corollary.core.evidence import Certificate, Evidence, Kind, carried_over
 from corollary.core.membership import is_member
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
@@ -30,15 +30,16 @@ class ForestGrowth(Algorithm[int]):
 
     The objective is what every tree lowers: the impurity of its leaves, in the mean over trees. ``seeds`` has one
     number for each tree, those of ``earlier`` (an earlier fit that this one goes on from) too; ``judged`` asks for
-    out-of-bag votes, ``members`` for the rows of each leaf.
+    out-of-bag votes, to which the first ``others`` trees, which drew from other rows, have none; ``members`` asks for
+    the rows of each leaf.
     """
 
     name = "binned trees"
     kind = Kind.CHECKED
 
     def __init__(
-        self, rows: BinnedRows, rules: ForestRules, seeds: Array, *, earlier: dict[str, Array] | None, judged: bool,
-        members: bool,
+        self, rows: BinnedRows, rules: ForestRules, seeds: Array, *, earlier: dict[str, Array] | None, others: int,
+        judged: bool, members: bool,
     ) -> None:  # fmt: skip
         self.rows, self.rules, self.seeds, self.earlier, self.members = rows, rules, seeds, earlier, members
         self.bag = OutOfBag(rows) if judged else None
@@ -51,7 +52,7 @@ class ForestGrowth(Algorithm[int]):
             kept = np.add.reduceat(np.where(trees.is_leaf, trees.impurity * trees.weight, 0.0), trees.roots)
             self.impurity = float((kept / trees.weight[trees.roots]).sum())
             if self.bag is not None:
-                self.bag.add_stored(earlier, trees)
+                self.bag.add_stored(earlier, trees, others)
         self.coming: Any = map_blocks(self._grow, len(seeds) - self.begun, 1)
 
     def _grow(self, start: int, stop: int) -> GrownTree:
@@ -123,7 +124,8 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         facts["leaves per tree"] = float(np.mean([len(part.mass) for part in parts]))
         facts["depth"] = float(max(part.depth for part in parts))
         facts["share of rows in a tree's sample"] = float(np.mean([part.coverage for part in parts]))
-    notes: tuple[str, ...] = () if growth.found is None else (growth.found.brief,)
+    notes = carried_over(growth.begun, found.state, "trees")
+    notes += () if growth.found is None else (growth.found.brief,)
     if growth.found is not None:
         facts["nodes searched again"] = float(growth.found.drawn)
         facts["nodes that could be searched over all columns that they tried"] = float(growth.found.small)

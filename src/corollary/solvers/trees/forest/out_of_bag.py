@@ -34,10 +34,10 @@ class OutOfBag:
             votes = class_masses(grown.sums, grown.mass) / grown.mass[:, None]
         self.add(grown.outside, votes[grown.outside_leaf])
 
-    def add_stored(self, kept: dict[str, Array], trees: Trees) -> None:
-        """Add the trees of an earlier fit, whose draws their seeds repeat; ``trees`` are the expanded ones."""
+    def add_stored(self, kept: dict[str, Array], trees: Trees, first: int) -> None:
+        """Add the trees of an earlier fit from ``first`` on, whose draws their seeds repeat; ``trees`` are expanded."""
         facts = self.rows.binner.n_bins, self.rows.binner.categorical
-        for tree, seed in zip(coded_trees(trees, kept), kept["seeds"], strict=True):
+        for tree, seed in list(zip(coded_trees(trees, kept), kept["seeds"], strict=True))[first:]:
             outside = self.rows.not_in(self.rows.drawn(int(seed)))
             self.add(outside, tree.value[tree.walk(self.rows.codes, outside, *facts)])
 
