@@ -229,8 +229,9 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
     def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
         """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
         accept = ("csr", "csc") if sparse else False
+        X = sound(X)
         refuse_far_integers(X)
-        return validate_data(self, sound(X), y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any

@@ -18,6 +18,8 @@ FARTHEST = 2**53  # up to here every integer is a number of float64
 def refuse_far_integers(X: Any, but: Container[int] = ()) -> None:
     """Raise ValueError if X has integers beyond 2⁵³, unless in one of the columns ``but``, which are not cast.
 
+    A sparse X has come through ``sparse_input.sound`` before.
+
     Cost: the smallest and the largest of numbers of type int64 and uint64; of any other type nothing is looked at.
     """
     for column, low, high in _ranges(X, but):
