@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
+from corollary.core.door.integers import refuse_far_integers
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import NO_WEIGHT, of_scaled_weights, refuse_out_of_reach, within_reach
@@ -228,7 +229,9 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
     def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
         """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
         accept = ("csr", "csc") if sparse else False
-        return validate_data(self, sound(X), y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        X = sound(X)
+        refuse_far_integers(X)
+        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any

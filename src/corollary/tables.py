@@ -16,6 +16,7 @@ import scipy.sparse
 from sklearn.utils.validation import check_array, check_is_fitted, check_X_y, validate_data
 
 from corollary.base import Estimator, check_weights
+from corollary.core.door.integers import refuse_far_integers
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import missing, refuse_missing
 from corollary.core.fitted import Count, Fitted, Indexed, Labels
@@ -53,6 +54,7 @@ class TableReader(Estimator):
         X = sound(X)
         frame = _as_frame(X)
         categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
+        refuse_far_integers(X, but=categories)
         if categories:
             validate_data(self, X, skip_check_array=True)  # names and number of columns
             X, y = check_X_y(_encoded(X, frame, categories), y, estimator=self, **_ARRAY_OPTIONS, **options)
@@ -98,6 +100,7 @@ class TableReader(Estimator):
         check_is_fitted(self)
         X = sound(X)
         frame = _as_frame(X)
+        refuse_far_integers(X, but=self.categories_)
         if not self.categories_:
             return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS)
         validate_data(self, X, reset=False, skip_check_array=True)

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import check_array
 
 from corollary.core.design import Design, as_design
+from corollary.core.door.integers import refuse_far_integers
 from corollary.core.door.sparse_input import sound
 from corollary.core.evidence import Evidence
 from corollary.core.loss import Squared
@@ -166,7 +167,9 @@ def enet_path(
     >>> [int(k) for k in (coefs != 0).sum(axis=0)]
     [0, 4, 7, 9, 10]
     """
-    X = check_array(sound(X), accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
+    X = sound(X)
+    refuse_far_integers(X)
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
     y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
     if y.ndim != 1:
         raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")
