@@ -117,6 +117,7 @@ def test_kinds_of_claims() -> None:
     for linkage in ("single", "ward"):
         assert kind(AgglomerativeClustering(3, linkage=linkage))[0] is Kind.CHECKED
     assert kind(SpectralClustering(3, gamma=0.02, random_state=0))[0] is Kind.CHECKED
-    pieces = SpectralClustering(3, affinity="radius", radius=0.01, random_state=0).fit(X).evidence_
+    with pytest.warns(UserWarning, match="not fully connected"):
+        pieces = SpectralClustering(3, affinity="radius", radius=0.01, random_state=0).fit(X).evidence_
     assert pieces.certificate.kind is Kind.OPTIMAL  # a cut of nothing cannot be bettered
     assert (pieces.status, pieces.certificate.value) == (Status.EXACT, 0.0)

@@ -32,6 +32,7 @@ def blobs(n: int = 300, k: int = 3, seed: int = 0) -> tuple[Any, Any]:
     return X, y
 
 
+@pytest.mark.filterwarnings("ignore:.*not fully connected")
 @parametrize_with_checks(
     [SpectralClustering(2, random_state=0), SpectralClustering(2, affinity="nearest_neighbors", n_neighbors=5)]
 )
@@ -106,6 +107,7 @@ def test_shapes_that_k_means_cannot_find(way: str) -> None:
             assert adjusted_rand_score(y, model.labels_) > 0.98, (options, str(model.evidence_))
 
 
+@pytest.mark.filterwarnings("ignore:.*not fully connected")
 def test_radius_graph() -> None:
     X, _ = blobs()
     model = SpectralClustering(2, affinity="radius", radius=1.5).fit(X)
@@ -143,14 +145,27 @@ def test_as_many_pieces_as_clusters_are_the_clusters() -> None:
 def test_more_pieces_than_clusters_join_the_nearest() -> None:
     X = np.concatenate([np.random.default_rng(j).normal(c, 1, (40, 2)) for j, c in enumerate([0, 100])])
     X = np.concatenate([X, [[12.0, 12.0]], [[85.0, 85.0]]])
-    model = SpectralClustering(2, affinity="radius", radius=3.0, random_state=0).fit(X)
+    with pytest.warns(UserWarning, match="not fully connected.*raise radius"):
+        model = SpectralClustering(2, affinity="radius", radius=3.0, random_state=0).fit(X)
     assert model.component_labels_.max() > 1
     assert model.labels_[80] == model.labels_[0] != model.labels_[81] == model.labels_[79]
     assert "small components joined" in str(model.evidence_)
     W = Graph(model.affinity_matrix_).W
-    assert set(SpectralClustering(2, affinity="precomputed").fit(W).labels_) == {0, 1}
+    with pytest.warns(UserWarning, match="more edges"):
+        assert set(SpectralClustering(2, affinity="precomputed").fit(W).labels_) == {0, 1}
 
 
+@pytest.mark.parametrize("affinity", ["rbf", "laplacian"])
+def test_columns_that_are_not_scaled_are_told(affinity: str) -> None:
+    """Every row is a piece of its own there: a cut of zero says nothing of clusters."""
+    X = np.random.default_rng(0).normal(size=(60, 3)) * [1.0, 1e4, 1e5]
+    with pytest.warns(UserWarning, match="more than n_clusters=8.*lower gamma, or bring the columns") as told:
+        SpectralClustering(affinity=affinity, random_state=0).fit(X)
+    assert [each.filename for each in told] == [__file__]
+    SpectralClustering(affinity=affinity, gamma=1e-12, random_state=0).fit(X)  # and says nothing
+
+
+@pytest.mark.filterwarnings("ignore:.*not fully connected")
 def test_no_edges_at_all() -> None:
     X = np.arange(6.0)[:, None] * 10
     model = SpectralClustering(2, affinity="radius", radius=1.0).fit(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -9,7 +10,7 @@ import numpy as np
 from sklearn.base import ClusterMixin
 from sklearn.utils import check_random_state
 
-from corollary.base import Estimator, assigning, fitting
+from corollary.base import Estimator, assigning, caller_level, fitting
 from corollary.cluster.affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Fitted, Floats, Integers, Matrix, Maybe
@@ -27,6 +28,13 @@ MANY = 50_000  # rows beyond which landmarks replace the whole kernel matrix
 LANDMARKS = 1000
 TOL = 1e-7
 NO_CUT = 1e-12  # rounding of the sums of weights
+JOINING = {  # what joins a graph that fell to pieces
+    "nearest_neighbors": "raise n_neighbors",
+    "radius": "raise radius, or bring the columns of X to one scale (StandardScaler does)",
+    "precomputed": "give the affinity more edges",
+    "precomputed_nearest_neighbors": "raise n_neighbors",
+}
+KERNEL_JOINING = "lower gamma, or bring the columns of X to one scale (StandardScaler does)"
 
 
 @dataclass(frozen=True)
@@ -261,6 +269,7 @@ class SpectralClustering(ClusterMixin, Estimator):
             labels = by_components(graph.components, k, own)
             if len(sizes) > k:
                 notes += (f"That is more than {k} clusters, so small components joined the nearest large one.",)
+                self._warn_pieces(len(sizes))
         else:
             labels, search = self._assign(found.vectors, task)
         cut = graph.normalised_cut(labels)
@@ -277,6 +286,15 @@ class SpectralClustering(ClusterMixin, Estimator):
             return evidence
         best = Certificate(Kind.OPTIMAL, "normalised cut, which cannot be below zero", cut, NO_CUT)
         return replace(evidence, status=Status.EXACT, certificate=best)
+
+    def _warn_pieces(self, pieces: int) -> None:
+        """A cut of zero is no merit where the graph fell to more pieces than there are clusters."""
+        advice = KERNEL_JOINING if callable(self.affinity) else JOINING.get(self.affinity, KERNEL_JOINING)
+        warnings.warn(
+            f"{type(self).__name__}: The graph is not fully connected: it has {pieces} components, more than "
+            f"n_clusters={self.n_clusters}, so the largest were kept and the others joined them; else {advice}.",
+            stacklevel=caller_level(),
+        )
 
     def _assign(self, vectors: Array, task: _Task) -> tuple[Array, Run[Any] | None]:
         """Labels from the embedding, and the search that found them, if there was one."""
