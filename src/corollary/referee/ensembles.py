@@ -45,8 +45,8 @@ def forest_of_rows(
         if parts[-1].stands is False:
             return parts[-1]
     found, some = weakest(parts), len(parts) < len(trees)
-    nodes = sum(len(each.feature) for each in trees[: len(parts)])
-    which = f"{len(parts)}{f' of {len(trees)}' * some} trees with their rows, {nodes} nodes"
+    count = sum(len(each.feature) for each in trees[: len(parts)])
+    which = f"{len(parts)}{f' of {len(trees)}' * some} trees with their rows, {count} nodes"
     least = "; in the one of which least can be said" * (len(parts) > 1)
     words = f"{agrees(min(len(Y), ROWS))}; of {which}{least}: {found.words}"
     return Verification(None if some else found.stands, words, found.found)
