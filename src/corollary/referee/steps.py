@@ -70,8 +70,14 @@ def slope_left(
         if loss[0] in CAPPED:
             best = np.copysign(np.minimum(np.abs(best), np.log1p(np.abs(step))), step)
         rounding = summed(curve * np.abs(raw).max(axis=1) + np.abs(slope)) + bend * np.abs(added)
-        coarse = np.abs(slope).max() + curve.max() * np.abs(added) / steps.rate
-        left = bend * np.abs(added - best) / steps.rate - 1e-12 * rounding - SUMMED * len(y) * rows * coarse
+        left = bend * np.abs(added - best) / steps.rate - 1e-12 * rounding
+        # as documented, a leaf's sums are whole numbers on a grid of the largest: those that it does not tell to nine
+        # digits (of rows that weigh next to nothing, or of which the model is certain) are not judged
+        grid = 16e9 * SUMMED * len(y) * rows
+        dim = (summed(np.abs(slope)) < grid * np.abs(slope).max()) | (summed(curve) < grid * curve.max())
+        dim |= np.minimum(summed(np.abs(slope)), summed(curve)) < 1e-200  # near the end of the range of float64
+        dim |= summed(w) < 1e-12 * w.sum()
+        left = np.where(dim | (np.ptp(np.log(w)) > 230), 0, left)  # weights over a hundred decades: not judged
     else:
         v = added / steps.rate
         away = np.abs(y - raw[:, output]) if loss[0] not in ("hinge", "squared_hinge") else np.ones(len(y), LONG)
