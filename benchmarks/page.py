@@ -32,7 +32,8 @@ beside this page. The peers come with `pip install -e '.[bench]'`; one that is n
 - **Memory.** The peak of one fit beyond the data, in a process of its own, after a warm-up on small data; in brackets
   as a share of X. [The last table](#memory-beyond-x-and-what-is-promised) has it for every estimator, on float32 and
   float64 rows, with the promise of its docstring in words and in MB beside it ("a few" is a number there, and 12 MB are
-  added for the blocks of threads and the interpreter).
+  added for the blocks of threads and the interpreter). Rows called *wide* are so large that neither those nor vectors
+  would hide another copy of X.
 - A bar that is not met says **LOSS**. Losses are not left out.
 """
 

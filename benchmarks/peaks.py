@@ -53,7 +53,7 @@ def child(key: str, dtype: str, n: int, d: int) -> None:
 
 def sizes_of(promise: Promise, quick: bool) -> Sizes:
     n, d = promise.sizes
-    return (max(LEAST, n // QUICK), d) if quick else (n, d)
+    return (max(LEAST, n // QUICK), d) if quick and not promise.whole else (n, d)
 
 
 def measure(promise: Promise, dtype: str, quick: bool) -> Iterator[tuple[str, float]]:

@@ -170,6 +170,7 @@ def footprints(found: Sequence[Reading]) -> Table:
     for reading in found:
         values, details, peak = reading.values, reading.details, reading.ours
         known = peak is not None and reading.bar is not None
+        share = f" ({reading.bar / values['X']:.2f} X)" if reading.bar is not None and "X" in values else ""
         rows.append(
             (
                 details["estimator"],
@@ -178,12 +179,12 @@ def footprints(found: Sequence[Reading]) -> Table:
                 f"{values['X']:.1f} MB" if "X" in values else NONE,
                 reading.note or NONE if peak is None else f"{peak:.1f} MB ({peak / values['X']:.2f} X)",
                 details["promise"],
-                NONE if reading.bar is None else f"≤ {reading.bar:.1f} MB",
+                NONE if reading.bar is None else f"≤ {reading.bar:.1f} MB{share}",
                 f"{peak / reading.bar:.2f}" if known else NONE,
                 reading.verdict,
             )
         )
-    header = ("estimator", "dtype", "size", "X", "peak beyond X", "promise", "in MB", "peak / promise", "verdict")
+    header = ("estimator", "dtype", "size", "X", "peak beyond X", "promise", "at most", "peak / promise", "verdict")
     return Table("Peak of a fit and promise", header, tuple(rows))
 
 

@@ -1,7 +1,7 @@
 """A second opinion on linear models, by an interior-point conic solver of other people: Clarabel, where installed.
 
-It is given the centred and scaled problem; what it finds is only believed once its objective has been evaluated in
-extended precision, so it can refute, and its silence is worth a little.
+It is given the problem centred and scaled by the referee; what it finds is only believed once its objective has been
+evaluated in extended precision, by ``plain_objective``, so it can refute, and its silence is worth a little.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from plain_objective import Plain
 
-from corollary.referee.linear.judge import rounding, yardstick
 from corollary.referee.linear.losses import pieces
 from corollary.referee.linear.problem import Objective, Problem
 
+OTHER_FORMS = {"scale", "count", "groups"}  # of problems that Clarabel is not asked about
 SHARE = 0.25  # of the fits that are asked about
 Array = Any
 
@@ -64,43 +65,44 @@ def second_opinion(model: Any, data: Any, rng: np.random.Generator) -> tuple[boo
         import clarabel  # noqa: F401
     except ImportError:
         return None
-    for objective, coef, start, tolerance in _problems(model, data):
-        problem = Problem(objective)
+    for given, coef, start, tolerance in _problems(model, data):
         with np.errstate(all="ignore"):
-            found = _solved(problem)
+            found, plain = _solved(Problem(Objective(**given))), Plain(**given)
             if found is None:
                 return None
-            x = problem.inward(coef, start)
-            here, there = problem.value(x), problem.value(found[:, None])
-            slack = rounding(problem, x)
-        if here - there > 1.01 * tolerance * max(abs(here), yardstick(problem)) + slack:
-            words = f"Clarabel: objective {float(there * problem.unit):.8g} below {float(here * problem.unit):.8g}"
-            return False, words
+            told = coef.astype(np.longdouble), np.longdouble(np.ravel(start)[0])
+            here, there = plain.value(*told), plain.value(*found)
+            slack, least = plain.rounding(*told), plain.yardstick()
+        if here - there > 1.01 * tolerance * max(abs(here), least) + slack:
+            return False, f"Clarabel: objective {float(there):.8g} below {float(here):.8g}"
     return True, ""
 
 
-def _problems(model: Any, data: Any) -> list[tuple[Objective, Array, Any, float]]:
+def _problems(model: Any, data: Any) -> list[tuple[dict[str, Any], Array, Any, float]]:
     """The single convex problems of a linear model; none for several classes and for what is not convex."""
     certificate = model.evidence_.certificate
     if certificate.kind.name != "OPTIMAL" or (np.ndim(model.coef_) > 1 and len(model.coef_) > 1):
         return []
     y, weights = np.asarray(data.y), np.ones(len(data.y)) if data.weights is None else data.weights
     terms = reading(type(model).__name__, model.get_params(deep=False), vars(model))
-    if terms is None:
+    if terms is None or terms["loss"] == "softmax" or not OTHER_FORMS.isdisjoint(terms):
         return []
     w = np.asarray(weights, dtype=np.longdouble)
     if hasattr(model, "classes_"):
         w = _by_class(model, y, w)
         y = np.where(y == model.classes_[1], 1.0, -1.0)
     w = w / w.sum() if terms.pop("mean") else w
-    return [(Objective(data.X, y, w, **terms), np.ravel(model.coef_), model.intercept_, certificate.tolerance)]
+    return [
+        ({"X": data.X, "y": y, "weights": w, **terms}, np.ravel(model.coef_), model.intercept_, certificate.tolerance)
+    ]
 
 
 def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any] | None:
     """What the documentation of these classes says is minimised, from the parameters ``given`` and what was ``found``.
 
     It is read here once more, apart from what the models tell the referee: were that wrong, both would be deceived.
-    None for what has another form (several classes, counts of coefficients, groups, a scale, parts of one's own).
+    Counts of coefficients, groups and a scale are read, but Clarabel is not asked about them. None for losses and
+    penalties of one's own.
     """
     terms = {"fit_intercept": given["fit_intercept"], "positive": given.get("positive", False), "mean": False}
     alpha, C = (found.get(f"{key}_", given.get(key)) for key in ("alpha", "C"))
@@ -112,15 +114,22 @@ def reading(name: str, given: dict[str, Any], found: dict[str, Any]) -> dict[str
         return terms | {"loss": "squared", "l1": alpha * ratio, "l2": alpha * (1 - ratio), "mean": True}
     if name.startswith("LogisticRegression"):  # C Σ w ℓ + the elastic net, over C
         return terms | {"loss": "logistic", "l1": ratio / C, "l2": (1 - ratio) / C}
+    if name == "HuberRegressor":  # Σ w (σ + σ H(r/σ)) + α ‖β‖²
+        return terms | {"loss": "huber", "parameter": given["epsilon"], "l2": 2 * alpha, "scale": found["scale_"]}
     if name != "LinearModel" or not all(isinstance(given[part], str) for part in ("loss", "penalty")):
-        return None
-    shares = {"none": (0.0, 0.0), "l1": (1.0, 0.0), "l2": (0.0, 1.0), "elastic_net": (ratio, 1 - ratio)}
-    if given["penalty"] not in shares or given["loss"] == "softmax":
         return None
     own = {"huber": "delta", "quantile": "quantile", "epsilon_insensitive": "epsilon", "tweedie": "power"}
     parameter = given[own[given["loss"]]] if given["loss"] in own else 0.0
+    terms |= {"loss": given["loss"], "parameter": parameter, "mean": True}
+    if given["penalty"] == "l0":
+        return terms | {"count": alpha}
+    if given["penalty"] == "group":  # α Σ √|g| ‖β_g‖
+        d = np.shape(found["coef_"])[-1]
+        groups = np.arange(d) if given["groups"] is None else np.unique(given["groups"], return_inverse=True)[1]
+        return terms | {"groups": groups, "group_strengths": alpha * np.sqrt(np.bincount(groups))}
+    shares = {"none": (0.0, 0.0), "l1": (1.0, 0.0), "l2": (0.0, 1.0), "elastic_net": (ratio, 1 - ratio)}
     l1, l2 = (alpha * share for share in shares[given["penalty"]])
-    return terms | {"loss": given["loss"], "parameter": parameter, "l1": l1, "l2": l2, "mean": True}
+    return terms | {"l1": l1, "l2": l2}
 
 
 def _by_class(model: Any, y: Array, w: Array) -> Array:
@@ -136,8 +145,8 @@ def _by_class(model: Any, y: Array, w: Array) -> Array:
     return w * factors
 
 
-def _solved(problem: Problem) -> Array | None:
-    """Clarabel's x, or None where the loss has no such form or it gives up."""
+def _solved(problem: Problem) -> tuple[Array, Any] | None:
+    """Clarabel's coefficients and intercept, or None where the loss has no such form or it gives up."""
     given = problem.given
     Z, w, y = sp.csc_matrix(problem.Z.astype(float)), problem.weights.astype(float), problem.y[:, 0].astype(float)
     n, p = Z.shape
@@ -179,7 +188,8 @@ def _solved(problem: Problem) -> Array | None:
     answer = found[x].astype(np.longdouble)
     if given.positive:
         answer[problem.first :] = np.maximum(answer[problem.first :], 0)
-    return answer
+    beta = answer[problem.first :] * problem.scale
+    return beta, answer[: problem.first].sum() - problem.centre.astype(np.longdouble) @ beta
 
 
 def _logistic(program: Program, x: int, Z: Any, y: Array, w: Array) -> None:

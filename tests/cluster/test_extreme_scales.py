@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corollary.cluster import AgglomerativeClustering, KMeans, MiniBatchKMeans, SoftKMeans
+from corollary.cluster import AgglomerativeClustering, KMeans, KMedoids, MiniBatchKMeans, SoftKMeans
 
 RNG = np.random.default_rng(3)
 X = np.concatenate([RNG.normal(size=(20, 3)), RNG.normal(size=(20, 3)) + 9, RNG.normal(size=(20, 3)) - 9])
@@ -52,6 +52,31 @@ def test_directions_of_rows_of_any_length(form: Any, scale: float) -> None:
     assert model.evidence_.holds
     assert (model.predict(form(X * scale)) == usual.labels_).all()
     np.testing.assert_allclose(model.transform(form(X * scale)), usual.transform(form(X)), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "correlation"])
+@pytest.mark.parametrize("method", ["auto", "alternate", "clara"])
+@pytest.mark.parametrize("scale", [1e-15, 1e-20, 1e-160, 1e-200, 1e-300, 1e160, 1e300])
+def test_medoids_of_rows_of_any_length(metric: str, method: str, scale: float) -> None:
+    rows = np.random.default_rng(0).normal(size=(40, 3))
+    forms = [np.asarray, sparse.csr_array] if metric == "cosine" else [np.asarray]
+    for form in forms:
+        usual, model = (
+            KMedoids(3, metric=metric, method=method, random_state=0).fit(form(rows * size)) for size in (1, scale)
+        )
+        assert model.inertia_ == pytest.approx(usual.inertia_, rel=1e-12)
+        assert (model.medoid_indices_ == usual.medoid_indices_).all()
+        assert (model.predict(form(rows * scale)) == usual.labels_).all()
+        np.testing.assert_allclose(model.transform(form(rows * scale)), usual.transform(form(rows)), atol=1e-13)
+        assert model.evidence_.verify(form(rows * scale)).stands is not False
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-300, 1e300])
+def test_merges_by_correlation_of_rows_of_any_length(scale: float) -> None:
+    usual, model = (
+        AgglomerativeClustering(3, linkage="average", metric="correlation").fit(X * size) for size in (1, scale)
+    )
+    np.testing.assert_allclose(model.distances_, usual.distances_, rtol=1e-10, atol=1e-15)
 
 
 def test_starts_among_directions_of_huge_rows() -> None:

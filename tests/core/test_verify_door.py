@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -11,6 +13,7 @@ from sklearn.base import is_classifier, is_regressor
 from corollary import (
     PCA,
     AdaBoostClassifier,
+    BaggingRegressor,
     Blocks,
     DecisionTreeClassifier,
     GaussianMixture,
@@ -153,3 +156,14 @@ def test_what_would_take_minutes_is_not_decided_at_once():
     found = LogisticRegression().fit(many, y).evidence_.verify(many, y)
     assert found.stands is None
     assert "1,800 rows of 64 columns and 10 classes are too large for the referee" in found.words
+
+
+def test_frames_are_judged_without_words_about_names() -> None:
+    """Members are asked with arrays, after the names of the frame were compared with those of the fit."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"])
+    y = X["a"] + rng.normal(size=40)
+    for model in (GradientBoostingRegressor(n_estimators=3), BaggingRegressor(n_estimators=2, random_state=0)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert model.fit(X, y).evidence_.verify(X, y).stands

@@ -176,6 +176,15 @@ def test_sparse_is_dense() -> None:
     np.testing.assert_allclose(dense.predict_proba(X), other.predict_proba(held), rtol=1e-5)
 
 
+@pytest.mark.parametrize("make", [BaggingClassifier, BaggingRegressor])
+def test_numbers_as_objects_are_the_same_rows(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(60, 3)), rng.integers(0, 3, 60)
+    for foreign in (None, KNeighborsClassifier() if make is BaggingClassifier else KNeighborsRegressor()):
+        plain, boxed = (make(foreign, random_state=0).fit(form, y) for form in (rows, rows.astype(object)))
+        np.testing.assert_array_equal(plain.predict(rows), boxed.predict(rows.astype(object)))
+
+
 def test_threads_do_not_change_a_bit_and_processes_agree() -> None:
     X, y, _ = data()
     found = []

@@ -259,6 +259,32 @@ def test_separation_names_its_direction(make: Any, quasi: bool) -> None:
     assert evidence.facts["dual objective"] <= evidence.facts["objective"] * (1 + 1e-12)
 
 
+@pytest.mark.filterwarnings("ignore::corollary.base.EvidenceWarning")
+@pytest.mark.parametrize("overlap", [1e-7, 1e-10, 1e-14, 1e-17, 1e-30])
+@pytest.mark.parametrize("offset", [0.0, 1.0])
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "softmax"])
+def test_classes_that_overlap_by_next_to_nothing_are_not_separable(loss: str, offset: float, overlap: float) -> None:
+    """Along x0 the loss falls while coefficients are below 1/overlap, and rises from there on."""
+    x = np.r_[np.linspace(-1, 0, 20), overlap, np.linspace(0, 1, 20)] + offset
+    overlaps, y = x[20] > x[21], np.repeat([0, 1], [21, 20])
+    status = fitted(LinearModel(loss, "none"), x[:, None], y).evidence_.status
+    assert (status is Status.SEPARABLE) != overlaps
+    if overlap < 1e-14:
+        return
+    other = np.r_[y[:20], 1, y[21:]]  # the same row on its own side: now no row is on the wrong one
+    assert fitted(LinearModel(loss, "none"), x[:, None], other).evidence_.status is Status.SEPARABLE
+
+
+def test_a_dummy_of_one_class_is_quasi_separation_whatever_the_other_columns_are() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6)) * [1, 1e-6, 1e6, 1, 1, 1] + [0, 0, 0, 1e9, 0, 0]
+    y = (X[:, 0] + rng.normal(size=300) > 0).astype(int)
+    X[:, 5] = np.where(y == 1, np.arange(300) % 5 == 0, 0)
+    evidence = fitted(LogisticRegression(C=np.inf), X, y).evidence_
+    assert evidence.status is Status.SEPARABLE
+    assert "x5" in evidence.notes[-1]
+
+
 def test_large_margins_alone_are_no_separation() -> None:
     X, y = sides(quasi=False)
     y = y.copy()
@@ -322,3 +348,14 @@ def test_a_basis_beside_a_huge_row(loss: str, fit_intercept: bool) -> None:
     X[3] *= 1e10
     model = LinearModel(loss, "none", fit_intercept=fit_intercept).fit(X, y)
     assert not model.evidence_.holds or model.evidence_.verify(X, y).stands is not False
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_short_first_step_on_a_squared_hinge_is_no_sign_that_a_column_is_worth_nothing(seed: int) -> None:
+    """Rows of the large class lose their curvature once they are right; before, they make every step short."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(90) < 4
+    X = np.c_[rng.normal(size=(90, 3)), np.where(y, 1.0, -1.0) + 0.3 * rng.normal(size=90)]
+    weights = np.where(y, 1.0, 10 ** rng.uniform(-2, 5, size=90))
+    model = LinearModel("squared_hinge", "l0", alpha=4.0 / weights.sum()).fit(X, y, sample_weight=weights)
+    assert not model.evidence_.holds or model.evidence_.verify(X, y, weights).stands is not False

@@ -38,6 +38,38 @@ def test_merges_in_the_weights_of_the_user(linkage: str, weights: Any) -> None:
     assert model.evidence_.verify(X, sample_weight=weights).stands is False
 
 
+ONE_WAY = {
+    "whole numbers": np.cumsum(np.ones((10, 3)), axis=0),
+    "rounded": np.outer(RNG.uniform(1, 5, 20), [1.1, 2.3, 0.7]),
+    "two ways": np.r_[np.outer(np.arange(1.0, 11), [1, 2, 3]), np.outer(np.arange(1.0, 11), [3, -2, 1])],
+}
+
+
+@pytest.mark.parametrize("rows", ONE_WAY.values(), ids=ONE_WAY)
+@pytest.mark.parametrize("scale", [1.0, 2.0**-990, 2.0**900])
+def test_rows_of_one_direction(rows: Any, scale: float) -> None:
+    """Angles between them are the referee's own rounding, or that of the data: no share of it refutes."""
+    medoids = KMedoids(2, metric="cosine", random_state=0).fit(rows * scale)
+    assert medoids.evidence_.verify(rows * scale).stands
+    for linkage in ("single", "average", "complete"):
+        model = AgglomerativeClustering(2, linkage=linkage, metric="cosine").fit(rows * scale)
+        assert model.evidence_.verify(rows * scale).stands
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e300])
+@pytest.mark.parametrize("spread", [1e-9, 1e-6, 1.0])
+def test_small_angles_are_still_judged(scale: float, spread: float) -> None:
+    rows = scale * (np.array([1.0, 2.0, 3.0]) + spread * RNG.normal(size=(30, 3)))
+    medoids = KMedoids(2, metric="cosine", random_state=0).fit(rows)
+    assert medoids.evidence_.verify(rows).stands
+    medoids.labels_ = 1 - medoids.labels_
+    assert medoids.evidence_.verify(rows).stands is False
+    merged = AgglomerativeClustering(2, linkage="average", metric="cosine").fit(rows)
+    assert merged.evidence_.verify(rows).stands
+    merged.distances_ = merged.distances_ * 1.001
+    assert merged.evidence_.verify(rows).stands is False
+
+
 def test_weights_that_are_none_are_told() -> None:
     lost = int((SPREAD / SPREAD.max() < 1e-125).sum())
     notes = " ".join(KMeans(2, random_state=0).fit(X, sample_weight=SPREAD).evidence_.notes)
@@ -80,6 +112,47 @@ def test_mini_batches_and_graphs_are_judged() -> None:
         graph.embedding_ = graph.embedding_[::-1].copy()
         if graph.evidence_.certificate.kind.name == "CHECKED":
             assert graph.evidence_.verify(X).stands is False
+
+
+@pytest.mark.parametrize("options", [
+    {"gamma": 0.02}, {"affinity": "nearest_neighbors"}, {"affinity": "radius", "radius": 2.5},
+])  # fmt: skip
+@pytest.mark.parametrize("wrap", [np.asarray, sparse.csr_array])
+def test_a_graph_is_that_of_the_rows(options: dict[str, Any], wrap: Any) -> None:
+    """Clusters that are whole components of some other graph were called optimal for any rows."""
+    model = SpectralClustering(3, random_state=0, **options).fit(wrap(X))
+    assert model.evidence_.verify(wrap(X)).stands
+    assert model.evidence_.verify(wrap(X[::-1].copy())).stands is False
+    W = model.affinity_matrix_
+    given = SpectralClustering(3, affinity="precomputed", random_state=0).fit(W)
+    assert given.evidence_.verify(W).stands
+    assert given.evidence_.verify(2 * W).stands is False
+
+
+def test_a_graph_of_equal_rows_may_join_any_of_them() -> None:
+    rows = np.repeat(X[:12], 5, axis=0)
+    model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=3, random_state=0).fit(rows)
+    assert model.evidence_.verify(rows).stands
+    more = model.affinity_matrix_.toarray()
+    more[0, 1:5] = more[1:5, 0] = 1.0
+    model.affinity_matrix_ = sparse.csr_array(more)
+    assert model.evidence_.verify(rows).stands is False
+
+
+def test_an_affinity_without_a_second_opinion_is_not_decided() -> None:
+    model = SpectralClustering(3, affinity="laplacian", random_state=0).fit(X)
+    assert model.evidence_.verify(X).stands is None
+
+
+def test_the_number_found_is_that_of_the_claim() -> None:
+    """Not the largest of all numbers, which are of different things: a cut, a residual, an error of an affinity."""
+    cut = SpectralClustering(3, affinity="nearest_neighbors", random_state=0).fit(X).evidence_.verify(X)
+    assert "Optimal: normalised cut" in cut.claim
+    assert cut.words.startswith("the normalised cut is 0")
+    assert cut.found == 0
+    residual = SpectralClustering(3, gamma=0.02, random_state=0).fit(X).evidence_.verify(X)
+    assert residual.words.startswith("the largest residual of an eigenvector")
+    assert residual.found < 1e-7
 
 
 @pytest.mark.parametrize("rows", [sparse.csr_array(X + 1e6), np.r_[X, [[1e12, 0.0, 0.0]]]])

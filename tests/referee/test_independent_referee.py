@@ -7,10 +7,21 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from corollary import LinearModel, LinearRegression
+from corollary import LinearModel, LinearRegression, LogisticRegression
 from corollary.core.loss import LOSSES
-from corollary.referee import boosting, clusters, ensembles, medoids, merges, mixtures, neighbors, spectrum, trees
-from corollary.referee.linear.judge import judge
+from corollary.referee import (
+    boosting,
+    clusters,
+    ensembles,
+    medoids,
+    merges,
+    mixtures,
+    neighbors,
+    spectrum,
+    trees,
+    verdict,
+)
+from corollary.referee.linear.judge import judge, undecided
 from corollary.referee.linear.losses import SMOOTH, pieces, softmax
 from corollary.referee.linear.others import huber_with_scale, single_coefficients
 from corollary.referee.linear.problem import Objective
@@ -142,6 +153,27 @@ def test_verdicts():
     parts = [Verification(True, "a"), Verification(False, "b"), Verification(None, "c")]
     assert weakest(parts).words == "b"
     assert weakest(parts[::2]).words == "c"
+
+
+def test_without_long_doubles_nothing_is_decided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A referee that is no more exact than the fit may neither confirm nor refute; broken attributes are broken."""
+    model = LinearRegression().fit(X, Y)
+    assert model.evidence_.verify(X, Y).stands is True
+    monkeypatch.setattr(verdict, "DIGITS", 52)
+    for y in (Y, -Y):
+        found = model.evidence_.verify(X, y)
+        assert found.stands is None
+        assert "no more digits than float64" in found.words
+    model.coef_ = model.coef_[:2]
+    assert model.evidence_.verify(X, Y).stands is False
+
+
+def test_words_say_how_far_a_bound_reaches_and_what_was_found():
+    model = LinearModel("absolute", "l1", alpha=0.01).fit(X, Y)
+    assert "over predictions up to 100 times as long shows that nothing is lower" in model.evidence_.verify(X, Y).words
+    lower = undecided("2", "1", 0.5, 1e-8, 0.5).words
+    assert "a search found 1, lower by 0.5 of it, but the last digits of X and of the coefficients decide" in lower
+    assert "a search found nothing lower by more than 0 of it" in undecided("2", "2", 0.0, 1e-8, 0.5).words
 
 
 def _stump(cut: float, left: float, right: float) -> trees.Nodes:
@@ -277,3 +309,40 @@ def test_claims_of_many_parts_have_no_more_patience_than_one():
     assert single_coefficients(counted, 0.1, np.ones(64), 0.0, 1e-8).stands is False
     slow = Objective(np.zeros((100_000, 64)), np.zeros(100_000), np.ones(100_000), "squared")
     assert "100,000 rows of 64 columns are too large" in single_coefficients(slow, 0.1, np.ones(64), 0.0, 1e-8).words
+
+
+@pytest.mark.parametrize("size", [1e14, 1e15, 1e16, 1e17, 1e18, 1e20, 1e30])
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute", "logistic"])
+def test_one_huge_row_does_not_hide_the_others_from_the_referee(loss: str, size: float) -> None:
+    """Beside it two columns look equal, and a constant is the best for all other rows; (1, −1) is far better.
+
+    From 1e16 on the last digit of the huge row decides whether it is, so the claim need not be refuted.
+    """
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    y = rows @ [1.0, -1.0] + 0.1 * rng.normal(size=60)
+    y = np.where(y + 0.5 * rng.normal(size=60) > 0, 1.0, -1.0) if loss == "logistic" else y
+    rows[0], y[0] = size, 1.0
+    start = float(np.ravel(LinearModel(loss, "none").fit(np.zeros((59, 1)), y[1:]).intercept_)[0])
+    coef = np.array([(60.0 if loss == "logistic" else 1.0 - start) / size, 0.0])
+    found = judge(Objective(rows, y, np.ones(60), loss, 1.35), coef, start, 1e-8)
+    assert found.stands is not True, found
+    assert found.stands is False or size >= 1e16
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber", "absolute"])
+def test_columns_that_are_sums_of_others_still_let_a_claim_stand(loss: str) -> None:
+    whole = np.c_[X, X[:, 0] + 0.5, 1024 * X[:, 1], ONES]
+    model = LinearModel(loss, "none").fit(X, Y)
+    given = Objective(whole, Y, ONES, loss, 1.35)
+    assert judge(given, np.r_[np.ravel(model.coef_), np.zeros(3)], model.intercept_, 1e-8).stands is True
+
+
+def test_a_share_is_said_of_what_it_is_a_share() -> None:
+    """Where the objective is below a millionth of the null model's, "of it" would be another number."""
+    x = np.linspace(-1, 1, 40)[:, None]
+    y = (x[:, 0] > 0).astype(int)
+    model = LogisticRegression(C=np.inf).fit(x, y)
+    told = str(model.evidence_.verify(x, y))
+    assert model.evidence_.facts["objective"] < 1e-7
+    assert "of it" not in told

@@ -30,6 +30,13 @@ def test_keys_do_not_depend_on_the_container_or_the_place() -> None:
     np.testing.assert_array_equal(row_keys(narrow, y), row_keys(narrow.astype(float), y))
 
 
+def test_keys_of_objects_are_those_of_the_numbers_that_they_are() -> None:
+    X, y = data()
+    np.testing.assert_array_equal(row_keys(X.astype(object), y), row_keys(X, y))
+    text = np.array([["1", 2.0], ["1.0", 2.0], ["a", 2.0], [None, 2.0]], dtype=object)
+    assert len(np.unique(row_keys(text, np.zeros(4)))) == 4
+
+
 def test_keys_see_every_cell_and_the_target() -> None:
     X, y = data()
     keys = row_keys(X, y)

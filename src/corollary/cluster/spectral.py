@@ -17,7 +17,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Intege
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.referee import graphs as referee
-from corollary.referee.verdict import Verification, weakest
+from corollary.referee.verdict import Verification, together
 from corollary.solvers.loop import Observer, Run
 from corollary.solvers.spectral.embedding import Embedding, embed, embed_landmarks
 from corollary.solvers.spectral.graph import Graph
@@ -203,13 +203,24 @@ class SpectralClustering(ClusterMixin, Estimator):
         W, certificate = self.affinity_matrix_, self.evidence_.certificate
         tol = TOL if self.eigen_tol == "auto" else float(self.eigen_tol)
         if certificate.kind is Kind.OPTIMAL:
-            parts = [referee.cut(W, self.labels_, int(self.n_clusters), certificate.tolerance)]
+            claim = referee.cut(W, self.labels_, int(self.n_clusters), certificate.tolerance)
+            others = [referee.eigenvectors(W, self.embedding_, self.eigenvalues_, tol)]
         else:
-            parts = [referee.told_cut(W, self.labels_, self.evidence_.facts.get("normalised cut", np.nan))]
-        parts.append(referee.eigenvectors(W, self.embedding_, self.eigenvalues_, tol))
+            claim = referee.eigenvectors(W, self.embedding_, self.eigenvalues_, tol)
+            others = [referee.told_cut(W, self.labels_, self.evidence_.facts.get("normalised cut", np.nan))]
+        return together(claim, *others, self._affinities(self._validate_predict(X), W))
+
+    def _affinities(self, X: Any, W: Any) -> Verification:
+        """Whether these are the affinities of the rows."""
         if self.affinity == "rbf":
-            parts.append(referee.gaussian_kernel(self._validate_predict(X), float(self.gamma), W))
-        return weakest(parts)
+            return referee.gaussian_kernel(X, float(self.gamma), W)
+        if self.affinity == "nearest_neighbors":
+            return referee.neighbour_graph(X, W, count=int(self.n_neighbors))
+        if self.affinity == "radius":
+            return referee.neighbour_graph(X, W, radius=float(self.radius))
+        if self.affinity == "precomputed":
+            return referee.given_graph(X, W)
+        return Verification(None, "whether this affinity is that of the rows is not worked out again")
 
     def _landmark_count(self, n: int) -> int:
         """How many landmarks, 0 for none."""

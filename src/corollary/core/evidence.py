@@ -141,7 +141,7 @@ class Evidence:
 
         Data are checked and the problem is put into plain words by the model, as in a fit; the judging itself
         (``corollary.referee``) shares no code with the fit. It reads the fitted attributes, computes in extended
-        precision, and looks for what the claim says cannot be.
+        precision, and looks for what the claim says cannot be. What was learnt from y is not judged without it.
         """
         model = self.__dict__.get("_model")
         if model is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -53,7 +54,7 @@ class Judged:
         evidence = self.evidence_
         claim = f"{evidence.claim}: {evidence.certificate}"
         if evidence.holds and (amiss := amiss_in(self)) is not None:  # before anything is computed with it
-            return of_claim(Verification(False, amiss), claim)
+            return Verification(False, amiss, claim=claim)
         X = _check_columns(self, X)
         y = _check_target(self, y, rows := int(X.shape[0]))
         if sample_weight is not None:
@@ -63,7 +64,9 @@ class Judged:
         if evidence.holds:
             check: Any = self
             check._check_parameters()  # which may have been set to anything since the fit
-            found = self._referee(X, y, sample_weight)
+            with warnings.catch_warnings():  # names were compared above; members are asked with arrays
+                warnings.filterwarnings("ignore", message="X does not have valid feature names")
+                found = self._referee(X, y, sample_weight)
         else:
             found = Verification(None, "nothing was claimed")
         return of_claim(found, claim)
@@ -135,12 +138,17 @@ def _check_rows(model: Any, rows: int, counted_rows: int) -> None:
 
 
 def _check_target(model: Any, y: Any, rows: int) -> Any:
-    """y as an array with an entry for each row, and as many targets as the fit had; None stays None."""
+    """y as an array with an entry for each row, and as many targets as the fit had; None stays None.
+
+    What was learnt from y is claimed of X and y together: without y, half of it would be looked at and called all.
+    """
+    supervised = is_classifier(model) or is_regressor(model)
     if y is None:
+        if supervised:
+            raise ValueError("verify needs the y of the fit.")
         return None
     if hasattr(y, "collect"):
         raise ValueError(f"y must be an array in memory, but it is a {type(y)!r}; call its collect() first.")
-    supervised = is_classifier(model) or is_regressor(model)
     if supervised:
         refuse_missing(y, numeric=is_regressor(model))
     try:

@@ -11,14 +11,15 @@ from sklearn.base import MultiOutputMixin
 
 from corollary.core.design import as_design
 from corollary.core.evidence import Evidence
-from corollary.core.fitted import Fitted, Floats, Maybe
-from corollary.core.summary import Triangle
+from corollary.core.fitted import Count, Fitted, Floats, Maybe
+from corollary.core.summary import Triangle, weighted_mean
 from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
 from corollary.linear.rounding import least_squares_in_type_of
 from corollary.solvers.least_squares.rows_so_far import RowsSoFar
 from corollary.solvers.least_squares.task import Task
 
+KEPT = ("_shift", "_triangle", "_parts")  # of rows that were added
 FORGOTTEN = "The rows of the earlier fit are not part of this: only partial_fit keeps what can be added to."
 
 
@@ -44,11 +45,20 @@ class LeastSquaresRegressor(MultiOutputMixin, LinearRegressor):
         """
         coef, intercept, evidence = found
         if so_far is not None:
+            evidence = self._charged(evidence, so_far, task, coef)
+        if so_far is not None:
             intercept, so_far = (so_far.intercept(coef), so_far) if self.fit_intercept else (intercept, None)
         dtype, evidence = least_squares_in_type_of(dtype, task, coef, intercept, so_far, evidence)
         shaped = self._shaped(coef, intercept, y)
         self._keep_coefficients(shaped["coef_"].T, shaped["intercept_"], dtype)
         return evidence
+
+    def _charged(self, evidence: Evidence, so_far: RowsSoFar, task: Task, coef: Array) -> Evidence:
+        """The evidence of rows that are gone: their own rounding, which the task does not show, is added."""
+        condition = evidence.facts.get("condition number", 1.0)  # not of conjugate gradients
+        certificate = evidence.certificate
+        value = certificate.value + so_far.rounding(task, coef, condition, fit_intercept=self.fit_intercept)
+        return replace(evidence, certificate=replace(certificate, value=value))
 
     def _shaped(self, coef: Array, intercept: Array, y: Array) -> dict[str, Any]:
         vector = y.ndim == 1 or (self.flat and coef.shape[1] == 1)
@@ -61,11 +71,17 @@ class UpdatableRegressor(LeastSquaresRegressor):
 
     _shift: Array
     _triangle: Array
-    fitted: ClassVar[dict[str, Fitted]] = {"_shift": Maybe(Floats("d")), "_triangle": Maybe(Floats("?", "p"))}
+    _parts: int
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "_shift": Maybe(Floats("?")),
+        "_triangle": Maybe(Floats("?", "p")),
+        "_parts": Maybe(Count(low=1)),
+    }
 
     def _check_state(self) -> None:
-        kept = {"_shift", "_triangle"} & set(vars(self))
-        if len(kept) == 1 or (kept and self._triangle.shape[1] < self.n_features_in_ + 2):
+        kept = set(KEPT) & set(vars(self))
+        columns = self._triangle.shape[1] if kept == set(KEPT) else 0
+        if kept and (columns < self.n_features_in_ + 2 or len(self._shift) != columns - 1):
             raise ValueError("what is kept of earlier rows does not fit the columns.")
 
     @abstractmethod
@@ -74,7 +90,8 @@ class UpdatableRegressor(LeastSquaresRegressor):
 
     def _fit(self, X: Any, y: Any, sample_weight: Any, max_iter: int = 0) -> None:
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True, blocks=True)
-        self.__dict__.pop("_triangle", None)
+        for name in KEPT:
+            self.__dict__.pop(name, None)
         self._keep_evidence(self._learn(self._task(X, y, weights, max_iter), y, X.dtype))
 
     def _add(self, X: Any, y: Any, sample_weight: Any) -> None:
@@ -83,16 +100,17 @@ class UpdatableRegressor(LeastSquaresRegressor):
         self._observer(X, y, 0, lambda state: None)
         design, Y = as_design(X), np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         if first:
-            forgotten, so_far = hasattr(self, "coef_"), RowsSoFar.of(design, Y, weights, design.column_means(weights))
+            shift = np.concatenate([design.column_means(weights), weighted_mean(Y, weights)])
+            forgotten, so_far = hasattr(self, "coef_"), RowsSoFar.of(design, Y, weights, shift)
         else:
             columns = self._triangle.shape[1] - design.shape[1] - 1
             if Y.shape[1] != columns:
                 raise ValueError(f"y must have {columns} columns, as in the rows so far, but it has {Y.shape[1]}.")
-            before = RowsSoFar(self._shift, Triangle(self._triangle))
+            before = RowsSoFar(self._shift, Triangle(self._triangle), self._parts)
             forgotten, so_far = False, before + RowsSoFar.of(design, Y, weights, self._shift)
-        task = so_far.task(self.fit_intercept, float(np.finfo(X.dtype).eps))
+        task = so_far.task(design.shape[1], self.fit_intercept, float(np.finfo(X.dtype).eps))
         evidence = self._learn(task, y, X.dtype, so_far)
-        self._shift, self._triangle = so_far.shift, so_far.triangle.R
+        self._shift, self._triangle, self._parts = so_far.shift, so_far.triangle.R, so_far.parts
         self._keep_evidence(replace(evidence, notes=(*evidence.notes, *(FORGOTTEN,) * forgotten)))
 
 

@@ -145,6 +145,7 @@ class LinearRegression(UpdatableRegressor):
         """Add rows: the answer is then that of all rows so far, however they were cut into parts.
 
         What is kept is a triangular factor of d + k + 1 columns, so nothing is forgotten and nothing approximated.
+        Of rows that are gone no residual can be taken, so the evidence counts the rounding of that factor in full.
         ``fit`` does not keep it: the first rows after a ``fit`` begin anew.
         """
         self._add(X, y, sample_weight)

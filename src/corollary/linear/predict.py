@@ -45,7 +45,7 @@ class LinearPredictor(Estimator):
     ) -> tuple[Any, Array, Array]:
         """As for every estimator; columns and targets whose squares are not numbers are refused besides."""
         X, y, weights = super()._validate_fit(X, y, sample_weight, **options)
-        if not self._scales_columns:
+        if "reset" in options or not self._scales_columns:  # what is kept of rows that come in parts is not rescaled
             refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
         if options.get("y_numeric", True):
             refuse_targets(y, weights)

@@ -108,11 +108,13 @@ class NeighborsModel(Estimator):
         if not np.allclose(getattr(self, "multiplicity_", weights), weights, rtol=1e-9, atol=0):
             return Verification(False, "how often each row counts is not its weight")
         X, k = X[kept], min(self.n_neighbors, self.n_samples_fit_)
+        if not _equal(self._fit_X, X):  # a search that is at hand may be of other rows than a file would hold
+            return Verification(False, "the rows that are kept are not those of X")
         Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
         said, rows = self._nearest(Q, k)
         powers = {1.0: "manhattan", 2.0: "euclidean"}
         metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
-        if y is not None and not self._keeps(np.asarray(y)[kept]):
+        if y is not None and not self._keeps(y[kept]):
             return Verification(False, "the targets that are kept are not those of the rows")
         return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
 
@@ -165,6 +167,15 @@ class NeighborsModel(Estimator):
         values = np.ones(rows.size) if mode == "connectivity" else distances.ravel()
         starts = np.arange(0, rows.size + 1, rows.shape[1])
         return scipy.sparse.csr_matrix((values, rows.ravel(), starts), shape=(len(rows), self.n_samples_fit_))
+
+
+def _equal(kept: Any, X: Any) -> bool:
+    """Whether these are the rows that were kept, in their type."""
+    with np.errstate(over="ignore"):
+        X = X.astype(kept.dtype, copy=False)
+    if scipy.sparse.issparse(kept) or scipy.sparse.issparse(X):
+        return bool((scipy.sparse.csr_array(kept) != scipy.sparse.csr_array(X)).nnz == 0)
+    return np.array_equal(kept, X)
 
 
 def _check_mode(mode: Any) -> None:

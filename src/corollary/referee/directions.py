@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from corollary.referee.rows import LONG, Array
+from corollary.referee.rows import EPS, LONG, Array
 
 SPLIT = LONG(2) ** ((np.finfo(LONG).nmant + 2) // 2) + 1
 ROUNDING = 64 * LONG(np.finfo(LONG).eps) ** 2  # of the entries of such rows, and of the differences of two
@@ -34,6 +34,14 @@ def cosine_rounding(distances: Array) -> Array:
     """By how much such distances may be off."""
     size = np.sqrt(2 * distances)
     return ROUNDING * size + ROUNDING**2 + 64 * np.finfo(LONG).eps * distances
+
+
+def rounded_rows(distances: Array) -> Array:
+    """By how much such distances may move where the rows of length one are rounded to float64.
+
+    That is the rounding of the data: rows that are multiples of one another are parallel only up to it.
+    """
+    return 16 * EPS * np.sqrt(2 * distances) + LONG(16 * EPS) ** 2
 
 
 def _of_length_one(X: Array) -> tuple[Array, Array]:

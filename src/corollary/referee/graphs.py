@@ -11,17 +11,58 @@ from corollary.referee.rows import LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification, measured
 
 MOST = 1500  # vertices beyond which a dense graph takes too long
+LARGEST = 20_000_000  # numbers in all differences of rows
+LARGE = Verification(None, "X has too many rows for this arithmetic")
+UNTOLD = 1e-9  # relative difference of distances that the neighbours of a fit may mistake
 
 
 def gaussian_kernel(X: Any, gamma: float, W: Any) -> Verification:
     """The largest error of affinities that are said to be exp(−γ ‖x − x'‖²)."""
     X, W = dense(X), dense(W)
-    if X.size * len(X) > 20_000_000:
-        return Verification(None, "X has too many rows for this arithmetic")
+    if X.size * len(X) > LARGEST:
+        return LARGE
     with np.errstate(all="ignore"):
         own = np.exp(-LONG(gamma) * squared_distances(X, X))
     np.fill_diagonal(own, np.diag(W))
     return measured(float(np.abs(own - W).max()), 1e-9, "the largest error of an affinity")
+
+
+def neighbour_graph(X: Any, W: Any, count: int | None = None, radius: float = 0.0) -> Verification:
+    """Whether W = ½ (G + Gᵀ), where G joins each row by 1 to its ``count`` nearest, itself among them, or (without a
+    count) to all others within ``radius``.
+
+    Of rows whose distances float64 cannot tell apart, any may be the nearest.
+    """
+    X = dense(X)
+    if X.size * len(X) > LARGEST:
+        return LARGE
+    W = dense(W)
+    with np.errstate(all="ignore"):
+        away = np.sqrt(squared_distances(X, X))
+        reach = np.sort(away, axis=1)[:, count - 1 : count] if count is not None else LONG(radius)
+        surely, maybe = away < reach * (1 - UNTOLD), away <= reach * (1 + UNTOLD)
+    if count is None:
+        np.fill_diagonal(surely, False)
+        np.fill_diagonal(maybe, False)
+    low, high = (0.5 * (edges.astype(float) + edges.T) for edges in (surely, maybe))
+    wrong = np.argwhere((low > W) | (high < W) | np.mod(2 * W, 1).astype(bool))
+    told = f"of rows within {radius:g}" if count is None else f"of the {count} nearest rows"
+    if len(wrong):
+        i, j = wrong[0]
+        return Verification(False, f"rows {i} and {j} are joined by {float(W[i, j]):.3g}, not as in a graph {told}")
+    if count is not None and W.sum() != len(X) * count:
+        return Verification(False, f"the graph has {float(W.sum()):g} edges, and one {told} has {len(X) * count}")
+    return Verification(True, f"the graph is that {told}")
+
+
+def given_graph(X: Any, W: Any) -> Verification:
+    """The largest difference of affinities from the mean of X and its transpose, over the largest."""
+    if X.shape[0] > MOST:
+        return LARGE
+    X, W = dense(X), dense(W)
+    size = max(float(np.abs(X).max()), np.finfo(np.float64).tiny)
+    off = float(np.abs(W - (X / 2 + X.T / 2)).max()) / size if W.shape == X.shape else np.inf
+    return measured(off, 1e-9, "the largest difference of an affinity from the one that was given")
 
 
 def eigenvectors(W: Any, embedding: Array, values: Array, tolerance: float) -> Verification:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from corollary.referee.delivered import wrong_labels, wrong_total
+from corollary.referee.directions import cosine_rounding
 from corollary.referee.neighbors import distances
 from corollary.referee.rows import EPS, LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification, measured
@@ -46,7 +47,10 @@ def swaps(
     cost = (w * near.min(axis=1)).sum()
     if labels_ is not None and len(labels_) != len(X):
         return Verification(False, f"there are {len(labels_)} labels of {len(X)} rows")
-    blur = 64 * EPS * near + 64 * EPS * (EPS * np.abs(X).sum(axis=1, keepdims=True) + np.finfo(np.float64).tiny)
+    if metric == "cosine":  # angles do not know how long rows are
+        blur = 64 * EPS * near + cosine_rounding(near)
+    else:
+        blur = 64 * EPS * near + 64 * EPS * (EPS * np.abs(X).sum(axis=1, keepdims=True) + np.finfo(np.float64).tiny)
     wrong = None if labels_ is None else wrong_labels(near[live], np.asarray(labels_)[live], blur[live])
     if wrong is None and inertia_ is not None:
         wrong = wrong_total("inertia_", inertia_, heaviest * cost, heaviest * (w @ blur.max(axis=1)))
@@ -57,5 +61,7 @@ def swaps(
         rest = np.delete(near, out, axis=1)
         left = rest.min(axis=1) if rest.shape[1] else np.full(len(X), np.inf, LONG)
         lowest = min(lowest, (w @ np.minimum(left[:, None], D[:, w > 0])).min())
+    if metric == "cosine":  # angles of parallel rows are rounding here, of which no share is a gain
+        lowest = min(cost, lowest + 2 * w.sum() * cosine_rounding(cost / w.sum()))
     gain = float((cost - lowest) / cost) if cost > 0 else 0.0
     return measured(gain, tolerance * ROUNDED + 8 * EPS, "the relative gain of the best swap of a medoid")

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.directions import rounded_rows
 from corollary.referee.neighbors import distances
 from corollary.referee.rows import LONG, Array, dense
 from corollary.referee.verdict import Verification
@@ -67,7 +68,7 @@ def merges(
     alive, wrong, passed = list(range(n)), LONG(0), LONG(0)
     size = np.max(between[np.isfinite(between)], initial=LONG(0))
     # means of rows are rounded; distances between rows are not, nor are they hidden by larger ones
-    floor = max(16 * LONG(np.finfo(np.float64).eps) * size if central else LONG(0), LONG(np.finfo(np.float64).tiny))
+    least = max(16 * LONG(np.finfo(np.float64).eps) * size if central else LONG(0), LONG(np.finfo(np.float64).tiny))
     for t, (a, b) in enumerate(np.asarray(children, dtype=np.intp).tolist()):
         if a not in alive or b not in alive or a == b:
             return Verification(False, f"merge {t} joins nodes that are not there to be joined")
@@ -84,10 +85,12 @@ def merges(
             absent |= {new} if kept in absent else set()
             continue
         own = between[a, b]
+        # angles are those of rows that were brought to length one, in the digits that data have
+        floor = max(least, rounded_rows(own)) if metric == "cosine" else least
         wrong = max(wrong, max(abs(own - said) - floor, 0) / max(own, said, floor))
         if greedy:
-            least = between[np.ix_(alive, alive)].min()
-            passed = max(passed, (own - least - floor) / max(own, floor))
+            nearest = between[np.ix_(alive, alive)].min()
+            passed = max(passed, (own - nearest - floor) / max(own, floor))
         alive = [node for node in alive if node not in (a, b)]
         mass.append(mass[a] + mass[b])
         centres.append((mass[a] * centres[a] + mass[b] * centres[b]) / mass[-1])
@@ -105,8 +108,9 @@ def merges(
     if wrong > 1e-7 or passed > 1e-7:
         what = f"a height is off by {wrong:.2g}" if wrong > 1e-7 else f"a pair nearer by {passed:.2g} was passed over"
         return Verification(False, f"{what} (relative)", float(max(wrong, passed)))
+    beyond = " beyond the rounding of the rows" if metric == "cosine" else ""
     return Verification(
-        True, f"all {len(heights)} merges were worked out again: off by {wrong:.2g} at most", float(wrong)
+        True, f"all {len(heights)} merges were worked out again: off by {wrong:.2g} at most{beyond}", float(wrong)
     )
 
 

@@ -46,8 +46,8 @@ def derivatives(loss: tuple[str, Any], y: Array, raw: Array, output: int) -> tup
 def slope_left(
     loss: tuple[str, Any], y: Array, w: Array, raw: Array, start: Array, leaf: Array, value: Array, output: int,
     steps: Steps,
-) -> float:  # fmt: skip
-    """The largest slope that a step leaves in a leaf, relative to the sum of its rows' slopes at the start.
+) -> tuple[float, int, int]:  # fmt: skip
+    """The largest slope that a step leaves in a leaf, relative to its rows' slopes at the start; leaves judged; leaves.
 
     ``raw`` are predictions before the round, ``leaf`` is where each row ends and ``value`` what each node adds. What
     the last bits of raw predictions and sums, which are float64, come to is no slope.
@@ -61,6 +61,7 @@ def slope_left(
         return np.add.reduceat(numbers[order], ends)
 
     added = np.asarray(value, dtype=LONG)[leaf[live][order[ends]]]
+    dim = np.zeros(len(rows), dtype=bool)  # leaves that cannot be judged
     size = summed(w * np.abs(derivatives(loss, y, np.broadcast_to(start, raw.shape), output)[0]))
     if steps.newton:
         slope, curve = (w * part for part in derivatives(loss, y, raw, output))
@@ -76,8 +77,7 @@ def slope_left(
         grid = 16e9 * SUMMED * len(y) * rows
         dim = (summed(np.abs(slope)) < grid * np.abs(slope).max()) | (summed(curve) < grid * curve.max())
         dim |= np.minimum(summed(np.abs(slope)), summed(curve)) < 1e-200  # near the end of the range of float64
-        dim |= summed(w) < 1e-12 * w.sum()
-        left = np.where(dim | (np.ptp(np.log(w)) > 230), 0, left)  # weights over a hundred decades: not judged
+        dim |= (summed(w) < 1e-12 * w.sum()) | (np.ptp(np.log(w)) > 230)  # or weights of more than a hundred decades
     else:
         v = added / steps.rate
         away = np.abs(y - raw[:, output]) if loss[0] not in ("hinge", "squared_hinge") else np.ones(len(y), LONG)
@@ -89,5 +89,5 @@ def slope_left(
             return summed(w * slopes) + steps.l2 * at + np.copysign(steps.l1, at)
 
         left = np.maximum(pull(v - near), -pull(v + near)) - 1e-12 * summed(w)
-    relative = np.maximum(left, 0) / np.where(size > 0, size, 1)
-    return float(relative.max(initial=0))
+    relative = np.where(dim, 0, np.maximum(left, 0) / np.where(size > 0, size, 1))
+    return float(relative.max(initial=0)), int(len(rows) - dim.sum()), len(rows)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 NAN = float("nan")
+DIGITS = int(np.finfo(np.longdouble).nmant)  # binary ones of a long double
+LEAST = 53  # that it must have: with 52 it is a float64, as that of the fit
 
 
 @dataclass(frozen=True)
@@ -38,17 +42,40 @@ class Verification:
 
 
 def of_claim(found: Verification, claim: str) -> Verification:
-    """The same, with the claim that was judged."""
+    """The same, with the claim that was judged.
+
+    Where long doubles are float64 (Windows, Apple silicon) the referee is no more exact than the fit was: what it found
+    is told, but neither stands nor is refuted.
+    """
+    if DIGITS < LEAST and found.stands is not None:
+        words = f"long doubles have no more digits than float64 here, in which {found.words}"
+        return replace(found, stands=None, words=words, claim=claim)
     return replace(found, claim=claim)
 
 
 def weakest(parts: Sequence[Verification]) -> Verification:
-    """One verdict for several parts of a claim: refuted if any is, undecided if any is, else the largest number."""
+    """One verdict for the same claim about several things: refuted if any is, undecided if any is, else the largest
+    number.
+    """
 
     def weakness(part: Verification) -> tuple[int, float]:
-        return ({False: 2, None: 1, True: 0}[part.stands], part.found if part.found == part.found else -1.0)
+        return (WEAKNESS[part.stands], part.found if part.found == part.found else -1.0)
 
     return max(parts, key=weakness)
+
+
+WEAKNESS = {False: 2, None: 1, True: 0}
+
+
+def together(claim: Verification, *others: Verification) -> Verification:
+    """One verdict for a claim and what else must be true for it: the first that is refuted, or else not decided.
+
+    Numbers of different things are not compared: where all stand, it is the claim with its own number.
+    """
+    worst = max((claim, *others), key=lambda part: WEAKNESS[part.stands])
+    if worst.stands is not True:
+        return worst
+    return replace(claim, words="; ".join([claim.words, *(part.words for part in others)]))
 
 
 def measured(number: float, tolerance: float, what: str, slack: float = 0.0) -> Verification:

@@ -10,17 +10,19 @@ import scipy.sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise_distances
 
+from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
-from corollary.solvers.neighbors.metric import Metric
+from corollary.solvers.neighbors.metric import Metric, points
 from corollary.solvers.neighbors.wide import differ, distances_of
 
 _SQUARE = 64  # rows that are looked at together
 _FEW_COLUMNS = 24  # up to here differences, coordinate by coordinate, are as quick as products of matrices
 _VANISHED = 2.0**-400  # differences below this share of the largest value: their squares have lost digits, or all
 _CLOSE = 1e-6  # squared distances below this share of the squared norms have lost too many digits in a product
+_LENGTH = Metric(EUCLIDEAN, 2.0)
 
 
 def is_euclidean(metric: Any) -> bool:
@@ -48,6 +50,9 @@ def distances_to(B: Any, metric: Any, options: Mapping[str, Any]) -> Callable[[A
     """A function that gives the distances of rows to those of B; what depends on B alone is worked out once."""
     if is_euclidean(metric) and not options and not scipy.sparse.issparse(B):
         return _Euclidean(B, _scale(B))
+    angle = _angle(metric, options, B)
+    if angle is not None:
+        return _Angles(B, angle)
     return lambda rows: between(rows, B, metric, options)
 
 
@@ -57,11 +62,11 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
         A, B = _short_indices(A), _short_indices(B)
     if is_euclidean(metric) and not options:
         return _sparse_euclidean(A, B) if scipy.sparse.issparse(A) else _Euclidean(B, _scale(A, B))(A)
+    angle = _angle(metric, options, A)
+    if angle is not None:
+        return _Angles(B, angle)(A)
     try:
         found: Array = pairwise_distances(A, B, metric=metric, n_jobs=1, **options)
-        if isinstance(metric, str) and metric == "cosine":
-            # 1 − cos loses the digits of small angles
-            _measure_again(found, np.nonzero(found < _CLOSE), A, B, "cosine")
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
@@ -87,7 +92,7 @@ class _Euclidean:
         found = self._distances(np.asarray(A, dtype=np.float64) * self.scale)
         np.divide(found, self.scale, out=found)
         if self.vanishing or _vanishing(A, self.scale):  # one huge row must not make all others equal
-            _measure_again(found, np.nonzero(found * self.scale < _VANISHED), A, self.raw, "euclidean")
+            _measure_again(found, np.nonzero(found * self.scale < _VANISHED), A, self.raw, _LENGTH)
         return found
 
     def _distances(self, a: Array) -> Array:
@@ -102,15 +107,37 @@ class _Euclidean:
         return np.sqrt(squares, out=squares)
 
 
+def _angle(metric: Any, options: Mapping[str, Any], X: Any) -> Metric | None:
+    """The metric, if it is about the directions of rows; correlation fills the rows, so they must not be sparse."""
+    names = ("cosine",) if scipy.sparse.issparse(X) else ("cosine", "correlation")
+    return Metric.of(metric, 2.0, None) if isinstance(metric, str) and metric in names and not options else None
+
+
+class _Angles:
+    """1 − cos of the angles to the rows of B, however long rows are: each is brought to length one by itself.
+
+    A row of zeros has no direction, and is at distance one from all.
+    """
+
+    def __init__(self, B: Any, metric: Metric) -> None:
+        self.raw, self.metric, self.unit = B, metric, points(metric, B, 1.0, queries=False)
+
+    def __call__(self, A: Any) -> Array:
+        cosines = points(self.metric, A, 1.0, queries=True) @ self.unit.T
+        found = cosines.toarray() if scipy.sparse.issparse(cosines) else cosines
+        np.minimum(np.subtract(1.0, found, out=found), 2.0, out=found)
+        # 1 − cos loses the digits of small angles
+        _measure_again(found, np.nonzero(found < _CLOSE), A, self.raw, self.metric)
+        return np.asarray(found)
+
+
 def _vanishing(X: Array, scale: float) -> bool:
     """Whether some values are so much smaller than the largest that squares of their differences may vanish."""
     return bool(((np.abs(X) < _VANISHED / scale) & (X != 0)).any())
 
 
-def _measure_again(found: Array, pairs: tuple[Array, ...], A: Any, B: Any, name: str) -> None:
+def _measure_again(found: Array, pairs: tuple[Array, ...], A: Any, B: Any, metric: Metric) -> None:
     """Put the distances of these pairs as they are in the place of what was found."""
-    metric = Metric.of(name, 2.0, None)
-    assert metric is not None
     unlike = differ(A, B, *pairs)
     found[pairs] = 0.0
     i, j = (index[unlike] for index in pairs)
@@ -130,7 +157,7 @@ def _sparse_euclidean(A: Any, B: Any) -> Array:
         squares[rows, columns] = (a[rows] - b[columns]).power(2).sum(axis=1)
     found = np.divide(np.sqrt(squares, out=squares), scale, out=squares)
     if _vanishing(A.data, scale) or _vanishing(B.data, scale):
-        _measure_again(found, np.nonzero(found * scale < _VANISHED), A, B, "euclidean")
+        _measure_again(found, np.nonzero(found * scale < _VANISHED), A, B, _LENGTH)
     return found
 
 

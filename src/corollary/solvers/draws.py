@@ -52,6 +52,8 @@ def row_keys(X: Any, y: Array) -> Array:
         entries = _mixed(X.data, _multipliers(1000, d)[X.indices])
         np.add.at(keys, np.repeat(np.arange(n), np.diff(X.indptr)), entries)
         return keys
+    if X.dtype == object:
+        X = _as_numbers(X)
     if X.dtype.kind not in "fiub":
         return keys + np.array([zlib.crc32(str(row.tolist()).encode()) for row in X], dtype=np.uint64) * _ODD
     multipliers = _multipliers(1000, d)
@@ -61,6 +63,19 @@ def row_keys(X: Any, y: Array) -> Array:
 
     each_block(add, n, block_rows(n, 24 * d))
     return keys
+
+
+def _as_numbers(X: Array) -> Array:
+    """Objects that are all numbers as float64, for the keys that they have there; text stays, also where it is of one.
+
+    Rows of the same key count as equal, and "1" is not "1.0".
+    """
+    if any(isinstance(value, str | bytes) for value in X.flat):
+        return X
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        return X
 
 
 @dataclass(frozen=True)

@@ -41,10 +41,11 @@ def refuse_targets(y: Array, weights: Array, most: float = MOST) -> None:
 
 
 def largest_seen(X: Any) -> Array:
-    """max |x| of each column, or for a large X as much of it as ``refuse_columns`` needs.
+    """max |x| of each column, as far as ``refuse_columns`` needs it: ones stand for columns that are within reach.
 
-    Of a large X a sample of rows is looked at, and all of a column that is zero there. One that is too large in other
-    rows only makes sums that are not finite, which solvers refuse.
+    Those are all columns of float32, and of a sparse X whose every entry is. Of a large dense X a sample of rows is
+    looked at, and all of a column that is zero there. One that is too large in other rows only makes sums that are not
+    finite, which solvers refuse.
     """
     if X.dtype == np.float32:  # its squares are numbers of float64
         return np.ones(X.shape[1])

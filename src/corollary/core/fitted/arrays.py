@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from corollary.core.door.sparse_input import sound
 from corollary.core.fitted.base import Fitted, Known, require, shown
 
 
@@ -89,15 +90,11 @@ class Number(Numbers):
         super().__init__(low=low, high=high, above=above, finite=finite)
 
 
-class Flag(Numbers):
-    """True or False."""
-
-    kinds = "b"
-    what = "booleans"
+Flag = Booleans  # of no dimension: one of them
 
 
 class Matrix(Fitted):
-    """A sparse matrix of numbers with named dimensions; sparse matrices are checked when they are read."""
+    """A sparse matrix of numbers with named dimensions, whose indices lie within them."""
 
     def __init__(self, *dimensions: str, low: float = -math.inf) -> None:
         self.values = Floats("stored", low=low)
@@ -106,6 +103,7 @@ class Matrix(Fitted):
     def check(self, value: Any, known: Known) -> None:
         require(scipy.sparse.issparse(value), value)
         known.bind_shape(self.dimensions, value.shape)
+        sound(value, "it")
         self.values.check(value.data, Known({}))
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ from corollary.ensemble.combine.held_out import HeldOut
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import weight_argument
 from corollary.referee import ensembles, held_out
-from corollary.referee.verdict import Verification, weakest
+from corollary.referee.verdict import Verification, together
 
 ROWS = 200  # whose predictions are put together again
 OUT_OF_BAG_ROWS = 1000  # beyond which a bag judges itself by some of its rows, unless it is asked for more
@@ -59,7 +59,9 @@ def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     errors = held_out.vote(
         said, model._shares, codes[rows], weights[rows], model.held_out_error_, model.held_out_excess_
     )
-    return weakest([_same_held_out(model, X, codes, sample_weight, weights), errors, sums]) if errors.stands else errors
+    if not errors.stands:
+        return errors
+    return together(errors, _same_held_out(model, X, codes, sample_weight, weights), sums)
 
 
 def _held_out_again(model: Any, X: Any, codes: Array, sample_weight: Any) -> HeldOut:
@@ -167,7 +169,7 @@ def verify_blend(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification
     found = ensembles.blend(P, truth, s, model.weights_, to_one, model.evidence_.certificate.tolerance)
     if found.stands is False:
         return _unless_random(found, again, model, X, codes, sample_weight)
-    return weakest([found, sums])
+    return together(found, sums)
 
 
 def verify_stack(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:

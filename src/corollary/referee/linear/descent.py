@@ -30,16 +30,13 @@ class Found:
 
 def descend(problem: Problem, x: Array) -> Found:
     """From x, over narrower and narrower kinks."""
-    kept, inverse = problem.basis()
-    rows = (problem.Z[:, kept] @ inverse).astype(np.float64)
-    sides = np.zeros((problem.Z.shape[1], len(kept)))
-    sides[kept] = inverse
-    sides = sides[problem.first :]
+    basis, length = problem.basis()
+    rows, sides = (problem.Z @ basis).astype(np.float64), basis[problem.first :].astype(np.float64)
     best = Found(problem.value(x), x, LONG(-np.inf))
     kinked = bool(problem.kinks) or problem.given.groups is not None
     last, idle = best.bound, 0
     for mu in WIDTHS if kinked else (1.0,):
-        x, gradient, lines = _newton(problem, x, mu, kept, inverse, rows, sides)
+        x, gradient, lines = _newton(problem, x, mu, basis, rows, sides)
         trial = _feasible(problem, x)
         value = problem.value(trial)
         if value < best.value:
@@ -47,7 +44,8 @@ def descend(problem: Problem, x: Array) -> Found:
         size = np.sqrt((((problem.Z @ x) ** 2) * problem.weights[:, None]).sum() + problem.weights.sum())
         scale = np.abs(np.sqrt(problem.weights)[:, None] * problem.Z).max(initial=0)
         reach = REACH * size / max(scale, np.finfo(LONG).tiny)
-        best.bound = max(best.bound, lines - np.sqrt((gradient**2).sum()) * reach)
+        if length > 0:  # else there may be directions that the basis lacks
+            best.bound = max(best.bound, lines - np.sqrt((gradient**2).sum()) * reach / length)
         gap = best.value - best.bound
         idle = idle + 1 if best.bound <= last else 0
         last = best.bound
@@ -64,9 +62,7 @@ def _feasible(problem: Problem, x: Array) -> Array:
     return x
 
 
-def _newton(
-    problem: Problem, x: Array, mu: float, kept: Array, inverse: Array, rows: Array, sides: Array
-) -> tuple[Array, Array, Any]:
+def _newton(problem: Problem, x: Array, mu: float, basis: Array, rows: Array, sides: Array) -> tuple[Array, Array, Any]:
     """Newton's method on the rounded objective; the point, its gradient in the basis, the height of the lines there."""
     value, lines, gradient, curve_rows, curve_beta = problem.rounded(x, mu)
     damping = 0.0
@@ -75,13 +71,12 @@ def _newton(
         if problem.spent > problem.given.patience:  # the bound that there is by now counts
             break
         problem.spent += each
-        g = inverse.T @ gradient[kept]
+        g = basis.T @ gradient
         H = _hessian(rows, sides, curve_rows, curve_beta, problem.k)
         step = _solve(H, np.asarray(g, np.float64), damping)
         if step is None:
             break
-        move = np.zeros_like(x)
-        move[kept] = inverse @ step.astype(LONG)
+        move = basis @ step.astype(LONG)
         slope = (g * step).sum()
         if not slope < 0:
             break
@@ -100,7 +95,7 @@ def _newton(
         damping = 0.0 if rate == 1 else max(10 * damping, 1e-10)
         if drop <= LONG(1e-18) * abs(value):
             break
-    return x, inverse.T @ gradient[kept], lines
+    return x, basis.T @ gradient, lines
 
 
 def step_cost(n: int, d: int, k: int) -> float:

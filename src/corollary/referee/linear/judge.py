@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.linear import descent
 from corollary.referee.linear.descent import Found, descend, step_cost
 from corollary.referee.linear.losses import LONG, SMOOTH, Array, least_constant, pieces
 from corollary.referee.linear.problem import Objective, Problem
@@ -149,19 +150,30 @@ def rounding(problem: Problem, x: Array, steepest: bool = False) -> Any:
 
 def _verdict(problem: Problem, value: Any, found: Found, least: Any, slack: Any, tolerance: float) -> Verification:
     scale = max(abs(value), least, np.finfo(LONG).tiny)
-    lower, room = float((value - found.value) / scale), float((value - found.bound) / scale)
+    whole = "it" if scale <= abs(value) else shown(scale * problem.unit)  # a floor, where the objective is below it
+    lower, room = float((value - found.value) / scale), max(float((value - found.bound) / scale), 0.0)
     unsure = float(slack / scale)
     here = shown(value * problem.unit)
     if lower > tolerance * 1.01 + unsure:
         best = shown(found.value * problem.unit)
-        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of it, where {here} was called optimal"
-        words += f" within {tolerance:.2g}"
+        words = f"coefficients with objective {best} exist, lower by {lower:.2g} of {whole}, where {here}"
+        words += f" was called optimal within {tolerance:.2g}"
         return Verification(False, words, lower)
     if room <= tolerance * 1.01 + 1e-15:
-        words = f"the objective is {here}; an independent bound shows that nothing is lower by more than"
-        return Verification(True, f"{words} {max(room, 0.0):.2g} of it", max(room, 0.0))
-    words = f"the objective is {here}; a search found nothing lower by more than {max(lower, 0.0):.2g} of it, but "
-    return Verification(None, words + f"the bound that it leaves is {room:.2g}", max(lower, 0.0))
+        words = (
+            f"the objective is {here}; an independent bound over predictions up to {descent.REACH:.0f} times as long"
+        )
+        return Verification(True, f"{words} shows that nothing is lower by more than {room:.2g} of {whole}", room)
+    return undecided(here, shown(found.value * problem.unit), lower, tolerance, room)
+
+
+def undecided(here: str, there: str, lower: float, tolerance: float, room: float) -> Verification:
+    """What to say where a search shows neither that something is lower nor, by its bound, that nothing is."""
+    if lower > tolerance * 1.01:
+        words = f"a search found {there}, lower by {lower:.2g} of it, but the last digits of X and of the coefficients"
+        return Verification(None, f"the objective is {here}; {words} decide whether that is so", lower)
+    words = f"a search found nothing lower by more than {max(lower, 0.0):.2g} of it, but the bound that it leaves is"
+    return Verification(None, f"the objective is {here}; {words} {room:.2g}", max(lower, 0.0))
 
 
 def shown(number: Any) -> str:

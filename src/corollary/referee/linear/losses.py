@@ -81,7 +81,7 @@ def softmax(y: Array, f: Array) -> tuple[Array, Array]:
     e = np.exp(f - top)
     total = e.sum(axis=1)
     every = np.arange(len(y))
-    others = total - e[every, y] if len(f) == 0 else np.where(np.arange(f.shape[1]) == y[:, None], 0, e).sum(axis=1)
+    others = np.where(np.arange(f.shape[1]) == y[:, None], 0, e).sum(axis=1)
     lead = (top[:, 0] - f[every, y]).astype(LONG)
     value = np.where(lead == 0, np.log1p(others / e[every, y]), np.log(total) + lead)
     return value, e / total[:, None]

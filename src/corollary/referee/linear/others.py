@@ -7,8 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from corollary.referee.linear.descent import descend
-from corollary.referee.linear.judge import FINEST, FLOOR, beyond_patience, rounding, shown, too_large, yardstick
+from corollary.referee.linear.descent import REACH, descend
+from corollary.referee.linear.judge import (
+    FINEST,
+    FLOOR,
+    beyond_patience,
+    rounding,
+    shown,
+    too_large,
+    undecided,
+    yardstick,
+)
 from corollary.referee.linear.losses import LONG, SMOOTH, Array
 from corollary.referee.linear.problem import Objective, Problem
 from corollary.referee.verdict import Verification, measured
@@ -53,10 +62,10 @@ def huber_with_scale(given: Objective, coef: Array, intercept: Any, scale: float
             bound = bound - abs(slope) * 10 * LONG(scale)
         room = float((value - bound) / size)
     if scale > 0 and room <= tolerance * 1.01 + 1e-15:
-        words = f"the objective is {shown(value)}; an independent bound over scales up to ten times as large shows that"
-        return Verification(True, f"{words} nothing is lower by more than {max(room, 0.0):.2g} of it", max(room, 0.0))
-    words = f"the objective is {shown(value)}; nothing lower by more than {max(lower, 0.0):.2g} was found"
-    return Verification(None, f"{words}; the bound leaves {room:.2g}", max(lower, 0.0))
+        words = f"the objective is {shown(value)}; an independent bound over scales up to ten times as large, and"
+        words += f" predictions up to {REACH:.0f} times as long, shows that nothing is lower by more than"
+        return Verification(True, f"{words} {max(room, 0.0):.2g} of it", max(room, 0.0))
+    return undecided(shown(value), shown(lowest), lower, tolerance, room)
 
 
 def _of_constants(given: Objective) -> tuple[Any, Any]:

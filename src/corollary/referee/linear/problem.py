@@ -17,6 +17,8 @@ from scipy import linalg
 
 from corollary.referee.linear.losses import LONG, SMOOTH, Array, pieces, softmax
 
+LAYERS = 4  # factorisations, each of what the one before could not see
+SHORTEST = 0.01  # length of a direction that was to have length one, below which it is none
 PATIENCE = 2e10  # operations, about 3 ns each, that may be spent on one claim
 
 
@@ -46,7 +48,7 @@ class Objective:
 class Kinks:
     """Terms weight · max(low·t, high·t), t = (row of Z) x − centre, for rows of the data or for coordinates."""
 
-    rows: Any  # indices into the rows of Z, or None for the coordinates themselves
+    rows: str  # "rows": t is of rows of the data; "coordinates": of the coordinates themselves
     centre: Array
     low: Array
     high: Array
@@ -196,22 +198,50 @@ class Problem:
             slope[at], curve[at] = s * scale, scale**2 * min(1 / width, strength / max(norm, np.finfo(LONG).tiny))
         return value, lines, slope, curve
 
-    def basis(self) -> tuple[Array, Array]:
-        """Columns of x that are not combinations of the others, and the inverse of the triangular factor of the
-        weighted data over them (with a little of every penalised coordinate, so that none of those is left out).
+    def basis(self) -> tuple[Array, float]:
+        """Directions T (of x, in columns) along which the weighted data are orthonormal, with a little of every
+        penalised coordinate besides, and the least length that a unit combination of them really has.
+
+        What a factorisation in float64 does not see, all that shows in rows which are tiny beside another, or weigh
+        little, is factorised again by itself. The length is 0 where not even long doubles tell: then T may lack a
+        direction in which predictions change, and nothing is known of the objective there.
         """
         A = np.sqrt(self.weights)[:, None] * self.Z
-        A = (A / max(np.abs(A).max(initial=0), np.finfo(LONG).tiny)).astype(np.float64)
-        norms = np.linalg.norm(A, axis=0)
-        A = A / np.where(norms > 0, norms, 1.0)
-        given = self.given
+        A = A / max(np.abs(A).max(initial=0), np.finfo(LONG).tiny)
+        norms = np.sqrt((A * A).sum(axis=0))
+        unit = 1 / np.where(norms > 0, norms, LONG(1))
+        A, given = A * unit, self.given
         if given.l1 > 0 or given.l2 > 0 or given.positive or given.groups is not None:
-            A = np.vstack([A, 1e-5 * np.eye(A.shape[1])[self.first :]])
-        _, R, order = linalg.qr(A, mode="economic", pivoting=True)
+            A = np.vstack([A, LONG(1e-5) * np.eye(A.shape[1])[self.first :]])
+        taken, whole = _orthonormal(A)
+        return taken * unit[:, None], _least_length(A, taken) if whole else 0.0
+
+
+def _orthonormal(A: Array) -> tuple[Array, bool]:
+    """T with A T orthonormal, up to rounding, and whether A is zero, to the rounding of every row, in all the rest."""
+    left, taken, roundings = np.eye(A.shape[1], dtype=LONG), np.zeros((A.shape[1], 0), LONG), 0.0
+    for _ in range(LAYERS):
+        E = A @ left
+        seen = (np.abs(E) > roundings * np.finfo(np.float64).eps * (np.abs(A) @ np.abs(left))).any(axis=0)
+        size = np.sqrt((E[:, seen] ** 2).sum(axis=0))
+        left = left[:, seen] / size
+        if not left.shape[1]:
+            return taken, True
+        _, R, order = linalg.qr((E[:, seen] / size).astype(np.float64), mode="economic", pivoting=True)
         pivots = np.abs(np.diag(R))
-        rank = int((pivots > 1e-15 * max(pivots.max(initial=0), 1e-300)).sum())
-        kept = order[:rank]
-        inverse = (
-            linalg.solve_triangular(R[:rank, :rank], np.eye(rank)) / np.where(norms > 0, norms, 1.0)[kept][:, None]
-        )
-        return kept, inverse.astype(LONG)
+        rank = int((pivots > 1e-15 * pivots.max()).sum())
+        new = left[:, order[:rank]] @ linalg.solve_triangular(R[:rank, :rank], np.eye(rank)).astype(LONG)
+        left, taken = left[:, order[rank:]] - new @ R[:rank, rank:], np.hstack([taken, new])
+        spanned, roundings = A @ taken, 4.0
+        for _ in range(2):
+            left = left - taken @ (spanned.T @ (A @ left))
+    return taken, not left.shape[1]
+
+
+def _least_length(A: Array, taken: Array) -> float:
+    """The least singular value of A T, less what rounding to long doubles may do to it; at most 1, and 0 if unsure."""
+    if not taken.shape[1]:
+        return 1.0
+    blur = np.finfo(LONG).eps * np.linalg.norm((np.abs(A) @ np.abs(taken)).astype(np.float64))
+    least = linalg.svdvals((A @ taken).astype(np.float64))[-1] - blur
+    return float(min(least, 1.0)) if least > SHORTEST else 0.0

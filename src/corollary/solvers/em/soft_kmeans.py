@@ -74,7 +74,7 @@ class SoftModel:
         spread, doubt, mean = _spread(data, typical, scale)
         if doubt > 0.01 * spread:  # most of the weight is far from the median
             spread, doubt, mean = _spread(data, mean, scale)
-        usual = float(np.median((((seen.sample[0] - typical) * scale) ** 2).sum(axis=1))) / len(typical)
+        usual = _usual(seen.sample[0], typical, scale)
         least, spread = spread - doubt, min(spread, MANY * usual) if usual > 0 else spread
         inside = stiffness / scale / scale
         if not np.isfinite(inside + spread) or inside == 0:
@@ -133,6 +133,16 @@ class SoftModel:
         if not np.isfinite(energy):
             raise overflow()
         return energy
+
+
+def _usual(rows: Array, about: Array, scale: float) -> float:
+    """As the variance of the columns, but of half of the rows; by blocks, for a copy of the sample is large."""
+
+    def part(start: int, stop: int) -> Array:
+        return np.asarray((((rows[start:stop] - about) * scale) ** 2).sum(axis=1))
+
+    squares = np.concatenate(list(map_blocks(part, len(rows), max(64, (1 << 15) // len(about)))))
+    return float(np.median(squares)) / len(about)
 
 
 def _spread(data: Source, about: Array, scale: float) -> tuple[float, float, Array]:

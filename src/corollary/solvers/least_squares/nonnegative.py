@@ -10,7 +10,7 @@ from corollary.core.scaling import powers_above
 from corollary.core.types import Array
 from corollary.solvers.least_squares.primal import factor_rows
 from corollary.solvers.least_squares.root import root_of_triangle
-from corollary.solvers.least_squares.task import Factor, Task, plain_gradient, relative_gap
+from corollary.solvers.least_squares.task import Factor, Task, plain_gradient, relative_gap, rounded_level
 
 REACH = 10.0  # how much farther than y and what they contribute themselves columns are taken, where they are dependent
 
@@ -45,17 +45,23 @@ def nonnegative_least_squares(task: Task, tol: float) -> tuple[Array, Array, Evi
     values, index = task.groups
     roots = [root_of_triangle(triangle, task.penalty(a) if a > 0 else None, noise, EPS) for a in values]
     tilt = end.gradient_sum**2 / task.weight if task.fit_intercept else 0.0
+    intercept = level - mean @ coef
+    blur = rounded_level(task, coef, intercept, mean)
     if all(root.rank == d for root in roots):
-        gap = 0.5 * (Factor(roots, index, mean, np.any(triangle != 0, axis=0)).whiten(violation) + tilt)
+        gap = 0.5 * (Factor(roots, index, mean, np.any(triangle != 0, axis=0)).whiten(violation) + tilt) + blur
         certificate = Certificate(Kind.OPTIMAL, "relative duality gap", relative_gap(task, gap, objective), tol)
     else:
-        gap = _within_reach(violation, norms, coef, np.sqrt(start.value), end.value) + 0.5 * tilt
+        gap = _within_reach(violation, norms, coef, np.sqrt(start.value), end.value) + 0.5 * tilt + blur
         gap = np.minimum(gap, 0.5 * objective)  # no sum of squares is below zero
         value = relative_gap(task, gap, objective)
         certificate = Certificate(Kind.EXACT, "relative gain left by the optimality conditions", value, tol)
-    facts = {"objective": float(objective.sum()), "rank": float(np.linalg.matrix_rank(triangle / scale))}
+    facts = {
+        "condition number": max(root.condition for root in roots),
+        "objective": float(objective.sum()),
+        "rank": float(np.linalg.matrix_rank(triangle / scale)),
+    }
     evidence = Evidence(Status.EXACT, certificate, "non-negative least squares", facts=facts)
-    return coef, level - mean @ coef, evidence
+    return coef, intercept, evidence
 
 
 def _within_reach(violation: Array, norms: Array, coef: Array, length: Array, squares: Array) -> Array:

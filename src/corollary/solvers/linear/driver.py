@@ -17,7 +17,7 @@ from corollary.core.evidence import Evidence, Kind, Status, honest
 from corollary.core.problem import FINEST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.solvers.linear.coordinates import Coordinates, fits_basis, in_basis, near_zero
-from corollary.solvers.linear.separation import margins, recession
+from corollary.solvers.linear.separation import all_right, recession
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, overflow, run
 
 
@@ -49,10 +49,10 @@ class State:
 
 
 def nearest(objective: float, *duals: float) -> float:
-    """The best of several dual values, the largest that bounds the objective.
+    """The best of several dual values: the one nearest to the objective, from below or from above.
 
     A dual point is feasible up to rounding only, and what that is worth is its own: one that is found early, at steep
-    slopes, may come out above the optimum by far more than a later one. So nearness counts, from either side.
+    slopes, may come out above the optimum by far more than a later one. So the largest is not the best.
     """
     return min(duals, key=lambda dual: abs(objective - dual) if dual == dual else np.inf)
 
@@ -183,9 +183,8 @@ def _unbounded(problem: Problem, best: State, evidence: Evidence) -> Evidence:
     """
     if evidence.status.cut_short or not (problem.loss.unattained and problem.penalty.absent):
         return evidence
-    raw = problem.raw(best.coef, best.intercept)
-    away = recession(problem, raw)
-    if away is None and not (margins(problem, raw)[problem.weights > 0] > 0).all():
+    away = recession(problem, problem.raw(best.coef, best.intercept))
+    if away is None and not all_right(problem, best.coef, best.intercept):
         return evidence
     notes = evidence.notes if away is None else (*evidence.notes, away.note)
     return replace(evidence, status=Status.SEPARABLE, notes=notes)

@@ -27,7 +27,7 @@ REACH = 10.0  # how much longer than those at hand the predictions are for which
 
 @dataclass(frozen=True)
 class Bound:
-    """What a dual point shows: no predictions up to ``REACH`` times as long as ``length`` have less than ``at`` it."""
+    """What a dual point shows: predictions up to ``REACH`` times as long as ``length`` have at least ``at(length)``."""
 
     height: float
     rate: float

@@ -83,6 +83,9 @@ class _Block:
         largest = np.abs(x).max(axis=1, initial=0.0)
         self.scale = np.where(largest > 0, largest, 1.0)
         self.x, self.w = x / self.scale[:, None], w * self.scale  # squares of x stay in range
+        # where curvature may vanish at once, as that of a squared hinge, a step says nothing about those that follow
+        steady = self.loss.self_concordant or self.loss.constant_curvature
+        self.hopeless = HOPELESS if steady else np.inf
         self.reach = FAR * self.loss.reach(self.y, self.raw) + 2 * float(np.abs(self.raw).max(initial=0.0))
 
     def best(self) -> Change:
@@ -157,7 +160,7 @@ class _Block:
                 far = self.reach + 2 * np.abs(at[:, won]).sum(axis=0)
                 step[:, won] *= np.fmin(1.0, far / np.abs(step[:, won]).sum(axis=0))
                 share[lost] *= 0.5
-                going = (promise > self.least) & (best - HOPELESS * promise < worth) & (share > 1e-9)
+                going = (promise > self.least) & (best - self.hopeless * promise < worth) & (share > 1e-9)
                 active = np.flatnonzero(going)
                 if active.size == 0:
                     break

@@ -6,7 +6,8 @@ stay as they are. With margins aᵢᵀγ it solves the linear program
 
     maximise Σ sᵢ   subject to   sᵢ ≤ aᵢᵀγ,  0 ≤ sᵢ ≤ 1,
 
-whose optimum has sᵢ = 1 for every row that can grow, and is zero if no direction exists.
+whose optimum has sᵢ = 1 for every row that can grow, and is zero if no direction exists. What the program finds is
+believed once it has been made exact, up to no rounding at all (``exact_direction``).
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.double_double import Pair
 from corollary.core.problem import Problem
 from corollary.core.types import Array
+from corollary.solvers.least_squares.double_double import product
+from corollary.solvers.linear.exact_direction import exact_direction
 
 CERTAIN = 12.0  # a margin that a fit without separation seldom reaches: there one looks
 NUMBERS = 1 << 21  # of the program's matrix, beyond which it is not solved
-SLACK = 1e-6  # of the margins, which are of size one
+SMALLEST = 1e-28  # of the terms of a margin: less is the rounding of double-double numbers
 SHOWN = 3  # columns that are named
 
 
@@ -66,19 +70,45 @@ def recession(problem: Problem, raw: Array) -> Recession | None:
     X = problem.design.rows(live).block(0, len(live))
     centre = X.mean(axis=0) if problem.fit_intercept else np.zeros(d)
     size = np.sqrt(np.square(X - centre).mean(axis=0))
-    unit = (X - centre) / np.where(size > 0, size, 1.0)
-    unit = np.column_stack([unit, np.ones(len(live))]) if problem.fit_intercept else unit
-    y = problem.y[live]
-    A = _differences(unit, y, classes) if classes else unit * y[:, None]
-    found = _program(A)
+    size = np.where(size > 0, size, 1.0)
+    step = _program(_sides(problem, live, (X - centre) / size))
+    if step is None:
+        return None
+    gamma = step.reshape(-1, width)
+    gamma[:d] /= size[:, None]
+    gamma[d:] -= centre @ gamma[:d]
+    sizes = np.repeat(np.r_[size, np.ones(len(gamma) - d)], width)
+    found = exact_direction(_sides(problem, live, X), gamma.ravel(), sizes)
     if found is None:
         return None
-    step, grown = found
-    parts = step.reshape(unit.shape[1], classes)[:d] if classes else step[:d]
-    grow = grown.reshape(len(live), -1).max(axis=1) > 0.5
-    shares = np.abs(parts)
-    scale = np.where(size > 0, size, 1.0) * max(float(shares.max()), 1e-300)
-    return Recession((parts.T / scale).T, shares, int(grow.sum()), len(live))
+    coef = found[0].reshape(-1, width)[:d]
+    shares = np.abs(coef) * size[:, None]
+    coef = coef / max(float(shares.max()), 1e-300)
+    grow = found[1].reshape(len(live), -1).any(axis=1)
+    return Recession(coef if classes else coef[:, 0], shares, int(grow.sum()), len(live))
+
+
+def _sides(problem: Problem, live: Array, X: Array) -> Array:
+    """A row for each margin, of columns (and a constant) × classes."""
+    rows = np.column_stack([X, np.ones(len(X))]) if problem.fit_intercept else X
+    y = problem.y[live]
+    return _differences(rows, y, problem.n_classes) if problem.n_classes else rows * y[:, None]
+
+
+def all_right(problem: Problem, coef: Array, intercept: Any) -> bool:
+    """Whether every row with weight is on its own side, of which rounding leaves no doubt: in double-double."""
+    live = problem.weights > 0
+    if not (margins(problem, problem.raw(coef, intercept))[live] > 0).all():
+        return False
+    start = np.atleast_1d(np.asarray(intercept, dtype=np.float64))
+    exact = product(problem.design, coef, Pair.of(start))
+    least = SMALLEST * (problem.design.column_largest() @ np.abs(coef) + np.abs(start)).max()
+    if not problem.n_classes:
+        return bool((exact.value * problem.y > least)[live].all())
+    every = np.arange(len(problem.y)), problem.y
+    ahead = (exact.high[every][:, None] - exact.high) + (exact.low[every][:, None] - exact.low)
+    ahead[every] = np.inf
+    return bool((ahead > least)[live].all())
 
 
 def margins(problem: Problem, raw: Array) -> Array:
@@ -102,8 +132,8 @@ def _differences(rows: Array, y: Array, classes: int) -> Array:
     return A.reshape(n * (classes - 1), d * classes)
 
 
-def _program(A: Array) -> tuple[Array, Array] | None:
-    """γ and Aγ, or None if no direction is found that holds up to ``SLACK``."""
+def _program(A: Array) -> Array | None:
+    """γ, or None if there is none by far."""
     from scipy.optimize import linprog
     from scipy.sparse import eye_array, hstack
 
@@ -111,7 +141,4 @@ def _program(A: Array) -> tuple[Array, Array] | None:
     bounds: list[Any] = [(None, None)] * p + [(0.0, 1.0)] * m
     cost = np.concatenate([np.zeros(p), -np.ones(m)])
     found = linprog(cost, A_ub=hstack([-A, eye_array(m)], format="csr"), b_ub=np.zeros(m), bounds=bounds)
-    if found.x is None or not -found.fun > 0.5:
-        return None
-    margins = A @ found.x[:p]
-    return (found.x[:p], margins) if margins.min() >= -SLACK else None
+    return None if found.x is None or not -found.fun > 0.5 else np.asarray(found.x[:p])

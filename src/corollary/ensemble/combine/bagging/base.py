@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
+from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Evidence, carried_over
 from corollary.core.fitted import Anything, Count, Fitted, Flag, Floats, Integers, ListOf, Maybe, Model, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
@@ -27,6 +28,7 @@ from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, weakened
+from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
@@ -230,6 +232,11 @@ class Bagging(Estimator):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.combine.claims import verify_bag
 
+        weights = within_reach(check_weights(sample_weight, X))[0]
+        if is_classifier(self):
+            weights = encode_labels(y, weights, self.class_weight)[2]
+        if len(weights) != len(self._rows[1]) or not np.allclose(self._rows[1], weights, rtol=1e-9, atol=0):
+            return Verification(False, "the weights by which rows are said to be drawn are not those of the rows")
         return verify_bag(self, X, y, sample_weight)
 
     @property
