@@ -127,3 +127,28 @@ def test_members_that_drew_from_these_rows_keep_their_votes() -> None:
     parts.set_params(n_estimators=9).fit(X, y)
     whole = BaggingRegressor(LinearRegression(), 9, oob_score=True, random_state=0).fit(X, y)
     np.testing.assert_array_equal(parts.oob_prediction_, whole.oob_prediction_)
+
+
+@pytest.mark.parametrize("cls", DRAWN)
+def test_files_that_do_not_tell_of_earlier_fits_still_load_and_go_on(cls: Any, tmp_path: Path) -> None:
+    X, y = rows()
+    model = cls(n_estimators=3, warm_start=True, oob_score=True, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, answers(cls, y))
+        for name in ("_before", "_key"):
+            model.__dict__.pop(name, None)
+        corollary.save(model, tmp_path / "model.cml")
+        old = corollary.load(tmp_path / "model.cml")
+        assert old.evidence_.verify(X, answers(cls, y)).stands is not False
+        assert old.set_params(n_estimators=5).fit(X, answers(cls, y)).evidence_.holds
+    assert old.evidence_.verify(X, answers(cls, y)).stands is not False
+
+
+@pytest.mark.parametrize("cls", DRAWN)
+def test_a_file_cannot_say_that_more_trees_are_of_earlier_fits_than_there_are(cls: Any, tmp_path: Path) -> None:
+    X, y = rows()
+    model = cls(n_estimators=3, random_state=0).fit(X, answers(cls, y))
+    model._before = (4, 0)
+    with pytest.raises(ValueError, match="cannot be of earlier fits"):
+        corollary.save(model, tmp_path / "model.cml")

@@ -70,8 +70,8 @@ class DecisionTreeClassifier(TreeClassifier):
     Notes
     -----
     *Cost.* Each column is sorted once, O(n d log n); then O(n d) per level. Memory 8 n d bytes and some twenty numbers
-    a row. The tree is the same whatever the number of threads; of equal splits the first column and the lowest
-    threshold win.
+    a row, two more for each thread. The tree is the same whatever the number of threads; of equal splits the first
+    column and the lowest threshold win.
 
     *Evidence.* Nodes drawn at random are searched again by brute force: by how much any other split would gain more, as
     a part of the impurity of the root. Besides, every leaf predicts what its rows say, and gains and what the

@@ -39,7 +39,8 @@ class DecisionStump(TreeClassifier):
 
     Notes
     -----
-    *Cost.* One sort of each column and one pass over it. Memory 8 n d bytes and some twenty numbers a row.
+    *Cost.* One sort of each column and one pass over it. Memory 8 n d bytes and some twenty numbers a row, two more for
+    each thread.
 
     *Evidence.* As a decision tree; where all cuts of all columns could be tried again, that no other is better.
 

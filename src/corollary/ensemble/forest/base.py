@@ -43,7 +43,7 @@ class Forest(TableReader):
 
     nodes_: dict[str, Array]  # the trees as they are stored; ``trees_`` is what follows from them
     data_key_: int  # tells whether rows given later are those of the fit
-    _n_draws: int
+    _n_draws: int  # rows that a tree draws; 0 is none
     _random_cuts: ClassVar[bool]
 
     fitted: ClassVar[dict[str, Fitted]] = {
