@@ -71,6 +71,21 @@ def test_medoids_of_rows_of_any_length(metric: str, method: str, scale: float) -
         assert model.evidence_.verify(form(rows * scale)).stands is not False
 
 
+@pytest.mark.parametrize("p", [1, 1.5, 2, 3, 40])
+@pytest.mark.parametrize("scale", [2.0**-700, 2.0**-360, 2.0**360, 2.0**700])
+def test_medoids_by_powers_that_leave_float64(p: float, scale: float) -> None:
+    usual, model = (KMedoids(3, metric="minkowski", metric_params={"p": p}).fit(X * size) for size in (1, scale))
+    assert model.inertia_ / scale == pytest.approx(usual.inertia_, rel=1e-12)
+    assert (model.medoid_indices_ == usual.medoid_indices_).all()
+
+
+@pytest.mark.parametrize("metric", ["seuclidean", "mahalanobis"])
+@pytest.mark.parametrize("scale", [1e-155, 1e-160, 1e-200, 1e160])
+def test_variances_that_leave_float64_are_refused(metric: str, scale: float) -> None:
+    with pytest.raises(ValueError, match="Multiply X by a power of two"):
+        KMedoids(3, metric=metric).fit(X * scale)
+
+
 @pytest.mark.parametrize("scale", [1e-160, 1e-300, 1e300])
 def test_merges_by_correlation_of_rows_of_any_length(scale: float) -> None:
     usual, model = (

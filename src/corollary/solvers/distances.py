@@ -13,7 +13,7 @@ from sklearn.metrics import pairwise_distances
 from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.medoids.swaps import square_faults
 from corollary.core.parallel import map_blocks
-from corollary.core.scaling import magnitude, power_of_two
+from corollary.core.scaling import check_squares, magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.neighbors.metric import Metric, points
 from corollary.solvers.neighbors.wide import differ, distances_of
@@ -41,6 +41,8 @@ def complete_options(metric: Any, options: Mapping[str, Any], X: Any, weights: A
     if missing is None or missing in options or "V" in options or scipy.sparse.issparse(X):
         return dict(options)
     centred = X.astype(np.float64) - np.average(X, axis=0, weights=weights)
+    for reach in np.abs(centred).max(axis=0):
+        check_squares(float(reach))
     covariance = (centred * weights[:, None]).T @ centred / max(weights.sum() - 1.0, 1.0)
     found = np.diag(covariance).copy() if metric == "seuclidean" else np.linalg.pinv(covariance)
     return dict(options) | {missing: found}
@@ -65,6 +67,10 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     angle = _angle(metric, options, A)
     if angle is not None:
         return _Angles(B, angle)(A)
+    plain = isinstance(metric, str) and metric == "minkowski" and not options.keys() - {"p"}
+    powers = Metric.of(metric, float(options.get("p", 2.0)), None) if plain else None
+    if powers is not None and 0 < powers.p < np.inf and not scipy.sparse.issparse(A):
+        return _powers(A, B, powers)
     try:
         found: Array = pairwise_distances(A, B, metric=metric, n_jobs=1, **options)
     except TypeError as error:
@@ -129,6 +135,17 @@ class _Angles:
         # 1 − cos loses the digits of small angles
         _measure_again(found, np.nonzero(found < _CLOSE), A, self.raw, self.metric)
         return np.asarray(found)
+
+
+def _powers(A: Array, B: Array, metric: Metric) -> Array:
+    """Minkowski's distances, of numbers of any size: powers of small differences vanish, and are taken again."""
+    scale = _scale(A, B)
+    a, b = (np.asarray(rows, dtype=np.float64) * scale for rows in (A, B))
+    found: Array = cdist(a, b, "minkowski", p=metric.p)
+    pairs = np.nonzero(found < 2.0 ** (-800 / metric.p))
+    np.divide(found, scale, out=found)
+    _measure_again(found, pairs, A, B, metric)
+    return found
 
 
 def _vanishing(X: Array, scale: float) -> bool:
