@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from corollary import DecisionTreeClassifier, GradientBoostingRegressor, io
+from corollary import DecisionTreeClassifier, GradientBoostingRegressor, RandomForestRegressor, io
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +86,28 @@ def test_trees_of_every_fit_are_trees(model):
         GradientBoostingRegressor(n_estimators=5, goss=(0.2, 0.1), random_state=0).fit(X, X[:, 0], weights),
     ):
         fitted.trees_.check(fitted.n_features_in_)
+
+
+@pytest.mark.parametrize("forgery", ["fewer bins", "more bins", "no order", "no power of two", "a gap"])
+def test_bins_of_a_forest_that_a_warm_start_would_grow_on_are_checked(forgery, tmp_path):
+    """Codes beyond the bins would write beyond the histograms of compiled code."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    model = RandomForestRegressor(n_estimators=2, random_state=0, warm_start=True).fit(X, X[:, 0])
+    nodes = dict(model.nodes_)
+    nodes["thresholds"] = thresholds = nodes["thresholds"].copy()
+    if forgery == "fewer bins":
+        nodes["n_bins"] = np.ones_like(nodes["n_bins"])
+    elif forgery == "more bins":
+        nodes["n_bins"] = nodes["n_bins"] + 1
+    elif forgery == "no order":
+        thresholds[0, :2] = thresholds[0, 1::-1].copy()
+    elif forgery == "a gap":
+        thresholds[1, 0] = np.nan
+    else:
+        nodes["thresholds"] = np.pad(thresholds, ((0, 0), (0, 1)), constant_values=np.inf)
+    model.nodes_ = nodes
+    with pytest.raises(ValueError, match="bins:"):
+        model._check_state()
+    with pytest.raises((ValueError, io.ModelFileError)):
+        io.save(model, tmp_path / "forged")

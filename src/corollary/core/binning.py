@@ -35,6 +35,19 @@ class Binner:
         """Codes of any column are below this."""
         return int(self.n_bins.max(initial=0)) + 1
 
+    def check(self) -> None:
+        """Raise ValueError unless every code is below ``width`` and every cut has a threshold; for bins from a file."""
+        length = self.thresholds.shape[1]
+        edges = np.where(self.categorical, 0, self.n_bins.astype(np.int64) - 1)
+        if length & (length - 1) or np.any(edges < 0) or np.any(edges > length):
+            raise ValueError("bins: thresholds must be padded to a power of two that holds those of every column.")
+        inside = np.arange(length) < edges[:, None]
+        ascending = self.thresholds[:, 1:] > self.thresholds[:, :-1]
+        if not (np.isfinite(self.thresholds[inside]).all() and np.isposinf(self.thresholds[~inside]).all()):
+            raise ValueError("bins: there must be a finite threshold between two bins, and infinite ones after them.")
+        if not np.all(ascending | ~inside[:, 1:]):
+            raise ValueError("bins: thresholds must ascend.")
+
     @staticmethod
     def fit(
         X: Any,

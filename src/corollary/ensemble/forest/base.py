@@ -112,6 +112,7 @@ class Forest(TableReader):
 
     def _check_state(self) -> None:
         super()._check_state()
+        stored_binner(self.nodes_).check()  # a warm start grows trees on them
         if not len(self.nodes_["sizes"]) >= self._taken_over[0] >= self._taken_over[1]:
             raise ValueError(f"of {len(self.nodes_['sizes'])} trees, {self._taken_over} cannot be of earlier fits.")
 
