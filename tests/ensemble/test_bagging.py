@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from corollary import LogisticRegression, Ridge
+from corollary import AdaBoostClassifier, LogisticRegression, Ridge
 from corollary.core import parallel
 from corollary.ensemble.combine.bagging.bagging import BaggingClassifier, BaggingRegressor
 
@@ -310,3 +310,17 @@ def test_the_interval_does_not_depend_on_the_unit_of_the_weights(scale: float) -
     all_right = ErrorInterval.of_shares(np.zeros(20, dtype=bool), np.ones(20))
     assert all_right.low == 0.0
     assert all_right.high == pytest.approx(0.161, abs=1e-3)  # no mistake in 20 rows does not say that there are none
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (BaggingClassifier(Ridge()), "must be a classifier"),
+        (BaggingRegressor(LogisticRegression()), "must be a regressor"),
+        (AdaBoostClassifier(Ridge()), "must be a classifier"),
+    ],
+)
+def test_members_of_the_other_kind_are_refused_in_words(model, words):
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    with pytest.raises(ValueError, match=words):
+        model.fit(X, (X[:, 0] > 0).astype(int))

@@ -111,3 +111,10 @@ def test_bins_of_a_forest_that_a_warm_start_would_grow_on_are_checked(forgery, t
         model._check_state()
     with pytest.raises((ValueError, io.ModelFileError)):
         io.save(model, tmp_path / "forged")
+
+
+def test_importances_of_enormous_gains_are_shares(model):
+    trees = replace(model.trees_, gain=np.where(model.trees_.feature >= 0, 1e308, 0.0))
+    shares = trees.importances(3)
+    assert np.isfinite(shares).all()
+    assert shares.sum() == pytest.approx(1.0)

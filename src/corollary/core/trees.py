@@ -91,6 +91,8 @@ class Trees:
         """Share of each column in the total gain, or in the number of splits; zeros if nothing was split."""
         inner = ~self.is_leaf
         weights = self.gain[inner] if by_gain else None
+        if weights is not None and weights.max(initial=0.0) > 2.0**900:  # sums of them may be no numbers
+            weights = weights * 2.0**-100
         total = np.bincount(self.feature[inner], weights=weights, minlength=n_columns).astype(np.float64)
         return total / total.sum() if total.sum() > 0 else total
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import joblib
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import has_fit_parameter
 
@@ -36,6 +36,15 @@ def seeded(estimator: Any, random: np.random.RandomState) -> Any:
     member = clone(estimator)
     names = sorted(name for name in member.get_params(deep=True) if name.split("__")[-1] == "random_state")
     return member.set_params(**{name: int(random.randint(SEEDS)) for name in names}) if names else member
+
+
+def refuse_other_kind(ensemble: Any, estimator: Any) -> None:
+    """Raise ValueError for a regressor as a member of a classifier, or the other way round."""
+    wanted, other, given = ("classifier", is_regressor, "regressor")
+    if is_regressor(ensemble):
+        wanted, other, given = ("regressor", is_classifier, "classifier")
+    if estimator is not None and other(estimator):
+        raise ValueError(f"{type(ensemble).__name__}: estimator must be a {wanted}, but {estimator!r} is a {given}.")
 
 
 def weight_argument(estimator: Any) -> str | None:

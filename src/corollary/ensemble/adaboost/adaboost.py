@@ -15,7 +15,7 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import AnyLearner, binned_tree
 from corollary.ensemble.adaboost.vote import BoostedVote
-from corollary.ensemble.members import generator, weakened
+from corollary.ensemble.members import generator, refuse_other_kind, weakened
 from corollary.labels import encode_labels
 from corollary.solvers.loop import Rules, run
 from corollary.solvers.trees.adaboost.ledger import Ledger, Samme
@@ -131,6 +131,7 @@ class AdaBoostClassifier(BoostedVote):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
+        refuse_other_kind(self, self.estimator)
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
         classes, codes, weights = encode_labels(y, weights)
         kept = np.flatnonzero(weights > 0)

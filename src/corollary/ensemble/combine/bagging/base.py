@@ -27,7 +27,7 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
-from corollary.ensemble.members import SEEDS, generator, in_order, weakened
+from corollary.ensemble.members import SEEDS, generator, in_order, refuse_other_kind, weakened
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import Urn
@@ -128,6 +128,7 @@ class Bagging(Estimator):
         """Fit the members to samples of X (n × d, dense or sparse) and y."""
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        refuse_other_kind(self, self.estimator)
         refuse_missing(y, numeric=not is_classifier(self))
         # members know what numbers they can take
         X, y = validate_data(
