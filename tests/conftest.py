@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import matplotlib
 
 # scikit-learn runs its array-API check only if SciPy was told of it before its first import
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 matplotlib.use("Agg")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background: then Ctrl-C is not heard
+    signal.signal(signal.SIGINT, signal.default_int_handler)
