@@ -10,5 +10,6 @@ import matplotlib
 # scikit-learn runs its array-API check only if SciPy was told of it before its first import
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 matplotlib.use("Agg")
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as shells start jobs in the background: then Ctrl-C is not heard
+# shells start jobs in the background with Ctrl-C ignored; tests of it are to hear it there, too
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

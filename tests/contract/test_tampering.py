@@ -49,6 +49,8 @@ NOT_CLAIMED = {
     "component_labels_": "pieces of a graph, or which label a component was given",
     "n_connected_components_": "a fact about the graph",
     "data_key_": "a fingerprint of the rows: with another one nothing is decided",
+    "_key": "a fingerprint of the rows, as data_key_",
+    "_before": "how many members are of earlier fits: nothing is claimed of these, and the verdict says so",
     "metric_params_": "a parameter",
     "effective_metric_": "a parameter",
     "effective_metric_params_": "a parameter",
