@@ -131,7 +131,8 @@ def test_a_graph_is_that_of_the_rows(options: dict[str, Any], wrap: Any) -> None
 
 def test_a_graph_of_equal_rows_may_join_any_of_them() -> None:
     rows = np.repeat(X[:12], 5, axis=0)
-    model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=3, random_state=0).fit(rows)
+    with pytest.warns(UserWarning, match="not fully connected"):
+        model = SpectralClustering(3, affinity="nearest_neighbors", n_neighbors=3, random_state=0).fit(rows)
     assert model.evidence_.verify(rows).stands
     more = model.affinity_matrix_.toarray()
     more[0, 1:5] = more[1:5, 0] = 1.0
