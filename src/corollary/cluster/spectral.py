@@ -292,7 +292,8 @@ class SpectralClustering(ClusterMixin, Estimator):
         advice = KERNEL_JOINING if callable(self.affinity) else JOINING.get(self.affinity, KERNEL_JOINING)
         warnings.warn(
             f"{type(self).__name__}: The graph is not fully connected: it has {pieces} components, more than "
-            f"n_clusters={self.n_clusters}, so the largest were kept and the others joined them; else {advice}.",
+            f"n_clusters={self.n_clusters}, so the largest were kept and the others joined them. "
+            f"For one piece, {advice}.",
             stacklevel=caller_level(),
         )
 
