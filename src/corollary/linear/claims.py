@@ -19,8 +19,6 @@ from corollary.referee.verdict import Verification, weakest
 
 def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
     """Every target, or class against the rest, as a problem of its own; the weakest verdict counts."""
-    if y is None:
-        raise ValueError("verify needs the y of the fit.")
     if not all(np.isfinite(np.asarray(getattr(model, name))).all() for name in ("coef_", "intercept_")):
         return Verification(False, "coefficients are not finite")
     if not model.fit_intercept and np.any(model.intercept_):
