@@ -31,8 +31,8 @@ from corollary._compiled.trees.boosting.split import (
 START, STOP, DEPTH, LEFT, SLOT, OPEN = 0, 1, 2, 3, 4, 5  # whole numbers of a node: its rows, first child, histogram
 WHOLE = 6
 G, H, LOW, HIGH = 0, 1, 2, 3  # its sums of gradients and curvatures, and the limits of its value
-NODE, SMALL, N_NODES, N_FREE = 0, 1, 2, 3  # the desk: what is split, which child is counted, how many there are
-DESK = 4
+NODE, FIRST, FOUND, SMALL, N_NODES, N_FREE = 0, 1, 2, 3, 4, 5  # the desk: what is split, which new nodes are searched
+DESK = 6
 G_UNIT, H_UNIT, MOST_G, MOST_H = 0, 1, 2, 3  # what 1 stands for in histograms; the largest of all rows
 MAX_LEAVES, MAX_DEPTH, MIN_ROWS, MIN_HESSIAN, L1, L2, LEAF_COST, BEST_FIRST = 0, 1, 2, 3, 4, 5, 6, 7  # the rules
 RULES = 8
@@ -133,7 +133,7 @@ def _add_parts(partial, k, first, end, counted):
 
 @inner_kernel
 def _count(team, rank, table, coding, rows, packed, narrow, partial, start, stop, counted, rest, apart):
-    """The histogram of rows[start:stop] into ``counted``, and out of the ``rest`` if that is another one."""
+    """The histogram of rows[start:stop] into ``counted``, and out of the ``rest`` if ``apart``."""
     codes, _, _, columns, width = table
     shifts, _, _, chunk = coding
     first, end, crew = _own_rows(team, rank, start, stop)
@@ -204,10 +204,12 @@ def _take_back(whole, free, desk, node):
 
 
 @inner_kernel
-def _next(rules, whole, splits):
-    """The open leaf of the largest gain, or of the least depth; the first of equals; −1 if there is none."""
+def _next(rules, whole, splits, desk):
+    """The open leaf of the largest gain, or of the least depth; the first of equals; −1 if the tree is finished."""
     best, least = -1, np.inf
-    for i in range(whole.shape[0]):
+    if desk[N_NODES] >= 2 * rules[MAX_LEAVES] - 1:
+        return best
+    for i in range(desk[N_NODES]):
         if whole[i, OPEN]:
             order = -splits[i, GAIN] if rules[BEST_FIRST] else np.float64(whole[i, DEPTH])
             if best < 0 or order < least:
@@ -245,11 +247,11 @@ def _open_children(table, rules, whole, sums, splits, goes_left, histograms, fre
         sums[lower, HIGH], sums[left + right - lower, LOW] = min(high, 0.5 * (one + two)), max(low, 0.5 * (one + two))
     full = desk[N_NODES] >= 2 * rules[MAX_LEAVES] - 1
     small = left if 2 * n_left < n else right
-    desk[SMALL] = -1
+    desk[FIRST], desk[FOUND], desk[SMALL] = left, 0, small
     if full or not (_may_split(whole, left, rules) or _may_split(whole, right, rules)):
         _take_back(whole, free, desk, node)
     else:  # the smaller child is counted; what is left in the parent's histogram is the larger's
-        desk[SMALL] = small
+        desk[FOUND] = 2
         desk[N_FREE] -= 1
         whole[small, SLOT] = free[desk[N_FREE]]
         whole[left + right - small, SLOT] = whole[node, SLOT]
@@ -257,14 +259,13 @@ def _open_children(table, rules, whole, sums, splits, goes_left, histograms, fre
 
 
 @inner_kernel
-def _root(table, units, whole, sums, histograms, n):
-    """The first node: all rows, whose sums are those of any column."""
+def _root(table, units, sums, histogram):
+    """The sums of all rows, which are those of any column."""
     _, _, _, columns, width = table
     g, h = np.int64(0), np.int64(0)
     for j in range(columns[0] * width, (columns[0] + 1) * width):
-        g += histograms[0, 0, j]
-        h += histograms[0, 1, j]
-    whole[0, START], whole[0, STOP], whole[0, DEPTH], whole[0, LEFT], whole[0, SLOT], whole[0, OPEN] = 0, n, 0, -1, 0, 0
+        g += histogram[0, j]
+        h += histogram[1, j]
     sums[0, G], sums[0, H], sums[0, LOW], sums[0, HIGH] = g * units[G_UNIT], h * units[H_UNIT], -np.inf, np.inf
 
 
@@ -274,40 +275,34 @@ def grow_tree(team, rank, table, target, coding, seed, rules, given, rows, scrat
 
     ``table`` = (codes, bins of each column, monotone directions, columns, width), ``target`` = (gradient, curvature),
     ``coding`` = (shifts, levels, dither, chunk) as in ``histogram.py``. ``scratch``, ``tree`` and ``units`` are written
-    to; ``desk[N_NODES]`` is the number of nodes.
+    to. The first node and the desk are laid out: one new node, which is searched; ``desk[N_NODES]`` counts them.
     """
     packed, buffer, narrow, partial, histograms, lefts, extremes, tries, owns, free = scratch
     whole, sums, splits, goes_left, desk = tree
-    if not _pack(team, rank, target, coding, seed, packed, given, rows, extremes, units):
-        return
-    n, first = given.shape[0], histograms[0]
-    if not _count(team, rank, table, coding, rows, packed, narrow, partial, 0, n, first, first, False):
-        return
-    if rank == 0:
-        _root(table, units, whole, sums, histograms, n)
-    if not meet(team):
-        return
-    node, found = 0, 1
-    while True:
-        if found > 0 and not _search(
-            team, rank, table, rules, units, whole, sums, histograms, node, found, tries, owns
-        ):
-            return
+    going = _pack(team, rank, target, coding, seed, packed, given, rows, extremes, units)
+    node, found, small = desk[FIRST], desk[FOUND], desk[SMALL]
+    while going:
+        if found > 0:
+            start, stop, apart = whole[small, START], whole[small, STOP], found > 1
+            counted = histograms[whole[small, SLOT]]
+            rest = histograms[whole[2 * node + 1 - small, SLOT]] if apart else counted
+            if not _count(team, rank, table, coding, rows, packed, narrow, partial, start, stop, counted, rest, apart):
+                return
+            if not apart:  # the first node
+                if rank == 0:
+                    _root(table, units, sums, counted)
+                if not meet(team):
+                    return
+            if not _search(team, rank, table, rules, units, whole, sums, histograms, node, found, tries, owns):
+                return
         if rank == 0:
             _judge(rules, whole, splits, free, desk, node, found, tries, owns)
-            full = desk[N_NODES] >= 2 * rules[MAX_LEAVES] - 1
-            desk[NODE] = -1 if full else _next(rules, whole[: desk[N_NODES]], splits)
+            desk[NODE] = _next(rules, whole, splits, desk)
             if desk[NODE] >= 0:
                 _open_children(table, rules, whole, sums, splits, goes_left, histograms, free, desk, desk[NODE])
         if not meet(team) or desk[NODE] < 0:
             return
-        parent, small = desk[NODE], desk[SMALL]  # read by all before thread 0 can write the next
-        node, found = whole[parent, LEFT], 2 if small >= 0 else 0
+        # all of the desk is read here, before the meetings of a division, after which thread 0 may write the next
+        parent, node, found, small = desk[NODE], desk[FIRST], desk[FOUND], desk[SMALL]
         start, stop, f = whole[parent, START], whole[parent, STOP], np.int64(splits[parent, FEATURE])
-        if not _divide(team, rank, table[0], rows, buffer, lefts, start, stop, f, goes_left[parent]):
-            return
-        if found > 0:
-            start, stop, large = whole[small, START], whole[small, STOP], 2 * node + 1 - small
-            counted, rest = histograms[whole[small, SLOT]], histograms[whole[large, SLOT]]
-            if not _count(team, rank, table, coding, rows, packed, narrow, partial, start, stop, counted, rest, True):
-                return
+        going = _divide(team, rank, table[0], rows, buffer, lefts, start, stop, f, goes_left[parent])

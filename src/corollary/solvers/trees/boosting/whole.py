@@ -70,7 +70,8 @@ class TreeMemory:
         """The nodes of one tree; the rows of each have a segment for each thread."""
         free, desk = self.scratch[-1], self.tree[-1]
         free[:] = np.arange(1, len(free) + 1)
-        desk[compiled.N_NODES], desk[compiled.N_FREE] = 1, len(free) - 1
+        desk[:] = -1, 0, 1, 0, 1, len(free) - 1
+        self.tree[0][0] = 0, len(rows), 0, -1, 0, 0
         try:
             run_team(
                 compiled.grow_tree,
