@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.trees.boosting import histogram as compiled
-from corollary._compiled.trees.boosting.grow import MOST_G, MOST_H
+from corollary._compiled.trees.boosting.books import MOST_G, MOST_H
 from corollary._compiled.trees.boosting.split import (
     BIN,
     CATEGORICAL,

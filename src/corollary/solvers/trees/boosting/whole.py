@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from corollary._compiled.trees.boosting import grow as compiled
+from corollary._compiled.trees.boosting import books
+from corollary._compiled.trees.boosting.grow import grow_tree
 from corollary._compiled.trees.boosting.split import RECORD
 from corollary.core.team import run_team
 from corollary.core.types import Array
@@ -54,11 +55,11 @@ class TreeMemory:
             np.empty(leaves + 1, dtype=np.int64),
         )
         tree = (
-            np.zeros((nodes, compiled.WHOLE), dtype=np.int64),
+            np.zeros((nodes, books.WHOLE), dtype=np.int64),
             np.empty((nodes, 4)),
             np.empty((nodes, RECORD)),
             np.empty((nodes, grower.width), dtype=np.uint8),
-            np.zeros(compiled.DESK, dtype=np.int64),
+            np.zeros(books.DESK, dtype=np.int64),
         )
         limits = (rules.min_rows, rules.min_hessian, rules.l1, rules.l2, rules.leaf_cost, rules.best_first)
         numbers = np.array([leaves, rules.max_depth, *limits], dtype=np.float64)
@@ -74,7 +75,7 @@ class TreeMemory:
         self.tree[0][0] = 0, len(rows), 0, -1, 0, 0
         try:
             run_team(
-                compiled.grow_tree,
+                grow_tree,
                 (grower.codes, grower.binner.n_bins, grower.monotone, columns, grower.width),
                 (gradient, hessian),
                 (grower.shifts, grower.levels, grower.dither, grower.chunk),
@@ -91,11 +92,11 @@ class TreeMemory:
             for sums in self.scratch[2:4]:  # which every tree begins with, and leaves, at zero
                 sums[:] = 0
             raise
-        return self._nodes(int(desk[compiled.N_NODES]))
+        return self._nodes(int(desk[books.N_NODES]))
 
     def _nodes(self, count: int) -> list[Node]:
         whole, sums, splits, goes_left = (part[:count].copy() for part in self.tree[:4])
-        start, stop = whole[:, compiled.START, None], whole[:, compiled.STOP, None]
+        start, stop = whole[:, books.START, None], whole[:, books.STOP, None]
         edges = start + (stop - start) * np.arange(self.workers + 1) // self.workers
         nodes = []
         for i, (first, end, depth, left, _, _) in enumerate(whole.tolist()):
