@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -92,3 +97,13 @@ def test_more_threads_than_cores(count: int) -> None:
     rules = HistogramRules(max_leaves=60)
     n = 7 * 6144  # a thread of more must have as many rows
     assert grown(count, rules, whole=True, n=n) == grown(1, rules, whole=False, n=n)
+
+
+def test_plain_python_grows_the_same_tree() -> None:
+    """Without a compiler, more rows than a byte counts."""
+    program = f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_whole_tree as t; "
+    program += "t.test_small_tables(1000); print(t.grown(2, t.HistogramRules(), whole=True, n=1000)[1][2])"
+    command, variables = [sys.executable, "-W", "error", "-c", program], os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == str(grown(2, HistogramRules(), whole=True, n=1000)[1][2])
