@@ -92,12 +92,12 @@ def test_many_more_threads_than_cores_take_little_more_work() -> None:
         with parallel.threads(count):
             ring(10)
             began = time.process_time()
-            assert ring(3000, 4000)[0] == count
+            assert ring(1000, 12_000)[0] == count
             return time.process_time() - began
 
     alone = min(seconds(1) for _ in range(3))
     crowd = 8 * joblib.cpu_count()
-    assert min(seconds(crowd) for _ in range(3)) < 4 * alone + 1.0
+    assert min(seconds(crowd) for _ in range(3)) < 4 * alone + 1000 * crowd * 3e-5  # a slice of time would be 3e-3
 
 
 @compiled
