@@ -2,8 +2,9 @@
 
 ``@lean_kernel`` and ``@inner_kernel`` are ``@kernel`` with less to compile, for code that allocates nothing.
 
-Kernels release the GIL and take a range; ``corollary.core.parallel`` runs ranges on threads. There is no
-``parallel=True`` anywhere, so no threading layer exists that could abort a process or break after a fork.
+Kernels release the GIL and take a range, which ``corollary.core.parallel`` runs on threads, or a place in a team of
+threads that meet (``team.py``). There is no ``parallel=True`` anywhere, so no threading layer exists that could abort a
+process or break after a fork.
 """
 
 from __future__ import annotations

@@ -14,9 +14,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from queue import SimpleQueue
 from typing import Any, TypeVar
 
+from corollary.core.team import run_team as run_team
+from corollary.core.team import together as together
 from corollary.core.thread_count import mark_own_thread
 from corollary.core.thread_count import n_threads as n_threads  # for those who share out work
 from corollary.core.thread_count import threads as threads
@@ -26,13 +27,12 @@ T = TypeVar("T")
 BLOCK_BYTES = 4 << 20  # a block of rows that stays in a shared cache while it is used twice
 
 _lock = threading.Lock()
-_team: _Team | None = None
 
 
 def _forget_pool() -> None:
     """A forked child inherits no threads: start again, with fresh locks."""
-    global _team, _lock
-    _team, _lock = None, threading.Lock()
+    global _lock
+    _lock = threading.Lock()
     _pool_of.cache_clear()
     _blas.reset()
 
@@ -46,62 +46,6 @@ def _pool_of(size: int) -> ThreadPoolExecutor:
 def _get_pool(size: int) -> ThreadPoolExecutor:
     with _lock:
         return _pool_of(size)
-
-
-class _Team:
-    """Threads that wait for one short task after another: a third of the time that a pool's futures take."""
-
-    def __init__(self) -> None:
-        self._inboxes: list[SimpleQueue[Any]] = []
-
-    def run(self, task: Callable[[int], T], count: int) -> list[T]:
-        while len(self._inboxes) < count - 1:
-            inbox: SimpleQueue[Any] = SimpleQueue()
-            threading.Thread(target=_serve, args=(inbox,), name="corollary-team", daemon=True).start()
-            self._inboxes.append(inbox)
-        outbox: SimpleQueue[Any] = SimpleQueue()
-        for k in range(1, count):
-            self._inboxes[k - 1].put((task, k, outbox))
-        results: list[Any] = [None] * count
-        errors: list[BaseException] = []
-        waiting = count - 1
-        try:
-            results[0] = task(0)
-        except BaseException as error:
-            errors.append(error)
-        while waiting:  # also after an error or Ctrl-C: nothing of this call may go on writing into shared arrays
-            try:
-                k, result, failure = outbox.get()
-            except KeyboardInterrupt as error:
-                errors.append(error)
-                continue
-            waiting -= 1
-            results[k] = result
-            if failure is not None:
-                errors.append(failure)
-        if errors:
-            raise errors[0]
-        return results
-
-
-def _serve(inbox: SimpleQueue[Any]) -> None:
-    """The life of a team's thread."""
-    mark_own_thread()
-    while True:
-        task, k, outbox = inbox.get()
-        try:
-            outbox.put((k, task(k), None))
-        except BaseException as error:
-            outbox.put((k, None, error))
-        del task, outbox  # what was worked on must not live until the next task
-
-
-def _get_team() -> _Team:
-    global _team
-    with _lock:
-        if _team is None:
-            _team = _Team()
-        return _team
 
 
 class _Call:
@@ -241,13 +185,6 @@ def _drain(call: _Call, pending: Iterable[Future[Any]]) -> None:
     for future in pending:
         if not future.cancelled():
             future.exception()
-
-
-def together(task: Callable[[int], T], count: int) -> list[T]:
-    """``[task(0), task(1), …]`` computed at once; the calling thread does the first. For many short rounds of work."""
-    if count == 1 or n_threads() == 1:
-        return [task(k) for k in range(count)]
-    return _get_team().run(task, count)
 
 
 def each_block(task: Callable[[int, int], Any], n: int, size: int) -> None:

@@ -43,7 +43,7 @@ def n_threads() -> int:
         return 1
     chosen = _here.get()[-1] or _everywhere or _from_environment("COROLLARY_NUM_THREADS")
     if chosen is None:
-        chosen = 1 if _in_worker() else _from_environment("OMP_NUM_THREADS") or _usable_cores()
+        chosen = 1 if _in_worker() else _from_environment("OMP_NUM_THREADS") or usable_cores()
     return chosen
 
 
@@ -109,7 +109,7 @@ def _count(n: int) -> int:
             "The number of threads (n or n_jobs) must be a positive integer, or a negative one that counts from the "
             f"number of cores (−1 is all of them), but it is {n!r}."
         )
-    return number if number > 0 else max(1, _usable_cores() + 1 + number)
+    return number if number > 0 else max(1, usable_cores() + 1 + number)
 
 
 @functools.cache  # asked for before every few milliseconds of work; a value that makes no sense is reported once
@@ -143,7 +143,8 @@ def _in_worker() -> bool:
 
 
 @functools.cache
-def _usable_cores() -> int:
+def usable_cores() -> int:
+    """The cores that this process may use, after CPU affinity and the limits of a container."""
     import joblib  # knows about affinity and cgroups; asking costs file reads, so ask once
 
     return max(1, int(joblib.cpu_count()))
@@ -153,7 +154,7 @@ def _after_fork() -> None:
     """A forked child is no thread of ours, and may be given other cores or another environment before it works."""
     global _own
     _own = threading.local()
-    _usable_cores.cache_clear()
+    usable_cores.cache_clear()
     _from_environment.cache_clear()
 
 

@@ -113,7 +113,7 @@ def partition(codes, rows, buffer, start, stop, feature, goes_left):
     for k in range(start, stop):
         prefetch(codes, np.int64(rows[min(k + _AHEAD, stop - 1)]) * row_bytes + offset)
         r = rows[k]
-        left = goes_left[np.uintp(codes[np.uintp(r), column])]
+        left = np.int64(goes_left[np.uintp(codes[np.uintp(r), column])])  # flags of any width: NumPy would wrap sums
         rows[w] = r
         buffer[b] = r
         w += left

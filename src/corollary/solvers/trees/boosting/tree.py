@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.trees.boosting import histogram as compiled
+from corollary._compiled.trees.boosting.books import MOST_G, MOST_H
 from corollary._compiled.trees.boosting.split import (
     BIN,
     CATEGORICAL,
@@ -33,9 +34,10 @@ from corollary.core.binning import Binner
 from corollary.core.parallel import together
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.frontier import Frontier, Node
+from corollary.solvers.trees.boosting.whole import TreeMemory
 
 _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dither
-_ALONE = 6_144  # nodes of fewer rows are not worth waking another thread for
+_ALONE = 6_144  # nodes of fewer rows are not worth waking another thread for; rows for each thread of a team
 _SHARE = 4  # threads that share a node; more would wait for each other longer than they work
 _ENOUGH = 65_536  # rows for each thread beyond those that share nodes
 _HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the least promising are counted again
@@ -91,9 +93,14 @@ class Grower:
         self.levels = (2.0**20 - 1, 2.0**18 - 1) if fine else (4095.0, 2047.0)
         self.dither = not fine
         self.limits = (rules.l1, rules.l2, rules.min_rows, rules.min_hessian, rules.smoothing)
+        self.memory = TreeMemory.of(self, max(1, min(threads, n // _ALONE)))
 
     def grow(self, gradient: Array, hessian: Array, rows: Array, columns: Array, chooser: Any, seed: int) -> GrownNodes:
         """One tree for these gradients on ``rows`` (ascending); ``chooser(columns)`` draws the columns of a node."""
+        if self.memory is not None and chooser is None:
+            nodes = self.memory.grow(self, gradient, hessian, rows, columns, seed)
+            self.largest = (float(self.memory.units[MOST_G]), float(self.memory.units[MOST_H]))
+            return GrownNodes(nodes, [node for node in nodes if node.children is None])
         self._pack(gradient, hessian, seed)
         root = self._root(rows, columns)
         frontier = Frontier(root, self.rules.max_leaves)
