@@ -83,9 +83,7 @@ def path_interactions(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Arr
 
 def tree_sums(trees: Trees, X: Any, n_outputs: int) -> Array:
     """(rows, outputs): the sum over trees of the value at each row's leaf."""
-    if trees.value.shape[1] == n_outputs:
-        return trees.predict_sum(X)
-    return trees.add_outputs(X, np.zeros((X.shape[0], n_outputs)), n_outputs)
+    return trees.predict_sum(X, np.zeros(n_outputs))
 
 
 def _stops(trees: Trees) -> Array:
