@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from corollary.core.scorer import Scorer
 
 _BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
-_WORTH_ROWS = 512  # for fewer, preparing tables would take longer than a walk
+_WORTH_ROWS = 160  # for fewer, preparing tables would take longer than a walk
 
 _DTYPES = {"roots": ("int32", 1), "feature": ("int32", 1), "threshold": ("float64", 1), "left": ("int32", 1)}
 _DTYPES |= {"missing_left": ("bool", 1), "category": ("int32", 1), "bitsets": ("uint32", 2), "value": ("float64", 2)}

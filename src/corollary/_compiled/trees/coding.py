@@ -22,7 +22,7 @@ RIGHT, LEFT = 0, 1  # where a slot sends missing values
 
 
 @inner_kernel
-def _load(source, column, first, x):
+def load(source, column, first, x):
     """x = a column of the rows from ``first`` on, the last row again past the end; whether a number is infinite."""
     doubles, singles, origin, row_step, column_step, n = source
     start, infinite = origin + column * column_step, False
@@ -61,7 +61,7 @@ def code_rows(source, coder, first, x, code, out):
     columns, slots, lows, scales, starts, steps, offsets, edges = coder
     infinite = False
     for c in range(columns.shape[0]):
-        infinite |= _load(source, columns[c], first, x)
+        infinite |= load(source, columns[c], first, x)
         if steps[c] < 0:
             row, most = out[slots[c, RIGHT]], lows[c]
             for v in range(LANES):
@@ -81,5 +81,5 @@ def any_infinite(source, columns, first, x):
     """Whether one of the numbers in these columns is infinite, for rows that nobody has looked at before."""
     infinite = False
     for j in range(columns.shape[0]):
-        infinite |= _load(source, columns[j], first, x)
+        infinite |= load(source, columns[j], first, x)
     return infinite
