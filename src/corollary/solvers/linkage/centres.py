@@ -13,7 +13,7 @@ import numpy as np
 
 from corollary._compiled.linkage import tree as kernels
 from corollary._compiled.linkage.centroid import DESK, DONE, OWN, merge_centres
-from corollary.core.parallel import each_block, n_threads, run_team
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
 from corollary.solvers.kdtree import part_rows
 from corollary.solvers.linkage.chain import SMALL, STALLED
@@ -70,11 +70,7 @@ class CentreTree:
         """
         places = np.flatnonzero(asking[self.order])
         best, second, near = np.empty(len(places)), np.empty(len(places)), np.empty(len(places), dtype=np.int64)
-
-        def task(first: int, last: int) -> None:
-            kernels.neighbours(*self.parts, ward, places, first, last, best, near, second, *self.desk())
-
-        each_block(task, len(places), 256)
+        run_team(kernels.neighbours, *self.parts, ward, places, best, near, second, most=-(-len(places) // 256))
         if near.min(initial=0) < 0:
             raise too_large()
         by_number = np.argsort(self.order[places])
