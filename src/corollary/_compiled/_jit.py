@@ -139,6 +139,15 @@ if HAVE_NUMBA:
         )
 
     @intrinsic
+    def lowest_bit(typingctx: Any, bits: Any) -> Any:
+        """The number of the lowest bit that is set, of a uint64 that is not zero."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.uint64), codegen
+
+    @intrinsic
     def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
         """Ask for the memory ``offset`` bytes into an array's data, to be there when it is used a little later."""
 
@@ -164,6 +173,10 @@ else:  # pragma: no cover
     def float_of(bits: Any) -> float:
         """The float64 that has these 64 bits; whole numbers of Python do not wrap around by themselves."""
         return float(np.uint64(int(bits) % 2**64).view(np.float64))
+
+    def lowest_bit(bits: Any) -> int:
+        """The number of the lowest bit that is set, of a number that is not zero."""
+        return (int(bits) & -int(bits)).bit_length() - 1
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

@@ -76,6 +76,23 @@ def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
 
 
 @lean_kernel
+def class_spread(sums, mass, entropy, n_outputs, spread):
+    """Weighted impurity of nodes: mass · (1 − Σ p²), or Σ mass · p log₂(1 / p), the mean over outputs.
+
+    With one sum a node, it is the mass of the second of two classes.
+    """
+    for k in range(mass.shape[0]):
+        w, part = mass[k], 0.0
+        for j in range(2 if sums.shape[1] == 1 else sums.shape[1]):
+            p = (w - sums[k, 0] if j > 0 and sums.shape[1] == 1 else sums[k, j]) / w
+            if not entropy:
+                part += p * p
+            elif p > 0.0:
+                part -= p * math.log2(p)
+        spread[k] = w * (part / n_outputs if entropy else 1.0 - part / n_outputs)
+
+
+@lean_kernel
 def unfold(is_leaf, sizes, left):
     """Left children (−1 at leaves) of trees that are stored level by level; returns False if they are no trees."""
     first = 0
