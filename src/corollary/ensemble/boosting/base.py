@@ -17,6 +17,7 @@ from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
+from corollary.core.flat import as_it_is
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
@@ -189,12 +190,7 @@ class GradientBoosting(TableReader):
                 "on from."
             )
         trees = tuple(self.trees_.tree(t) for t in range(self.trees_.n_trees))
-        return Start(self.start_, trees, self._raw_of(self.trees_, self.start_, X).T.copy())
-
-    @staticmethod
-    def _raw_of(trees: Trees, start: Array, X: Any) -> Array:
-        raw = np.repeat(start[None, :], X.shape[0], axis=0)
-        return trees.add_outputs(X, raw, len(start))
+        return Start(self.start_, trees, self.trees_.predict_sum(X, self.start_).T.copy())
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
@@ -208,9 +204,14 @@ class GradientBoosting(TableReader):
 
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
-        X = self._read_predict(X)
+        raw: Array | None = None
+        if as_it_is(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
+            raw = scorer.sums_unread(X, self.start_)
+        if raw is None:
+            X = self._read_predict(X)
+            raw = self.trees_.predict_sum(X, self.start_)
         reach = max(magnitude(self.start_), magnitude(self.trees_.value))
-        return self._raw_of(self.trees_, self.start_, X).astype(answer_type(X.dtype, reach), copy=False)
+        return raw.astype(answer_type(X.dtype, reach), copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)
