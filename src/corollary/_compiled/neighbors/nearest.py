@@ -61,23 +61,10 @@ def sort_lists(distances, rows, places, start, stop):
 
 
 @kernel
-def measure_block(Q, X, first_query, first_row, candidates, counts, out):
-    """Squared distances of each query to its candidates (row numbers counted from ``first_row``)."""
-    for i in range(len(counts)):
-        for c in range(counts[i]):
-            row = first_row + candidates[i, c]
-            total = 0.0
-            for j in range(Q.shape[1]):
-                step = float(X[row, j]) - Q[first_query + i, j]
-                total += step * step
-            out[i, c] = total
-
-
-@kernel
 def measure_sparse_block(
     q_data, q_columns, q_starts, x_data, x_columns, x_starts, first_query, first_row, candidates, counts, out
 ):
-    """As ``measure_block`` for rows of CSR matrices with sorted columns."""
+    """Squared distances of each query to its candidates (row numbers counted from ``first_row``), CSR, sorted columns."""
     for i in range(len(counts)):
         for c in range(counts[i]):
             row = first_row + candidates[i, c]
