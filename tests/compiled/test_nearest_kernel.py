@@ -55,8 +55,8 @@ def test_dense_and_sparse_distances_are_the_same_to_the_last_bit() -> None:
     dense, thin = np.zeros(lists.shape), np.zeros(lists.shape)
     for i in range(M):
         for at in range(0, counts[i], 4):
-            pairs, four = np.zeros((4, 2), dtype=np.int64), np.empty(4)
-            pairs[:, 0], pairs[:, 1] = 5 + np.resize(lists[i, at : min(at + 4, counts[i])], 4), i
+            pairs, four = np.full((2, 4), i), np.empty(4)
+            pairs[0] = 5 + np.resize(lists[i, at : min(at + 4, counts[i])], 4)
             products.measure_four(X, Q, pairs, 0, four)
             dense[i, at : at + 4] = four[: lists.shape[1] - at]
         dense[i, counts[i] :] = 0.0

@@ -130,15 +130,26 @@ def test_float64_screens_where_float32_cannot() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3000, 20))
     X[1500:] += 1e6
-    assert Products(X)._panels(X[:100], 5).panels.dtype == np.float64
-    assert Products(X[:1500])._panels(X[:100], 5).panels.dtype == np.float32
+    both, one = Products(X), Products(X[:1500])
+    for search in (both, one):
+        distances, rows = search.nearest(X[:100], 5)
+        expected, order = nearest(reduced_table(X[:100], search.X), 5)
+        np.testing.assert_array_equal(rows, order)
+        np.testing.assert_array_equal(distances, expected)
+    assert "_double" in vars(both)
+    del vars(both)["_double"]
+    for search in (both, one):
+        table = reduced_table(X[:100], search.X)
+        places, _, rows = search.within(X[:100], np.full(100, 9.0))
+        for i in range(100):
+            np.testing.assert_array_equal(rows[places[i] : places[i + 1]], within(table[i], table[i], 9.0))
+    assert "_double" in vars(both)
+    assert "_double" not in vars(one)
 
 
 @pytest.mark.parametrize("m", [3, 250])  # with few queries, threads share out the rows
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_products_do_not_depend_on_the_number_of_threads(
-    m: int, dtype: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_products_do_not_depend_on_the_number_of_threads(m: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(panels, "_GRAIN", 1)
     rng = np.random.default_rng(3)
     X, Q = np.round(2 * rng.normal(size=(1111, 5))).astype(dtype), np.round(2 * rng.normal(size=(m, 5)))

@@ -63,7 +63,7 @@ def pack_rows(team, rank, X, centre, traits, panels):
 
 @kernel
 def _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares):
-    """Queries ``start … stop − 1`` as tiles, their squared norms, and no cut yet; nothing is near one that is missing."""
+    """Queries ``start … stop − 1`` as tiles without cuts, and their squared norms; missing ones are near nothing."""
     d, rounding = Q.shape[1], (Q.shape[1] + 8) * 2.0**-52
     for i in range(len(tiles) * QUERIES):
         own, c = tiles[i // QUERIES], i % QUERIES
@@ -94,8 +94,8 @@ def _cut(worst, square, d, traits):
 @kernel
 def measure_four(X, Q, pairs, at, out):
     """Squared distances of the four pairs (row, query) from ``at`` on, each summed over the columns in their order."""
-    r0, r1, r2, r3 = pairs[at, 0], pairs[at + 1, 0], pairs[at + 2, 0], pairs[at + 3, 0]
-    q0, q1, q2, q3 = pairs[at, 1], pairs[at + 1, 1], pairs[at + 2, 1], pairs[at + 3, 1]
+    r0, r1, r2, r3 = pairs[0, at], pairs[0, at + 1], pairs[0, at + 2], pairs[0, at + 3]
+    q0, q1, q2, q3 = pairs[1, at], pairs[1, at + 1], pairs[1, at + 2], pairs[1, at + 3]
     t0, t1, t2, t3 = 0.0, 0.0, 0.0, 0.0
     for j in range(X.shape[1]):
         s0, s1 = float(X[r0, j]) - Q[q0, j], float(X[r1, j]) - Q[q1, j]
@@ -111,7 +111,7 @@ def _list_hits(hits, first_row, n, first_query, pairs, count):
         bits, row = hits[i], first_row
         while bits != 0 and row < n:
             if bits & 1:
-                pairs[count, 0], pairs[count, 1] = row, first_query + i
+                pairs[0, count], pairs[1, count] = row, first_query + i
                 count += 1
             bits >>= 1
             row += 1
@@ -128,7 +128,7 @@ def _settle(X, Q, pairs, count, whole, start, traits, squares, cuts, out, distan
     while at + AT_ONCE <= count or (whole and at < count):
         measure_four(X, Q, pairs, at, out)
         for c in range(min(AT_ONCE, count - at)):
-            row, query, distance = pairs[at + c, 0], pairs[at + c, 1], out[c]
+            row, query, distance = pairs[0, at + c], pairs[1, at + c], out[c]
             best, own, i = distances[offset + query], rows[offset + query], query - start
             if distance < best[0] or (distance == best[0] and row < own[0]):
                 sift(best, own, 0, k, distance, row)
@@ -136,29 +136,32 @@ def _settle(X, Q, pairs, count, whole, start, traits, squares, cuts, out, distan
         at += AT_ONCE
     left = max(0, count - at)
     for c in range(left):
-        pairs[c, 0], pairs[c, 1] = pairs[at + c, 0], pairs[at + c, 1]
+        pairs[0, c], pairs[1, c] = pairs[0, at + c], pairs[1, at + c]
     return left
 
 
 @kernel
-def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, distances, rows, measured):
+def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, most, distances, rows, given_up):
     """The nearest of every query within every one of ``parts`` runs of panels, into heaps (part after part).
 
-    Threads take blocks of ``size`` queries and one part each; ``measured`` counts the pairs that were not ruled out.
+    Threads take blocks of ``size`` queries and one part each. Where more pairs than ``most`` a query are not ruled out,
+    the block is given up.
     """
     n, m, width, n_panels = X.shape[0], Q.shape[0], panels.shape[2], panels.shape[0]
     tiles = np.empty((size // QUERIES, panels.shape[1], QUERIES), panels.dtype)
     cuts, squares = np.empty((size // QUERIES, QUERIES), panels.dtype), np.empty(size)
-    pairs, hits, out = np.zeros((2 * AT_ONCE + QUERIES * width, 2), np.int64), np.empty(QUERIES, np.int64), np.empty(4)
+    pairs, hits, out = np.zeros((2, 2 * AT_ONCE + QUERIES * width), np.int64), np.empty(QUERIES, np.int64), np.empty(4)
     blocks, task = count_blocks(m, size), take(team)
     while task < blocks * parts:
         block, part = task // parts, task % parts
         start, stop = rows_of(block, m, size)
         _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares)
-        count, listed = 0, 0
+        count, listed, enough = 0, 0, most * (stop - start)
         for p in range(n_panels * part // parts, n_panels * (part + 1) // parts):
             if atomic_load(team, STOPPED) != 0:
                 return
+            if listed > enough:
+                break
             for t in range(count_blocks(stop - start, QUERIES)):
                 if tile_hits(panels, p, tiles, t, cuts, hits) == 0:
                     continue
@@ -170,40 +173,46 @@ def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, distance
                         X, Q, pairs, count, False, start, traits, squares, cuts, out, distances, rows, part * m
                     )
         _settle(X, Q, pairs, count, True, start, traits, squares, cuts, out, distances, rows, part * m)
-        measured[task] = listed
+        given_up[task] = listed > enough
         for i in range(part * m + start, part * m + stop):
             ascend(distances[i], rows[i])
         task = take(team)
 
 
 @kernel
-def rows_within(panels, X, Q, limits, centre, traits, start, stop):
-    """(row, query) and squared distance of all pairs of queries ``start … stop − 1`` that are within their limits."""
+def rows_within(panels, X, Q, limits, centre, traits, most, start, stop):
+    """Rows, queries and squared distances of all pairs of queries ``start … stop − 1`` that are within their limits.
+
+    And whether these are all: with more than ``most`` a query, and four times those found, left to measure, it ends.
+    """
     n, width, tile_count = X.shape[0], panels.shape[2], count_blocks(stop - start, QUERIES)
     tiles = np.empty((tile_count, panels.shape[1], QUERIES), panels.dtype)
     cuts, squares = np.empty((tile_count, QUERIES), panels.dtype), np.empty(stop - start)
     hits, out = np.empty(QUERIES, np.int64), np.empty(AT_ONCE)
-    found, pairs, distances = 0, np.zeros((QUERIES * width + AT_ONCE, 2), np.int64), np.empty(0)
-    distances = np.empty(len(pairs))
+    found, pairs, distances = 0, np.zeros((2, QUERIES * width + AT_ONCE), np.int64), np.empty(QUERIES * width + AT_ONCE)
     _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares)
     for i in range(stop - start):
         cuts[i // QUERIES, i % QUERIES] = _cut(limits[start + i], squares[i], X.shape[1], traits)
+    listed = 0
     for p in range(panels.shape[0]):
+        if listed > most * (stop - start) + 4 * found:
+            return pairs[0, :0], pairs[1, :0], distances[:0], False
         for t in range(tile_count):
             if tile_hits(panels, p, tiles, t, cuts, hits) == 0:
                 continue
             count = _list_hits(hits, p * width, n, start + t * QUERIES, pairs, found)
+            listed += count - found
             at = found
             for first in range(found, count, AT_ONCE):
                 measure_four(X, Q, pairs, first, out)
                 for c in range(min(AT_ONCE, count - first)):
-                    if out[c] <= limits[pairs[first + c, 1]]:
-                        pairs[at, 0], pairs[at, 1] = pairs[first + c, 0], pairs[first + c, 1]
+                    if out[c] <= limits[pairs[1, first + c]]:
+                        pairs[0, at], pairs[1, at] = pairs[0, first + c], pairs[1, first + c]
                         distances[at] = out[c]
                         at += 1
             found = at
-            if found + QUERIES * width + AT_ONCE > len(pairs):
-                more, longer = np.zeros((2 * len(pairs), 2), np.int64), np.empty(2 * len(pairs))
-                more[:found], longer[:found] = pairs[:found], distances[:found]
+            if found + QUERIES * width + AT_ONCE > len(distances):
+                more, longer = np.zeros((2, 2 * len(distances)), np.int64), np.empty(2 * len(distances))
+                more[:, :found], longer[:found] = pairs[:, :found], distances[:found]
                 pairs, distances = more, longer
-    return pairs[:found], distances[:found]
+    return pairs[0, :found], pairs[1, :found], distances[:found], True

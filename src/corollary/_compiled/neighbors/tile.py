@@ -25,9 +25,8 @@ if HAVE_NUMBA:
         """Writes the instructions of one call."""
 
         def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
-            panels, _, queries, _, cuts, hits = (
-                context.make_array(kind)(context, builder, value) if isinstance(kind, types.Array) else None
-                for kind, value in zip(signature.args, args, strict=True)
+            panels, queries, cuts, hits = (
+                context.make_array(signature.args[k])(context, builder, args[k]) for k in (0, 2, 4, 5)
             )
             dtype = signature.args[0].dtype
             self.builder, self.number = builder, context.get_data_type(dtype)
@@ -85,9 +84,7 @@ if HAVE_NUMBA:
             return builder.shl(wide, ir.Constant(ir.IntType(64), v * self.lanes))
 
     @intrinsic
-    def tile_hits(
-        typingctx: Any, panels: Any, panel: Any, queries: Any, tile: Any, cuts: Any, hits: Any
-    ) -> Any:  # fmt: skip
+    def tile_hits(typingctx: Any, panels: Any, panel: Any, queries: Any, tile: Any, cuts: Any, hits: Any) -> Any:
         """hits[i]: bit c is set unless Σ_j queries[tile, j, i]·panels[panel, j, c] > cuts[tile, i]; returns all bits.
 
         ``panels`` (·, d, PANEL_BYTES) and ``queries`` (·, d, QUERIES) are of one precision, in which sums are taken in
@@ -117,7 +114,7 @@ if HAVE_NUMBA:
 else:  # pragma: no cover
 
     def tile_hits(panels: Any, panel: Any, queries: Any, tile: Any, cuts: Any, hits: Any) -> Any:
-        """hits[i]: bit c is set unless Σ_j queries[tile, j, i]·panels[panel, j, c] > cuts[tile, i]; returns all bits."""
+        """hits[i]: bit c is set unless Σ_j queries[tile, j, i]·panels[panel, j, c] > cuts[tile, i]; all bits."""
         above = queries[tile].T @ panels[panel] > cuts[tile][:, None]
         hits[:] = (~above * (np.int64(1) << np.arange(above.shape[1]))).sum(axis=1)
         return np.bitwise_or.reduce(hits)

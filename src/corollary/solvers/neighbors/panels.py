@@ -19,7 +19,7 @@ from corollary._compiled.neighbors.tile import PANEL_BYTES, QUERIES
 from corollary.core.parallel import map_blocks, n_threads, run_team
 from corollary.core.scaling import scale_about
 from corollary.core.types import Array
-from corollary.solvers.neighbors.index import empty_answers
+from corollary.solvers.neighbors.index import Triples, empty_answers
 
 _AT_ONCE = 128  # queries that go through all panels together: they and a panel stay close to the core
 _GRAIN = 4_000_000  # products that are worth a thread: some tenths of a millisecond
@@ -63,35 +63,36 @@ class Panels:
         reach = np.maximum(Q.max(axis=0) - self.centre, self.centre - Q.min(axis=0)).max()
         return bool(reach * self.traits[kernels.SCALE] * math.sqrt(Q.shape[1]) < _FAR)
 
-    def nearest(self, Q: Array, k: int) -> tuple[Array, Array, int]:
-        """Squared distances and rows (m, k), the nearest first, and how many pairs were measured.
+    def nearest(self, Q: Array, k: int, most: float = math.inf) -> tuple[Array, Array, Array]:
+        """Squared distances and rows (m, k), the nearest first, and the queries that were given up.
 
-        Where there are fewer blocks of queries than threads, each looks through a part of the rows.
+        These are of blocks in which more than ``most`` pairs a query had to be measured. Where there are fewer blocks
+        of queries than threads, each thread looks through a part of the rows.
         """
-        m, most = len(Q), _team(len(Q) * self.panels.size)
-        size, allowed = _queries(m, most), min(most, n_threads())
+        m, worth = len(Q), _team(len(Q) * self.panels.size)
+        size, allowed = _queries(m, worth), min(worth, n_threads())
         blocks = -(-m // size)
         parts = max(1, min(allowed // blocks, len(self.panels) * self.panels.shape[2] // max(1, 4 * k))) if m else 1
         distances, rows = empty_answers(parts * m, k)
-        measured = np.zeros(blocks * parts, dtype=np.int64)
+        given_up = np.zeros((blocks, parts), dtype=np.bool_)
         run_team(
-            kernels.nearest_rows, self.panels, self.X, Q, self.centre, self.traits, size, parts, distances, rows,
-            measured, most=min(most, blocks * parts),
+            kernels.nearest_rows, self.panels, self.X, Q, self.centre, self.traits, size, parts, float(most),
+            distances, rows, given_up.ravel(), most=min(worth, blocks * parts),
         )  # fmt: skip
         if parts > 1:
             distances, rows = (np.hstack(np.split(answers, parts)) for answers in (distances, rows))
             order = np.lexsort((rows, distances), axis=1)[:, :k]
             distances, rows = np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
-        return distances, rows, int(measured.sum())
+        return distances, rows, np.flatnonzero(np.repeat(given_up.any(axis=1), size)[:m])
 
-    def within(self, Q: Array, limits: Array) -> list[tuple[Array, Array, Array]]:
-        """(query, squared distance, row) of all pairs within the limits of their queries, in pieces."""
-        found = map_blocks(
-            lambda a, b: kernels.rows_within(self.panels, self.X, Q, limits, self.centre, self.traits, a, b),
-            len(Q),
-            _queries(len(Q), _team(len(Q) * self.panels.size)),
-        )
-        return [(pairs[:, 1], distances, pairs[:, 0]) for pairs, distances in found]
+    def within(self, Q: Array, limits: Array, most: float = math.inf) -> tuple[list[Triples], Array]:
+        """(query, squared distance, row) of all pairs within the limits of their queries, in pieces; and the queries
+        that were given up, since more than ``most`` pairs had to be measured for nothing."""
+        rows, own = (self.panels, self.X), (limits, self.centre, self.traits, float(most))
+        size = _queries(len(Q), _team(len(Q) * self.panels.size))
+        found = list(map_blocks(lambda a, b: kernels.rows_within(*rows, Q, *own, a, b), len(Q), size))
+        given_up = np.repeat([not whole for *_, whole in found], size)[: len(Q)]
+        return [(query, distances, row) for row, query, distances, _ in found], np.flatnonzero(given_up)
 
 
 def _team(products: int) -> int:

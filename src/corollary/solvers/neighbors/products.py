@@ -17,7 +17,7 @@ from corollary.core.types import Array
 from corollary.solvers.neighbors.index import Index, Lists, join
 from corollary.solvers.neighbors.panels import Panels
 
-_PILOT = 16  # queries that show whether float32 tells the rows apart
+_FEW = 100  # pairs a query that may be measured though they are beyond a radius
 _MANY = 4  # float64 takes twice the time; float32 is slower still if it leaves this many times more pairs than needed
 
 
@@ -40,20 +40,21 @@ class Products(Index):
     def _double(self) -> Panels:
         return Panels.of(self.X, np.float64)
 
-    def _panels(self, Q: Array, k: int) -> Panels:
-        """float32, unless a few of the queries show that too many pairs would have to be measured."""
-        if not self._single.takes(Q):
-            return self._double
-        if len(Q) <= _PILOT:
-            return self._single
-        pilot = np.ascontiguousarray(Q[:: -(-len(Q) // _PILOT)])
-        measured = self._single.nearest(pilot, k)[2]
-        needed = k * (2 + np.log(max(1.0, self.n_rows / k)))
-        return self._single if measured <= _MANY * len(pilot) * (needed + 10) else self._double
-
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        distances, rows, _ = self._panels(Q, k).nearest(Q, k)
+        """In float32, but for queries for which too many pairs would have to be measured."""
+        if not self._single.takes(Q):
+            return self._double.nearest(Q, k)[:2]
+        needed = 10 + k * (2 + np.log(self.n_rows / k))
+        distances, rows, unclear = self._single.nearest(Q, k, _MANY * needed)
+        if len(unclear):
+            distances[unclear], rows[unclear], _ = self._double.nearest(Q[unclear], k)
         return distances, rows
 
     def within(self, Q: Any, limits: Array) -> Lists:
-        return join(self._panels(Q, 1).within(Q, limits), len(Q))
+        if not self._single.takes(Q):
+            return join(self._double.within(Q, limits)[0], len(Q))
+        found, unclear = self._single.within(Q, limits, _FEW)
+        if len(unclear):
+            again, _ = self._double.within(Q[unclear], limits[unclear])
+            found += [(unclear[query], distances, rows) for query, distances, rows in again]
+        return join(found, len(Q))
