@@ -94,15 +94,13 @@ class Start:
             shares = rng.uniform(size=(len(Z), self.n_components))
             shares /= shares.sum(axis=1, keepdims=True)
             about = np.repeat(np.average(Z, axis=0, weights=weights)[None], self.n_components, axis=0)
-        else:
-            scaled, unit = _spread(Z, weights, common=self.kind == "spherical")
-            codes, about = self._clusters(scaled, unit, weights, labels, rng)
-            shares = np.zeros((len(Z), self.n_components))
-            shares[np.arange(len(Z)), codes] = 1.0
-        shares[labels >= 0] = 0.0
-        shares[labels >= 0, labels[labels >= 0]] = 1.0
-        shares *= weights[:, None]
-        return self._with_given(self.model.assigned(Z, shares, about, self.kind))
+            shares[labels >= 0] = 0.0
+            shares[labels >= 0, labels[labels >= 0]] = 1.0
+            return self._with_given(self.model.assigned(Z, shares * weights[:, None], about, self.kind))
+        scaled, unit = _spread(Z, weights, common=self.kind == "spherical")
+        codes, about = self._clusters(scaled, unit, weights, labels, rng)
+        codes = np.where(labels >= 0, labels, codes)
+        return self._with_given(self.model.divided(Z, weights, codes, about, self.kind))
 
     def _clusters(
         self, scaled: Array, unit: Array, weights: Array, labels: Array, rng: np.random.RandomState
