@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, descend_columns, even_weight, minimise_quadratic
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.gram_cache import GramCache
 
-SMALL = 1 << 15  # entries of a working set whose products cost no more than a few epochs
-THIN = 4  # times the entries of the columns: products that are more numbers than that are never formed
+SMALL = 1 << 22  # multiplications for all products of columns: fewer take less than a millisecond
+SQUARE, THIN = 1 << 15, 4  # more products than the one, or the other times the entries of sparse columns, are too many
 TURNS = 20  # of descent, where there is no other way
 WORTH = 400  # columns whose products cost as much as another turn of descent
 PART = 0.1  # of the largest violation: how exactly a working set is solved along its columns
@@ -36,11 +35,12 @@ class ExactModel:
         """Coefficients, intercept and raw predictions; by products to within ``local``."""
         plain = problem.penalty.separable and problem.penalty.l1 > 0
         laid = Columns.of(problem.design) if plain and problem.design.resident else None
-        at = wanted
-        if laid is None or (self._squared_is_small(problem, laid, wanted) and self.crawls):
+        n, d = problem.design.shape
+        exact = self.crawls or n * d * min(n, d) <= SMALL
+        if laid is None or (exact and self._few_products(problem, laid, wanted)):
             coef, raw = self._by_products(problem, state, wanted, local)
         else:
-            coef, raw = self._by_columns(problem, state, laid, at, pulls)
+            coef, raw = self._by_columns(problem, state, laid, wanted, pulls)
         intercept = state.intercept
         if problem.fit_intercept:
             shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
@@ -48,11 +48,11 @@ class ExactModel:
             intercept = intercept + shift
         return coef, intercept, raw
 
-    def _squared_is_small(self, problem: Problem, laid: Columns, wanted: Array) -> bool:
+    def _few_products(self, problem: Problem, laid: Columns, wanted: Array) -> bool:
+        """Whether the products of the columns may be formed at all."""
         s = len(wanted)
-        if problem.design.is_sparse:
-            return s**2 <= max(SMALL, THIN * laid.entries(wanted)) and s <= GRAM_COLUMNS
-        return s <= GRAM_COLUMNS
+        thin = problem.design.is_sparse and s**2 > max(SQUARE, THIN * laid.entries(wanted))
+        return s <= GRAM_COLUMNS and not thin
 
     def _by_columns(
         self, problem: Problem, state: Any, laid: Columns, wanted: Array, pulls: Pulls | None
@@ -64,7 +64,7 @@ class ExactModel:
         else:
             bowls = laid.bowls(wanted, weights, problem.fit_intercept)
         local = PART * float(memory["violation"].max(initial=0.0))
-        turns = 1 + len(wanted) // WORTH if self._squared_is_small(problem, laid, wanted) else TURNS
+        turns = 1 + len(wanted) // WORTH if self._few_products(problem, laid, wanted) else TURNS
         slope = memory["slope"].copy()
         new, reached = descend_columns(laid, wanted, bowls, weights, slope, w, problem.penalty, local, turns)
         self.crawls |= not reached
