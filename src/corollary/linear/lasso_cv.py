@@ -26,8 +26,6 @@ from corollary.linear.squared_path import SquaredPath, absolute_gap, alpha_grid,
 from corollary.solvers.linear.compress import compress, worth_compressing
 from corollary.solvers.linear.driver import State
 
-LIGHT = 1 << 20  # entries of X, of which each thread may copy the rows of a fold
-
 
 class _Folds:
     """Training paths and held-out errors of every fold, from moments where the data are tall, from rows otherwise."""
@@ -38,11 +36,6 @@ class _Folds:
         self.held_out: list[Moments] | None = None
         if worth_compressing((min(len(train) for train, _ in folds), design.shape[1])):
             self.held_out = [self._moments(test) for _, test in folds]
-
-    @property
-    def light(self) -> bool:
-        """Whether the rows of several folds may be held at once: none are, or they are few."""
-        return self.held_out is not None or self.design.shape[0] * self.design.shape[1] <= LIGHT
 
     def _moments(self, rows: Array) -> Moments:
         return self.design.rows(rows).moments(self.y[rows, None], self.weights[rows])
@@ -254,7 +247,7 @@ class ElasticNetCV(LinearRegressor):
             return self._along(folds, k, float(ratios[r]), grids[r])
 
         # callbacks are asked after each strength, in order; rows of several folds at once would be copies of X
-        in_turn = bool(getattr(self, "_skl_callbacks", None)) or not folds.light
+        in_turn = bool(getattr(self, "_skl_callbacks", None)) or folds.held_out is None
         for (k, r), (errors, optimal, last) in zip(
             tasks, map(path, tasks) if in_turn else map_each(path, tasks), strict=False
         ):
