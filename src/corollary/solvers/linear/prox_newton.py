@@ -19,20 +19,22 @@ import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import FEW, GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.free import Bound, FreeColumns, length_of
 from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
+from corollary.solvers.linear.sparse_model import lower_model
 
 FIRST_SET = 64
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+LOOSE, TIGHT = 0.3, 0.01  # of what is violated: how well models of sparse data are solved at first, and at best
 NEARLY = 0.9  # of the strength at which a column enters
 
 
@@ -159,10 +161,18 @@ class ProxNewton(Solver):
         memory, penalty = state.memory, problem.penalty
         value, slope = memory["value"], memory["unbalanced"]
         curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
-        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
-        forcing = min(0.1, np.sqrt(now / penalty.l1))
-        w = state.coef[wanted]
-        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
+        mass, free = float(memory["violation"].sum()), problem.fit_intercept
+        before, part = memory.get("forcing", (np.inf, LOOSE))
+        part = (
+            part if mass <= 0.5 * before else max(0.25 * part, TIGHT)
+        )  # models that lead nowhere were solved too badly
+        memory["forcing"] = mass, part
+        w, X = state.coef[wanted], problem.design.by_column()  # type: ignore[attr-defined]
+        matrix = X.data, X.indices, X.indptr
+        target, reached = lower_model(matrix, wanted, curve, slope, w, penalty, free=free, enough=part * mass)
+        if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
+            worst = part * float(memory["violation"].max())
+            target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=worst)
         step = np.zeros_like(state.coef)
         step[wanted] = target - w
         direction = _sparse_move(problem.design, wanted, target - w)
