@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.neighbors.nearest import ascend, sift, sort_list
 from corollary._compiled.team import count_blocks, meet, rows_of, take
@@ -26,7 +26,7 @@ from corollary._compiled.team import count_blocks, meet, rows_of, take
 MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
 
 
-@kernel
+@lean_kernel
 def split_nodes(X, order, bounds, middles, first, last, boxes):
     """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and part them by their
     widest column at ``middles[v]``; where that is an end of the node, they stay as they are."""
@@ -50,7 +50,7 @@ def split_nodes(X, order, bounds, middles, first, last, boxes):
         part(X, order, a, b, middles[v], widest)
 
 
-@kernel
+@lean_kernel
 def part(X, order, a, b, middle, column):
     """Reorder so that no row before ``middle`` has a larger value in the column than a row from ``middle`` on."""
     first, last = a, b - 1
@@ -74,7 +74,7 @@ def part(X, order, a, b, middle, column):
             break
 
 
-@kernel
+@lean_kernel
 def fill_leaves(points, starts, centre, scale, first, last, leaves):
     """Copy the points of leaves ``first … last − 1``, shifted and scaled, column by column; what is over stays zero."""
     for leaf in range(first, last):
@@ -83,7 +83,7 @@ def fill_leaves(points, starts, centre, scale, first, last, leaves):
                 leaves[leaf, j, i - starts[leaf]] = (points[i, j] - centre[j]) * scale
 
 
-@kernel
+@inner_kernel
 def _group_bounds(groups, g, Q, i, metric, p, out):
     """Reduced distances from query i to the boxes of one group."""
     d, fan = groups.shape[2], groups.shape[3]
@@ -110,7 +110,7 @@ def _group_bounds(groups, g, Q, i, metric, p, out):
                 out[c] += MARGIN * outside**p
 
 
-@kernel
+@inner_kernel
 def _leaf_distances(leaves, leaf, near, i, metric, p, total):
     """Reduced distances from query i to all points of a leaf, in the leaf's precision."""
     d, width = leaves.shape[1], leaves.shape[2]
@@ -140,7 +140,7 @@ def _leaf_distances(leaves, leaf, near, i, metric, p, total):
         j += 1
 
 
-@kernel
+@inner_kernel
 def _exact(points, at, Q, i, metric, p):
     """The reduced distance from query i to one point, in float64."""
     total = 0.0
@@ -157,7 +157,7 @@ def _exact(points, at, Q, i, metric, p):
     return total
 
 
-@kernel
+@inner_kernel
 def _cut(worst, metric, scale, slack, grow):
     """What a point within ``worst`` cannot exceed in the leaf's precision, where it is off by at most ``slack``."""
     if metric != EUCLIDEAN:
@@ -166,7 +166,7 @@ def _cut(worst, metric, scale, slack, grow):
     return reach * reach * grow
 
 
-@kernel
+@inner_kernel
 def _hits(total, cut):
     """How many distances of a leaf are within the cut; counting has no branch, so whole registers are compared."""
     hits = np.int32(0)
@@ -175,7 +175,7 @@ def _hits(total, cut):
     return hits
 
 
-@kernel
+@inner_kernel
 def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
     """The leaf that a query would look into first."""
     node = 0
@@ -189,7 +189,7 @@ def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
     return node
 
 
-@kernel
+@inner_kernel
 def _shift(Q, i, frame, near, slack):
     """Shift and scale query i like the leaves, into their precision; ``slack`` is what that can cost."""
     centre, scale, share = frame
@@ -202,7 +202,7 @@ def _shift(Q, i, frame, near, slack):
     slack[i] = share * (math.sqrt(Q.shape[1]) + math.sqrt(square)) + 1e-18 if share > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _by_leaf(leaf, places, sequence):
     """Queries in the order of the leaves that they look into first, those of one leaf as they come."""
     places[:] = 0
@@ -250,7 +250,7 @@ def _room(tree):
     return np.empty(leaves.shape[2], leaves.dtype), np.empty(groups.shape[3]), stack[0], stack[1], stack[2]
 
 
-@kernel
+@inner_kernel
 def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds):
     """Replace the group on top of the stack (at ``depth``) by its children within ``worst``, the nearest on top."""
     node, level, base = nodes[depth], levels[depth], depth
@@ -284,7 +284,7 @@ def nearest_in_tree(
         block = take(team)
 
 
-@kernel
+@inner_kernel
 def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row):
     """The k nearest of query i; returns how many leaves were looked into."""
     leaves, points, index, starts, groups, offsets, fans = tree
@@ -340,7 +340,7 @@ def rows_in_tree(
         block = take(team)
 
 
-@kernel
+@inner_kernel
 def _collect(tree, Q, i, near, slack, scale, grow, limit, metric, p, room, listing, distances, rows):
     """Count, and list if asked, the rows within ``limit`` of query i."""
     leaves, points, index, starts, groups, offsets, fans = tree

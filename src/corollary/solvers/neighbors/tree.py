@@ -149,7 +149,7 @@ def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | 
     euclidean = metric.code == EUCLIDEAN
     least = _START + _BUILD / n + _ROW_BUILT + _VALUE_BUILT * d
     price = _SCREEN + n * (_ROW + _ROW_VALUE * d)
-    if euclidean and least >= price:
+    if euclidean and (least >= price or (n <= _SAMPLE and d > _FEW_COLUMNS)):
         return None
     if n > _FEW and (euclidean or d > _FEW_COLUMNS):
         sample = np.ascontiguousarray(P[:: max(4, n // _SAMPLE)])
