@@ -21,66 +21,24 @@ import numpy as np
 from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.neighbors.nearest import ascend, sift, sort_list
-from corollary._compiled.team import count_blocks, meet, rows_of, take
+from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
 
 
 @lean_kernel
-def split_nodes(X, order, bounds, middles, first, last, boxes):
-    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and part them by their
-    widest column at ``middles[v]``; where that is an end of the node, they stay as they are."""
-    d = X.shape[1]
-    for v in range(first, last):
-        a, b = bounds[v], bounds[v + 1]
-        for j in range(d):
-            boxes[v, 0, j], boxes[v, 1, j] = np.inf, -np.inf
-        for i in range(a, b):
-            row = order[i]
-            for j in range(d):
-                value = X[row, j]
-                boxes[v, 0, j] = value if value < boxes[v, 0, j] else boxes[v, 0, j]
-                boxes[v, 1, j] = value if value > boxes[v, 1, j] else boxes[v, 1, j]
-        if not a < middles[v] < b:
-            continue
-        widest = 0
-        for j in range(1, d):
-            if boxes[v, 1, j] - boxes[v, 0, j] > boxes[v, 1, widest] - boxes[v, 0, widest]:
-                widest = j
-        part(X, order, a, b, middles[v], widest)
+def fill_leaves(team, rank, X, index, starts, centre, scale, points, leaves):
+    """Copy the rows X[index] to ``points`` and, leaf by leaf, shifted and scaled, column by column, to ``leaves``.
 
-
-@lean_kernel
-def part(X, order, a, b, middle, column):
-    """Reorder so that no row before ``middle`` has a larger value in the column than a row from ``middle`` on."""
-    first, last = a, b - 1
-    while first < last:
-        pivot = X[order[(first + last) // 2], column]
-        i, j = first, last
-        while i <= j:
-            while X[order[i], column] < pivot:
-                i += 1
-            while X[order[j], column] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            break
-
-
-@lean_kernel
-def fill_leaves(points, starts, centre, scale, first, last, leaves):
-    """Copy the points of leaves ``first … last − 1``, shifted and scaled, column by column; what is over stays zero."""
-    for leaf in range(first, last):
+    What is over in a leaf stays zero.
+    """
+    first, end = share(team, rank, leaves.shape[0])
+    for leaf in range(first, end):
         for i in range(starts[leaf], starts[leaf + 1]):
-            for j in range(points.shape[1]):
-                leaves[leaf, j, i - starts[leaf]] = (points[i, j] - centre[j]) * scale
+            row = index[i]
+            for j in range(X.shape[1]):
+                points[i, j] = X[row, j]
+                leaves[leaf, j, i - starts[leaf]] = (X[row, j] - centre[j]) * scale
 
 
 @inner_kernel
