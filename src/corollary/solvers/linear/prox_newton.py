@@ -17,27 +17,32 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import FEW, GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.column_model import Forcing, by_columns, lower_model, product
+from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
+from corollary.solvers.linear.exact_model import ExactModel
 from corollary.solvers.linear.free import Bound, FreeColumns, length_of
-from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
 NEARLY = 0.9  # of the strength at which a column enters
+LARGE = 1 << 17  # entries of X from which on it is worth knowing which columns need not be read again
 
 
 class ProxNewton(Solver):
-    """See the module. ``cache`` may be shared by a path of problems that differ in their penalty only."""
+    """See the module. What it knows of the columns is shared by a path of problems that differ in their penalty."""
 
     name = "proximal Newton"
     needs = (
@@ -47,9 +52,10 @@ class ProxNewton(Solver):
         Need("penalty", "convex", True, "it is not convex; use coordinate descent for counts"),
     )
 
-    def __init__(self, cache: GramCache | None = None) -> None:
-        self.cache = cache
+    def __init__(self) -> None:
+        self.exact = ExactModel()
         self._norms: Array | None = None
+        self._known: tuple[Any, Pulls | None] = None, None
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -66,16 +72,20 @@ class ProxNewton(Solver):
         if problem.loss.constant_curvature:
             self.name = "coordinate descent"  # type: ignore[misc]  # the quadratic model is the loss itself
         d = problem.design.shape[1]
-        if problem.loss.constant_curvature and self.cache is None:
-            self.cache = GramCache(problem)
         state = State(start.coef, start.intercept)
         if "raw" in start.memory:  # the last point of a path: all but the penalty's part is known
             state.memory = {key: start.memory[key] for key in ("raw", "value", "slope", "gradient")}
             state.memory |= {"alive": np.arange(d), **self._free(problem)}
             if "narrow" in start.memory:  # the gradient is known for the columns in play only
                 return self._measure(problem, state)
+            if self._pulls(problem) is not None:
+                state.memory["gradient"] = self._gradient(problem, state, state.memory["slope"])
             return self._judge(problem, state, None)
-        state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d), **self._free(problem)}
+        if start.coef.any():
+            raw = problem.raw(start.coef, start.intercept)
+        else:  # no pass over X for that
+            raw = np.zeros((len(problem.y), *start.coef.shape[1:])) + start.intercept
+        state.memory = {"raw": raw, "alive": np.arange(d), **self._free(problem)}
         return self._measure(problem, state)
 
     def _free(self, problem: Problem) -> dict[str, Any]:
@@ -90,8 +100,8 @@ class ProxNewton(Solver):
         local = self._local_tolerance(problem, state, wanted, tol)
         if self._by_rows(problem):
             return self._measure(problem, self._sparse_step(problem, state, wanted), state)
-        if problem.loss.constant_curvature and len(wanted) <= GRAM_COLUMNS:
-            new = self._quadratic_step(problem, state, wanted, local)
+        if problem.loss.constant_curvature:
+            new = self._moved(state, *self.exact.step(problem, state, wanted, local, self._pulls(problem)))
         else:
             new = self._newton_steps(problem, state, wanted, local)
         return self._measure(problem, new, state)
@@ -102,7 +112,7 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support) // 2)
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support))
         size = min(room, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
@@ -116,7 +126,9 @@ class ProxNewton(Solver):
         pull = pull.max(axis=1) if pull.ndim > 1 else pull
         top = alive[np.argpartition(-pull[alive], size - 1)[:size]] if size < len(alive) else alive
         near = violation[top] > 0 if strength == 0 else pull[top] >= NEARLY * strength
-        return np.union1d(top[near], support)
+        chosen = np.zeros(len(violation), dtype=bool)
+        chosen[top[near]] = chosen[support] = True
+        return np.flatnonzero(chosen)
 
     def _local_tolerance(self, problem: Problem, state: State, wanted: Array, tol: float) -> float:
         """How exactly to solve the working set: a fraction of what is violated now while columns may still enter."""
@@ -125,23 +137,6 @@ class ProxNewton(Solver):
         # Newton steps converge quadratically and quadratic models are solved exactly, so the last digits are cheap
         least = max(1e-5 * tol * scale, 1e-15 * scale, 1e-300)
         return least if len(wanted) == problem.design.shape[1] else max(0.03 * min(now, scale), least)
-
-    def _quadratic_step(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
-        """Squared loss: minimise over the working set with cached products; the intercept follows exactly."""
-        cache = self.cache
-        assert cache is not None
-        at, H = cache.gram(wanted)
-        old = state.coef[at]
-        new, _ = minimise_quadratic(H, state.memory["gradient"][at], old, problem.penalty.restrict(at), tol=local)
-        coef = state.coef.copy()
-        coef[at] = new
-        raw = state.memory["raw"] + cache.product(at, new - old)
-        intercept = state.intercept
-        if problem.fit_intercept:
-            shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
-            raw += shift
-            intercept = intercept + shift
-        return self._moved(state, coef, intercept, raw)
 
     def _moved(self, state: State, coef: Array, intercept: Any, raw: Array) -> State:
         moved = State(coef, intercept)
@@ -159,13 +154,16 @@ class ProxNewton(Solver):
         memory, penalty = state.memory, problem.penalty
         value, slope = memory["value"], memory["unbalanced"]
         curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
-        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
-        forcing = min(0.1, np.sqrt(now / penalty.l1))
-        w = state.coef[wanted]
-        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
+        free, w, matrix = problem.fit_intercept, state.coef[wanted], by_columns(problem.design)
+        memory["forcing"] = forcing = memory.get("forcing", Forcing()).at(memory["violation"])
+        enough = forcing.enough
+        target, reached = lower_model(matrix, wanted, curve, slope, w, penalty, free=free, enough=enough)
+        if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
+            worst = forcing.part * float(memory["violation"].max())
+            target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=worst)
         step = np.zeros_like(state.coef)
         step[wanted] = target - w
-        direction = _sparse_move(problem.design, wanted, target - w)
+        direction = product(matrix, wanted, target - w, len(slope))
         tilt, total = float(slope.sum()), float(curve.sum())
         shift = -(tilt + float(curve @ direction)) / total if free else 0.0
         gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
@@ -182,18 +180,21 @@ class ProxNewton(Solver):
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
-        stall = Stall(IDLE_STEPS, STILL)
+        stall, forcing = Stall(IDLE_STEPS, STILL), Forcing()
+        large = curve is not None and self._too_wide(problem, part)
+        matrix, every = by_columns(part) if large else None, np.arange(part.shape[1])
         for _ in range(INNER_STEPS):
-            large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
             model = model_of(problem, part, slope, curve, hessian=not large)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
                 break
             if stall.seen(value, penalty.value(w)):  # rounding, or a crawl: the next measure tells
                 break
-            if large:
+            if matrix is not None:
                 assert curve is not None
-                every, free = np.arange(part.shape[1]), problem.fit_intercept
-                target = minimise_columns(part, every, curve, slope, w, penalty, free=free, tol=0.1 * local)
+                forcing = forcing.at(penalty.subdiff_distance(w, model.gradient))
+                enough, free = max(forcing.enough, 0.1 * local), problem.fit_intercept
+                level = np.maximum(curve, 1e-10 * curve.max(initial=1e-300))
+                target, _ = lower_model(matrix, every, level, slope, w, penalty, free=free, enough=enough)
             else:
                 target = _minimise_model(model, w, penalty, 0.1 * local)
             step = target - w
@@ -210,19 +211,39 @@ class ProxNewton(Solver):
         coef[wanted] = w
         return self._moved(state, coef, intercept, raw)
 
+    def _too_wide(self, problem: Problem, part: Design) -> bool:
+        """Whether epochs along the columns of a working set, of which a model needs few, cost less than its squares."""
+        n, s = part.shape
+        plain = problem.penalty.separable and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+        return s > GRAM_COLUMNS or (plain and s > (NARROW if n * s <= CACHED else 2 * NARROW))
+
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
         memory = state.memory
         memory["value"], slope, curve = problem.derivatives(memory["raw"])
         memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
-        memory["gradient"] = self._gradient(problem, memory, balanced)
+        memory["gradient"] = self._gradient(problem, state, balanced)
         if problem.penalty.absent:
             memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
 
-    def _gradient(self, problem: Problem, memory: dict[str, Any], slope: Array) -> Array:
+    def _pulls(self, problem: Problem) -> Pulls | None:
+        """What knows Xᵀ slope from the slopes before, where X is large and lies by columns."""
+        design, penalty = problem.design, problem.penalty
+        if not (penalty.separable and penalty.l1 > 0 and not problem.loss.multiclass and design.resident):
+            return None
+        if self._known[0] is not design:
+            laid = Columns.of(design)
+            large = laid is not None and len(laid.data) >= LARGE
+            self._known = design, Pulls(laid, design.shape, problem.fit_intercept) if laid and large else None
+        return self._known[1]
+
+    def _gradient(self, problem: Problem, state: State, slope: Array) -> Array:
         """Xᵀ slope, of the columns that are still in play (the others are known to be zero)."""
+        memory, pulls = state.memory, self._pulls(problem)
+        if pulls is not None:
+            return pulls.at(slope, problem.penalty.l1, np.flatnonzero(state.coef))
         if "narrow" not in memory:
             return problem.design.rmatvec(slope)
         gradient = np.zeros(problem.design.shape[1])
@@ -239,7 +260,7 @@ class ProxNewton(Solver):
         close = gap <= SCREEN_GAP * abs(state.objective)
         if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
             return
-        if not problem.design.resident:  # a copy of the columns that are left may not fit
+        if not problem.design.resident or self._pulls(problem):  # a copy of the columns that are left may not fit
             return
         if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
             return
@@ -299,14 +320,6 @@ class ProxNewton(Solver):
         still, long, mark = (0, 0, gap) if halved else (0 if moved else still + 1, long + 1, mark)
         state.memory["slow"] = (still, long, mark)
         return bool(still > self.patience or long > LONG)
-
-
-def _sparse_move(design: Any, columns: Array, step: Array) -> Array:
-    from corollary._compiled.linear import cd
-
-    X, out = design.by_column(), np.zeros(design.shape[0])
-    cd.sparse_product(X.data, X.indices, X.indptr, columns, step, out)
-    return out
 
 
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
