@@ -1,7 +1,7 @@
 """The short way through the door: plain arrays of numbers, of which scikit-learn's checks would change nothing.
 
-Those checks ask for frames of many libraries, names of columns, types and shapes, and sum up X with one thread. Before a
-fit of a few hundred rows that is most of the time, and so it is before one of many megabytes on many threads.
+Those checks ask for frames of many libraries, names of columns, types and shapes, and sum up X with one thread. Before
+a fit of a few hundred rows that is most of the time, and so it is before one of many megabytes on many threads.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ class CentredArray(StoredRows):
                 xx -= np.outer(sums, offset)
             return Moments(weight, start_at + offset, nothing, xx, np.zeros((d, 0)), nothing)
 
-        several = max(1, min(GRAM_BLOCKS, n // (SHARES * inner)))
+        several = min(GRAM_BLOCKS, -(-n // (SHARES * inner)))
         return sum_blocks(part, n, several * inner)
 
     def first_moments(self) -> tuple[Array, float]:

@@ -356,7 +356,8 @@ def find_spectrum(
         way = "covariance"
     if way == "covariance":
         if d > FEW:
-            check_memory(40 * d * d, f"The covariance of {d} columns", "use svd_solver='randomized' with few components")
+            instead = "use svd_solver='randomized' with few components"
+            check_memory(40 * d * d, f"The covariance of {d} columns", instead)
         moments = rows.scatter()
         found = by_covariance(moments.xx, k, tol, rows.count, np.sqrt(np.diag(moments.xx) + rows.blur()))
         if not (auto and lost_digits(found, whole)):
