@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T, with_constants
 from corollary.core.design.view import View
 from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
-from corollary.core.summary import Moments
+from corollary.core.summary import Moments, products_about, weighted_mean
 from corollary.core.types import Array
 
 
 class Scratch(threading.local):
     """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.rows = np.empty((rows, columns))
+    def __init__(self, rows: int, columns: int, order: Literal["C", "F"] = "C") -> None:
+        self.rows = np.empty((rows, columns), order=order)
 
 
 class _ByRows(Design):
@@ -97,13 +97,16 @@ class DenseDesign(_ByRows):
             with np.errstate(over="ignore", invalid="ignore"):
                 shift = with_constants(self._about(weights), self.X[0].astype(np.float64))
         centre, size = shift, block_rows(n, 16 * d)
-        scratch = Scratch(size, d + 1)
+        scratch = Scratch(size, d + 1, "F" if self._by_column else "C")  # rows that lie as those of X are copied faster
 
-        def part(start: int, stop: int) -> Moments:
+        mean_y = weighted_mean(Y, weights)
+        centred = Y - mean_y
+
+        def part(start: int, stop: int) -> Array:
             w = None if weights is None else weights[start:stop]
-            return Moments.of(self.X[start:stop], Y[start:stop], w, centre, scratch.rows)
+            return products_about(self.X[start:stop], centred[start:stop], w, centre, scratch.rows)
 
-        return sum_blocks(part, n, size)
+        return Moments.from_products(sum_blocks(part, n, size), d, centre, mean_y)
 
     def _about(self, weights: Array | None) -> Array:
         """The mean of a few rows, by their weights: a row of weight zero, however far away, must not lead there."""
