@@ -68,6 +68,9 @@ class DenseDesign(_ByRows):
     def matrix(self) -> Array:
         return self.X
 
+    def plain_rows(self) -> tuple[Array, Array] | None:
+        return (self.X, np.zeros(self.shape[1])) if self.X.flags.c_contiguous else None
+
     def _columns(self, start: int, stop: int) -> Array:
         return self.X[:, start:stop].astype(np.float64, copy=False)
 
@@ -126,7 +129,14 @@ class DenseDesign(_ByRows):
         return DenseDesign(out)
 
     def rows(self, index: Array) -> DenseDesign:
-        return DenseDesign(self.X[index])
+        index = np.asarray(index)
+        out = np.empty((len(index), self.shape[1]), dtype=self.X.dtype)
+
+        def work(start: int, stop: int) -> None:
+            np.take(self.X, index[start:stop], axis=0, out=out[start:stop], mode="clip")
+
+        each_block(work, len(index), block_rows(len(index), 64 * self.shape[1]))
+        return DenseDesign(out)
 
     def transposed(self) -> DenseDesign:
         return DenseDesign(self.X.T)
@@ -155,6 +165,12 @@ class DenseView(View, _ByRows):
             return task(start, stop, rows)
 
         return map_blocks(work, self.shape[0], size)
+
+    def plain_rows(self) -> tuple[Array, Array] | None:
+        found = self.base.plain_rows()
+        moved = found is not None and self.centre is not None and not found[1].any()
+        only = self.scale is None and self.factors is None and self.row_centre is None
+        return (found[0], self.centre) if found is not None and self.centre is not None and moved and only else None
 
     def take(self, columns: Array) -> DenseDesign:
         return DenseDesign(np.asfortranarray(self._of_columns(columns).block(0, self.shape[0])))

@@ -17,9 +17,11 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import FEW, GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.column_model import Forcing, by_columns, lower_model, product
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.exact_model import ExactModel
@@ -30,10 +32,11 @@ from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 FIRST_SET = 64
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
 NEARLY = 0.9  # of the strength at which a column enters
 LARGE = 1 << 17  # entries of X from which on it is worth knowing which columns need not be read again
 
@@ -151,15 +154,16 @@ class ProxNewton(Solver):
         memory, penalty = state.memory, problem.penalty
         value, slope = memory["value"], memory["unbalanced"]
         curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
-        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
-        forcing = min(0.1, np.sqrt(now / penalty.l1))
-        w = state.coef[wanted]
-        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
+        free, w, matrix = problem.fit_intercept, state.coef[wanted], by_columns(problem.design)
+        memory["forcing"] = forcing = memory.get("forcing", Forcing()).at(memory["violation"])
+        enough = forcing.enough
+        target, reached = lower_model(matrix, wanted, curve, slope, w, penalty, free=free, enough=enough)
+        if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
+            worst = forcing.part * float(memory["violation"].max())
+            target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=worst)
         step = np.zeros_like(state.coef)
         step[wanted] = target - w
-        laid, direction = Columns.of(problem.design), np.zeros(len(slope))
-        assert laid is not None
-        laid.move(wanted, target - w, direction)
+        direction = product(matrix, wanted, target - w, len(slope))
         tilt, total = float(slope.sum()), float(curve.sum())
         shift = -(tilt + float(curve @ direction)) / total if free else 0.0
         gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
@@ -176,18 +180,21 @@ class ProxNewton(Solver):
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
-        stall = Stall(IDLE_STEPS, STILL)
+        stall, forcing = Stall(IDLE_STEPS, STILL), Forcing()
+        large = curve is not None and self._too_wide(problem, part)
+        matrix, every = by_columns(part) if large else None, np.arange(part.shape[1])
         for _ in range(INNER_STEPS):
-            large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
             model = model_of(problem, part, slope, curve, hessian=not large)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
                 break
             if stall.seen(value, penalty.value(w)):  # rounding, or a crawl: the next measure tells
                 break
-            if large:
+            if matrix is not None:
                 assert curve is not None
-                every, free = np.arange(part.shape[1]), problem.fit_intercept
-                target = minimise_columns(part, every, curve, slope, w, penalty, free=free, tol=0.1 * local)
+                forcing = forcing.at(penalty.subdiff_distance(w, model.gradient))
+                enough, free = max(forcing.enough, 0.1 * local), problem.fit_intercept
+                level = np.maximum(curve, 1e-10 * curve.max(initial=1e-300))
+                target, _ = lower_model(matrix, every, level, slope, w, penalty, free=free, enough=enough)
             else:
                 target = _minimise_model(model, w, penalty, 0.1 * local)
             step = target - w
@@ -203,6 +210,12 @@ class ProxNewton(Solver):
         coef = state.coef.copy()
         coef[wanted] = w
         return self._moved(state, coef, intercept, raw)
+
+    def _too_wide(self, problem: Problem, part: Design) -> bool:
+        """Whether epochs along the columns of a working set, of which a model needs few, cost less than its squares."""
+        n, s = part.shape
+        plain = problem.penalty.separable and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
+        return s > GRAM_COLUMNS or (plain and s > (NARROW if n * s <= CACHED else 2 * NARROW))
 
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
