@@ -112,8 +112,8 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support))
-        size = min(room, len(alive))
+        more = max(FIRST_SET, len(alive) // FIRST_SET, len(support))
+        size = len(alive) if self._by_rows(problem) else min(len(support) + more, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
             groups = problem.penalty.groups  # type: ignore[attr-defined]
