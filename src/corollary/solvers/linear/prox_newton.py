@@ -29,12 +29,14 @@ from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
+TALL = 32  # rows for each column of a first set: where rows are many, a few columns more cost little
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
 CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+PART = 0.3  # of the largest violation: how well a working set is solved along its columns
 NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
 NEARLY = 0.9  # of the strength at which a column enters
 
@@ -89,6 +91,7 @@ class ProxNewton(Solver):
         return {"free": free, "ill": free is None or free.coarse}
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
+        self._screen(problem, state, state.memory["shown"])
         wanted = self._working_set(problem, state)
         local = self._local_tolerance(problem, state, wanted, tol)
         if self._by_rows(problem):
@@ -105,7 +108,8 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support) // 2)
+        more = len(support) // 2 if problem.loss.constant_curvature else max(len(support), len(problem.y) // TALL)
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, more)
         size = min(room, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
@@ -190,6 +194,8 @@ class ProxNewton(Solver):
         value, slope, curve = problem.derivatives(raw)
         stall, forcing = Stall(IDLE_STEPS, STILL), Forcing()
         large = curve is not None and self._too_wide(problem, part)
+        if large and len(wanted) < problem.design.shape[1]:
+            local = max(local, PART * float(state.memory["violation"].max(initial=0.0)))
         matrix, every = by_columns(part) if large else None, np.arange(part.shape[1])
         for _ in range(INNER_STEPS):
             model = model_of(problem, part, slope, curve, hessian=not large)
@@ -296,7 +302,7 @@ class ProxNewton(Solver):
             dual = self._free_dual(problem, state, previous)
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
-        self._screen(problem, state, dual)
+        memory["shown"] = dual
         state.dual = dual if previous is None or penalty.absent else nearest(state.objective, dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         state.stalled |= previous is not None and self._crawls(state, previous)
