@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
+from corollary.core.door.finite import seen_finite
 from corollary.core.door.integers import refuse_far_integers
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
@@ -231,6 +232,8 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         accept = ("csr", "csc") if sparse else False
         X = sound(X)
         refuse_far_integers(X)
+        if "ensure_all_finite" not in options and seen_finite(X):
+            options["ensure_all_finite"] = False  # of X alone: y is looked at all the same
         return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(

@@ -51,33 +51,41 @@ def sort_heaps(distances, rows):
 
 
 @kernel
-def sort_lists(distances, rows, places, start, stop):
-    """Sort the lists of queries ``start … stop − 1``; that of query i lies from ``places[i]`` to ``places[i + 1]``."""
-    for i in range(start, stop):
-        own, own_rows = distances[places[i] : places[i + 1]], rows[places[i] : places[i + 1]]
-        for at in range(len(own) // 2 - 1, -1, -1):
-            sift(own, own_rows, at, len(own), own[at], own_rows[at])
-        ascend(own, own_rows)
+def sort_list(distances, rows):
+    """Sort a list by (distance, row)."""
+    for at in range(len(distances) // 2 - 1, -1, -1):
+        sift(distances, rows, at, len(distances), distances[at], rows[at])
+    ascend(distances, rows)
 
 
 @kernel
-def measure_block(Q, X, first_query, first_row, candidates, counts, out):
-    """Squared distances of each query to its candidates (row numbers counted from ``first_row``)."""
-    for i in range(len(counts)):
-        for c in range(counts[i]):
-            row = first_row + candidates[i, c]
-            total = 0.0
-            for j in range(Q.shape[1]):
-                step = float(X[row, j]) - Q[first_query + i, j]
-                total += step * step
-            out[i, c] = total
+def sort_lists(distances, rows, places, start, stop):
+    """Sort the lists of queries ``start … stop − 1``; that of query i lies from ``places[i]`` to ``places[i + 1]``."""
+    for i in range(start, stop):
+        sort_list(distances[places[i] : places[i + 1]], rows[places[i] : places[i + 1]])
+
+
+@kernel
+def count_pairs(query, counts):
+    """Add the number of pairs of each query to ``counts``."""
+    for i in range(len(query)):
+        counts[query[i]] += 1
+
+
+@kernel
+def place_pairs(query, distance, row, heads, distances, rows):
+    """Put pairs into the lists of their queries, each at the place ``heads`` of its query, which moves on."""
+    for i in range(len(query)):
+        at = heads[query[i]]
+        distances[at], rows[at] = distance[i], row[i]
+        heads[query[i]] = at + 1
 
 
 @kernel
 def measure_sparse_block(
     q_data, q_columns, q_starts, x_data, x_columns, x_starts, first_query, first_row, candidates, counts, out
 ):
-    """As ``measure_block`` for rows of CSR matrices with sorted columns."""
+    """Squared distances of each query to its candidates (numbered from ``first_row`` on); CSR with sorted columns."""
     for i in range(len(counts)):
         for c in range(counts[i]):
             row = first_row + candidates[i, c]

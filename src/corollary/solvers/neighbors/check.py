@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary.core.evidence import Certificate, Kind, share_wrong_at_most
-from corollary.core.parallel import block_rows
+from corollary.core.parallel import block_rows, map_blocks
 from corollary.core.types import Array
 from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.metric import Metric, points
@@ -85,33 +85,47 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
     Plain distances to all rows leave a few candidates, which are measured as they are.
     """
     metric, k = search.metric, rows.shape[1]
-    part = points(metric, queries, search.scale, queries=True)
-    with np.errstate(over="ignore", invalid="ignore"):
-        low, kth = _bounds(search, X, part, k)
-        limits = Doubt(metric, X, search.index, queries, part).wider(kth)
-        query, row = np.nonzero(~(low > limits[:, None]))
+    query, row = _candidates(search, X, queries, k)
     shrink = shrink_for(metric, X)
     keys = distances_of(metric, queries, X, query, row, shrink)
     order = np.lexsort((keys, query))
-    first = np.flatnonzero(np.diff(query, prepend=-1))
+    first = np.flatnonzero(np.diff(query[order], prepend=-1))
     best = keys[order][first[:, None] + np.arange(k)]
     own = distances_of(metric, queries, X, np.repeat(np.arange(len(rows)), k), rows.ravel(), shrink)
     with np.errstate(over="ignore"):
         return best / shrink, own.reshape(rows.shape) / shrink
 
 
-def _bounds(search: MetricSearch, X: Any, part: Any, k: int) -> tuple[Array, Array]:
-    """Lower bounds of the reduced distances to all rows, and the k-th least upper bound; X is never copied whole."""
-    n, m = X.shape[0], part.shape[0]
-    low, least = np.empty((m, n)), np.full((m, k), np.inf)
-    size = block_rows(n, 8 * (X.shape[1] + 4 * m))
-    for start in range(0, n, size):
-        own = slice(start, start + size)
-        below, above = _plain(search.metric, points(search.metric, X[own], search.scale, queries=False), part)
-        low[:, own] = below
-        seen = np.hstack([least, np.where(np.isnan(above), np.inf, above)])
-        least = np.partition(seen, k - 1, axis=1)[:, :k]
-    return low, least.max(axis=1)
+def _candidates(search: MetricSearch, X: Any, queries: Any, k: int) -> tuple[Array, Array]:
+    """(query, row) of all pairs that may be among the k nearest, by bounds on their reduced distances.
+
+    X is never copied whole: a block of rows leaves what is not beyond its own k-th least upper bound.
+    """
+    n, metric = X.shape[0], search.metric
+    part = points(metric, queries, search.scale, queries=True)
+    doubt = Doubt(metric, X, search.index, queries, part)
+
+    def look(start: int, stop: int) -> tuple[Array, ...]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = _plain(metric, points(metric, X[start:stop], search.scale, queries=False), part)
+            least = _least(high, k)
+            query, row = np.nonzero(~(low > doubt.wider(least[:, -1])[:, None]))
+        return query, start + row, low[query, row], least
+
+    found = map_blocks(look, n, block_rows(n, 32 * (X.shape[1] + 4 * part.shape[0])))
+    queried, numbers, bounds, least = zip(*found, strict=True)
+    query, row, low = np.concatenate(queried), np.concatenate(numbers), np.concatenate(bounds)
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = ~(low > doubt.wider(_least(np.hstack(least), k)[:, -1])[query])
+    return query[near], row[near]
+
+
+def _least(bounds: Array, k: int) -> Array:
+    """The k least of each row in any order, the largest of them last; without numbers they are infinite."""
+    bounds = np.where(np.isnan(bounds), np.inf, bounds)
+    if bounds.shape[1] < k:
+        return np.hstack([bounds, np.full((len(bounds), k - bounds.shape[1]), np.inf)])
+    return np.partition(bounds, k - 1, axis=1)[:, :k]
 
 
 def _plain(metric: Metric, P: Any, Q: Any) -> tuple[Array, Array]:

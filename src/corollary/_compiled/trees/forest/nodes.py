@@ -76,6 +76,23 @@ def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
 
 
 @lean_kernel
+def class_spread(sums, mass, entropy, n_outputs, spread):
+    """Weighted impurity of nodes: mass · (1 − Σ p²), or Σ mass · p log₂(1 / p), the mean over outputs.
+
+    With one sum a node, it is the mass of the second of two classes.
+    """
+    for k in range(mass.shape[0]):
+        w, part = mass[k], 0.0
+        for j in range(2 if sums.shape[1] == 1 else sums.shape[1]):
+            p = (w - sums[k, 0] if j > 0 and sums.shape[1] == 1 else sums[k, j]) / w
+            if not entropy:
+                part += p * p
+            elif p > 0.0:
+                part -= p * math.log2(p)
+        spread[k] = w * (part / n_outputs if entropy else 1.0 - part / n_outputs)
+
+
+@lean_kernel
 def unfold(is_leaf, sizes, left):
     """Left children (−1 at leaves) of trees that are stored level by level; returns False if they are no trees."""
     first = 0
@@ -190,36 +207,6 @@ def prune(feature, left, gain, risk, alpha):
             else:
                 alone = below
         risk[node] = alone
-
-
-@kernel
-def sum_values(X, roots, real, whole, value, out):
-    """out[i] += Σ over trees of the value at row i's leaf; no column may be categorical.
-
-    A node is 16 bytes, seen as two floats (the threshold first) and as four integers (left child and 2 · feature + 1 if
-    missing values go right, last). A leaf is its own child. Eight rows walk together, so that the memory of one is
-    fetched while others compare, and no branch depends on a comparison.
-    """
-    n, k = X.shape[0], value.shape[1]
-    node = np.empty(8, dtype=np.int64)
-    for t in range(roots.shape[0]):
-        for first in range(0, n, 8):
-            group = min(8, n - first)
-            for j in range(group):
-                node[j] = roots[t]
-            moved = np.int64(1)
-            while moved != 0:
-                moved = np.int64(0)
-                for j in range(group):
-                    at = node[j]
-                    x = X[first + j, np.uintp(whole[at, 3] >> 1)]
-                    right = np.int64(x > real[at, 0]) | (np.int64(x != x) & np.int64(whole[at, 3] & 1))
-                    child = np.int64(whole[at, 2]) + right
-                    moved |= child ^ at
-                    node[j] = child
-            for j in range(group):
-                for c in range(k):
-                    out[first + j, c] += value[node[j], c]
 
 
 @lean_kernel

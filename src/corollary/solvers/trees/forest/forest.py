@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -46,6 +46,7 @@ class ForestGrowth(Algorithm[int]):
         self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
         self.found: Findings | None = None
         self.parts: list[GrownTree] = []
+        self.rooms: list[Any] = []  # memory of trees that are grown, for those to come
         if earlier is not None:
             trees = expand(earlier, rules.criterion, classes=rows.n_classes > 0)
             self.begun = trees.n_trees
@@ -56,9 +57,17 @@ class ForestGrowth(Algorithm[int]):
         self.coming: Any = map_blocks(self._grow, len(seeds) - self.begun, 1)
 
     def _grow(self, start: int, stop: int) -> GrownTree:
-        seed = int(self.seeds[self.begun + start])
+        from corollary.solvers.trees.forest.room import Room
+
+        seed, room = int(self.seeds[self.begun + start]), None
+        with suppress(IndexError):
+            room = self.rooms.pop()
+        room = Room(self.rows) if room is None else room
         with np.errstate(over="ignore", invalid="ignore"):  # squares of enormous targets
-            return grow_tree(self.rows, self.rules, seed, outside=self.bag is not None, inside=self.members)
+            wanted = {"outside": self.bag is not None, "inside": self.members}
+            grown = grow_tree(self.rows, self.rules, seed, room=room, **wanted)
+        self.rooms.append(room)
+        return grown
 
     def init(self) -> int:
         return self.begun
@@ -97,16 +106,19 @@ class ForestGrowth(Algorithm[int]):
             self.found = search_forest(self.rows, self.rules, len(parts), self._given)
         return state, measure
 
-    def _given(self, t: int) -> GivenTree:
-        """The t-th new tree as it will predict, with the rows that it drew."""
-        rows, seed = self.rows, int(self.seeds[self.begun + t])
-        kept = pack([self.parts[t]], np.array([seed]), rows.binner, None)
+    def _given(self, chosen: list[int]) -> list[GivenTree]:
+        """Some of the new trees as they will predict, with the rows that they drew."""
+        rows, seeds = self.rows, self.seeds[self.begun :][chosen]
+        kept = pack([self.parts[t] for t in chosen], seeds, rows.binner, None)
         with np.errstate(over="ignore", invalid="ignore"):  # impurities of enormous targets, which are not read
-            tree = expand(kept, self.rules.criterion, classes=rows.n_classes > 0)
-        mass = rows.mass(rows.drawn(seed) if rows.draws else None)
-        inside = np.flatnonzero(mass > 0).astype(np.int32)
-        leaves = coded_trees(tree, kept)[0].walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
-        return GivenTree(tree, seed, mass, inside, leaves)
+            trees = expand(kept, self.rules.criterion, classes=rows.n_classes > 0)
+        given = []
+        for t, (coded, seed) in enumerate(zip(coded_trees(trees, kept), map(int, seeds), strict=True)):
+            mass = rows.mass(rows.drawn(seed) if rows.draws else None)
+            inside = np.flatnonzero(mass > 0).astype(np.int32)
+            leaves = coded.walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
+            given.append(GivenTree(trees.tree(t), seed, mass, inside, leaves))
+        return given
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""

@@ -95,13 +95,15 @@ class BinnedRows:
 
     def class_totals(self, mass: Array) -> Array:
         """Mass of each class of each output."""
-        return np.bincount(self.label.ravel(), weights=np.repeat(mass, self.n_outputs), minlength=self.n_classes)
+        weights = mass if self.n_outputs == 1 else np.repeat(mass, self.n_outputs)
+        return np.bincount(self.label.ravel(), weights=weights, minlength=self.n_classes)
 
-    def drawn(self, seed: int) -> Array:
+    def drawn(self, seed: int, out: Array | None = None) -> Array:
         """How often each row is drawn for the tree of that seed."""
         from corollary._compiled.trees.forest.grow import draw
 
-        counts = np.zeros(self.n, dtype=np.int32)
+        counts = np.empty(self.n, dtype=np.int32) if out is None else out
+        counts[:] = 0
         draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
         return counts
 
