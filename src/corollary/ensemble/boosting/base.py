@@ -25,7 +25,7 @@ from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
-from corollary.solvers.trees.boosting.tree import HistogramRules
+from corollary.solvers.trees.boosting.rules import HistogramRules
 from corollary.tables import TableReader
 
 LIMITS: dict[str, Limit] = {
@@ -87,13 +87,12 @@ class GradientBoosting(TableReader):
         plan = self._plan(X.shape[1])
         start = self._start(objective, X)
         binner = Binner.fit(X, self.max_bins, categorical, weights)
-        codes = binner.transform(X)
         judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
-        boosting = Boosting(codes, binner, objective, plan, random, start, judged, X)
+        boosting = Boosting(binner.words(X), binner, objective, plan, random, start, judged, X)
 
-        def attributes(trees: list[Trees]) -> dict[str, Any]:
-            joined = Trees.join(trees) if trees else _no_trees()
-            return {"start_": start.constant, "trees_": joined, "n_iter_": len(trees) // len(start.constant)}
+        def attributes(trees: Trees | None) -> dict[str, Any]:
+            rounds = 0 if trees is None else trees.n_trees // len(start.constant)
+            return {"start_": start.constant, "trees_": trees or _no_trees(), "n_iter_": rounds}
 
         trees, evidence = boost(boosting, self._observer(X, y, self.n_estimators, attributes))
         for name, value in attributes(trees).items():
@@ -189,8 +188,7 @@ class GradientBoosting(TableReader):
                 f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "
                 "on from."
             )
-        trees = tuple(self.trees_.tree(t) for t in range(self.trees_.n_trees))
-        return Start(self.start_, trees, self.trees_.predict_sum(X, self.start_).T.copy())
+        return Start(self.start_, self.trees_, self.trees_.predict_sum(X, self.start_).T.copy())
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
