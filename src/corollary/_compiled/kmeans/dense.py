@@ -120,10 +120,11 @@ def _two_least(products, half, first, last, m, least, second):
 
 
 @kernel
-def _where(products, half, best, rows, labels):
+def _where(products, half, best, rows, labels, place):
     """Which centre has the best score of each column: found afterwards, which is quicker than carrying it along."""
     k, m = len(half), len(rows)
-    place = np.zeros(m, dtype=np.int32)
+    for i in range(m):
+        place[i] = np.int32(0)
     j = 0
     while j + 4 <= k:
         h0, h1, h2, h3 = half[j], half[j + 1], half[j + 2], half[j + 3]
@@ -148,7 +149,7 @@ def _where(products, half, best, rows, labels):
 @kernel
 def nearest_in_tile(
     products, half, size, rows, norms, error_slope, error_base, labels, upper, lower, grown, shrunk, slack,
-    doubtful, known, least, second,
+    doubtful, known, least, second, place,
 ):  # fmt: skip
     """Label the rows of a tile from the products of all centres with them, and renew their bounds.
 
@@ -168,7 +169,7 @@ def nearest_in_tile(
             low, before = least[g, i], best[i]
             best[i] = min(before, low)
             rival[i] = min(min(rival[i], second[g, i]), max(before, low))
-    _where(products, half, best, rows, labels)
+    _where(products, half, best, rows, labels, place)
     bounded = lower.shape[1] > 0
     two, zero = np.float32(2.0), np.float32(0.0)
     for r in range(m):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from corollary._compiled.kmeans import dense as kernels
 from corollary.core.types import Array
 
 UNIT = 2.0**-24  # half the spacing of float32 around 1
-TILE = 1 << 16  # scores of one tile: 256 KiB of float32, which a core's second cache holds
 GROUP = 8  # centres that share a lower bound
-CROWD = 0.7  # share of unsettled rows at which all rows of a block are looked at
-NO_BOUNDS = np.empty((0, 0), dtype=np.float32)
+_NONE = np.empty(0, dtype=np.float32)
+NO_BOUNDS = _NONE, np.empty((0, 0), dtype=np.float32), _NONE, _NONE
 
 
 class Bounds:
@@ -36,6 +36,11 @@ class Bounds:
         self._shrunk += np.maximum.reduceat(safe, self.starts)
         self.grown, self.shrunk = self._grown.astype(np.float32), self._shrunk.astype(np.float32)
         self.moved = float(self._grown.max())
+
+    @property
+    def numbers(self) -> tuple[Array, ...]:
+        """What kernels take of them."""
+        return self.upper, self.lower, self.grown, self.shrunk
 
     def forget(self, rows: Array) -> None:
         """Other code has changed the labels of these rows."""
@@ -68,46 +73,7 @@ class Sieve:
             self.slack = np.float32(8 * UNIT * reach)
             self.loss = np.float32(1 + growth)
 
-    def label(self, X: Array, norms: Array, labels: Array, start: int, stop: int) -> Array:
-        """Label the rows ``start`` to ``stop`` of the float32 rows X; returns those that float32 cannot decide."""
-        k, d = self.table.shape
-        bounds, known = self.bounds, 0
-        doubtful = np.empty(stop - start + 1, dtype=np.int32)
-        tile = max(64, TILE // k)
-        products = np.empty(k * tile, dtype=np.float32)
-        minima = np.empty((2, -(-k // self.size) + 1, tile), dtype=np.float32)
-        rows = self._candidates(X, labels, start, stop)
-        whole = len(rows) == stop - start
-        buffer = np.empty((0 if whole else tile, d), dtype=np.float32)
-        if bounds is None:
-            kept = (np.empty(0, np.float32), NO_BOUNDS, np.empty(0, np.float32), np.empty(0, np.float32))
-        else:
-            kept = (bounds.upper, bounds.lower, bounds.grown, bounds.shrunk)
-        for first in range(0, len(rows), tile):
-            part = rows[first : first + tile]
-            m = len(part)
-            if whole:
-                block = X[start + first : start + first + m]
-            else:
-                block = buffer[:m]
-                kernels.gather(X, part, block)
-            scores = products[: k * m].reshape(k, m)
-            np.matmul(self.table, block.T, out=scores)
-            known = kernels.nearest_in_tile(
-                scores, self.half, self.size, part, norms, self.slope, self.base, labels, *kept,
-                self.slack, doubtful, known, minima[0], minima[1],
-            )  # fmt: skip
-        return doubtful[:known]
-
-    def _candidates(self, X: Array, labels: Array, start: int, stop: int) -> Array:
-        """Rows of the range that may have to change: all of them without bounds."""
-        bounds = self.bounds
-        if bounds is None or bounds.fresh:
-            return np.arange(start, stop, dtype=np.int32)
-        rows = np.empty(stop - start, dtype=np.int32)
-        state = (labels, bounds.upper, bounds.lower, bounds.grown, bounds.shrunk, self.slack)
-        count = kernels.unsettled_rows(start, stop, *state, rows)
-        if count > CROWD * (stop - start):  # skipping the few others would cost more than it saves
-            return np.arange(start, stop, dtype=np.int32)
-        count = kernels.tighten(rows[:count], X, self.table, *state, self.loss)
-        return rows[:count]
+    @property
+    def numbers(self) -> tuple[Any, ...]:
+        """What kernels take of it."""
+        return self.table, self.half, self.size, self.slope, self.base, self.slack, self.loss

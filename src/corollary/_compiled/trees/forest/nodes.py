@@ -239,36 +239,6 @@ def prune(feature, left, gain, risk, alpha):
         risk[node] = alone
 
 
-@kernel
-def sum_values(X, roots, real, whole, value, out):
-    """out[i] += Σ over trees of the value at row i's leaf; no column may be categorical.
-
-    A node is 16 bytes, seen as two floats (the threshold first) and as four integers (left child and 2 · feature + 1 if
-    missing values go right, last). A leaf is its own child. Eight rows walk together, so that the memory of one is
-    fetched while others compare, and no branch depends on a comparison.
-    """
-    n, k = X.shape[0], value.shape[1]
-    node = np.empty(8, dtype=np.int64)
-    for t in range(roots.shape[0]):
-        for first in range(0, n, 8):
-            group = min(8, n - first)
-            for j in range(group):
-                node[j] = roots[t]
-            moved = np.int64(1)
-            while moved != 0:
-                moved = np.int64(0)
-                for j in range(group):
-                    at = node[j]
-                    x = X[first + j, np.uintp(whole[at, 3] >> 1)]
-                    right = np.int64(x > real[at, 0]) | (np.int64(x != x) & np.int64(whole[at, 3] & 1))
-                    child = np.int64(whole[at, 2]) + right
-                    moved |= child ^ at
-                    node[j] = child
-            for j in range(group):
-                for c in range(k):
-                    out[first + j, c] += value[node[j], c]
-
-
 @lean_kernel
 def centre_cuts(feature, cut, following, thresholds):
     """Move cuts to the end of a bin that is nearest to the middle between the bins on both sides.

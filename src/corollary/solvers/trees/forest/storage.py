@@ -7,6 +7,7 @@ leaves, and impurities and gains follow from them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,6 @@ from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.nodes import GrownTree, small
 
-_BLOCK = 512  # rows that walk down the trees at a time
 _CELLS = 1 << 16  # numbers of nodes that a thread fills at a time
 _BY_INNER = ("feature", "cut")
 _BY_LEAF = ("sums", "mass", "rows", "spread")
@@ -183,41 +183,33 @@ def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Arr
     return split, category, found["bits"].astype(np.uint32)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Walker:
-    """Trees, and their nodes laid out so that a step of a walk touches one place of memory.
-
-    Predictions of numeric splits are a few times faster than those of :class:`Trees`.
-    """
+    """The trees of a forest, and their tables once many rows have asked for them (8 bytes a node)."""
 
     trees: Trees
-    real: Array  # float64 (nodes, 2): the threshold, and four bytes each of what is in ``whole``
-    whole: Array  # int32 (nodes, 4), the same memory: left child, and 2 · feature + 1 if missing values go right
+    kept: dict[str, Array]
 
-    @staticmethod
-    def of(trees: Trees) -> Walker:
-        """Cost: 16 bytes a node, unless a split is categorical."""
-        n = 0 if np.any(trees.category >= 0) else trees.node_count
-        real = np.empty((n, 2))
-        whole = real.view(np.int32)
-        if n:
-            inner = ~trees.is_leaf
-            real[:, 0] = np.where(inner, trees.threshold, np.inf)
-            whole[:, 2] = np.where(inner, trees.left, np.arange(n))
-            whole[:, 3] = np.where(inner, 2 * trees.feature + ~trees.missing_left, 0)
-        return Walker(trees, real, whole)
+    @functools.cached_property
+    def scorer(self) -> Any:
+        """The tables, a ``Scorer`` or None. Thresholds are bins, so their ranks need not be looked for."""
+        from corollary.core.coder import Ranks
+        from corollary.core.scorer import Scorer
+
+        leaf = np.unpackbits(self.kept["leaf"], count=self.trees.node_count).astype(bool)
+        ranks = np.zeros(self.trees.node_count, dtype=np.int64)
+        ranks[~leaf] = self.kept["cut"]
+        counts = np.where(self.kept["categorical"], 0, self.kept["n_bins"].astype(np.int64) - 1)
+        return Scorer.of(self.trees, Ranks(ranks, self.kept["thresholds"], counts))
+
+    def worth_tables(self, n_rows: int) -> bool:
+        """Whether so many rows take longer to walk than the tables do to fill."""
+        return n_rows >= 16 and (16 * n_rows * self.trees.n_trees > self.trees.node_count or "scorer" in vars(self))
 
     def predict_sum(self, X: Any) -> Array:
         """Sum over trees of the value at each row's leaf, float64 (rows, outputs)."""
-        from corollary._compiled.trees.forest.nodes import sum_values
-
-        if not len(self.real) or scipy.sparse.issparse(X):
-            return self.trees.predict_sum(X)
-        out = np.zeros((X.shape[0], self.trees.value.shape[1]))
-
-        def run(start: int, stop: int) -> None:
-            block = np.array(X[start:stop], dtype=np.float64, order="C")
-            sum_values(block, self.trees.roots, self.real, self.whole, self.trees.value, out[start:stop])
-
-        each_block(run, X.shape[0], _BLOCK)
-        return out
+        start = np.zeros(self.trees.value.shape[1])
+        if scipy.sparse.issparse(X) or not self.worth_tables(X.shape[0]) or self.scorer is None:
+            return self.trees.walk_sum(X, start)
+        sums: Array = self.scorer.sums(X, start)
+        return sums
