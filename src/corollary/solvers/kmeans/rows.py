@@ -100,6 +100,16 @@ class KMeansRows(ABC):
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
         """Give every row the label of its nearest centre, one of the :meth:`heads`."""
 
+    def advance(
+        self, count: int, tol: float, centres: Array, sums: Array, labels: Array, bounds: Bounds | None
+    ) -> Array | None:
+        """At most ``count`` whole iterations, in place, and what is known of each; None where each is taken by hand.
+
+        They end early when nothing moves, when so little does that ``tol`` is reached, or when a cluster has no rows:
+        then that iteration has its labels and sums, but its centres have not moved.
+        """
+        return None
+
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
         """Squared (scaled) distance of each row to its own centre c, and Σ w (x − c) scale of the clusters, afresh.
@@ -114,8 +124,9 @@ class KMeansRows(ABC):
 
     def exchange(self, rows: Array, old: Array, new: Array, k: int) -> Array:
         """The change of the sums when rows change labels (−1 is none)."""
-        change = np.zeros((k, self.d + 2))
-        kernels.move_rows(self.take(rows), self.shift, self.scale, self.weights[rows], old, new, change)
+        change, touched = np.zeros((k, self.d + 2)), np.ones(k, dtype=bool)
+        given = self.take(rows), self.shift, self.scale, self.weights[rows], old, new
+        kernels.move_rows(0, len(rows), *given, change, touched)
         return change
 
     def centres(self, sums: Array, before: Array) -> Array:
