@@ -82,19 +82,18 @@ def nearest_in_tile(
     k, m = len(half), len(rows)
     groups = (k + size - 1) // size
     best, rival, place = least[groups], second[groups], places[1]
+    for i in range(m):
+        best[i], rival[i], place[i] = np.float32(np.inf), np.float32(np.inf), np.int32(0)
     for g in range(groups):
         low, high, there = least[g], second[g], places[0]
         _two_least(products, half, g * size, min(k, (g + 1) * size), m, low, high, there)
         for i in range(m):
-            if g == 0:
-                best[i], rival[i], place[i] = low[i], high[i], there[i]
-            else:
-                score, before, second_best = low[i], best[i], rival[i]
-                worse = before if score < before else score
-                worse = high[i] if high[i] < worse else worse
-                place[i] = there[i] if score < before else place[i]
-                best[i] = score if score < before else before
-                rival[i] = worse if worse < second_best else second_best
+            score, before, second_best = low[i], best[i], rival[i]
+            worse = before if score < before else score
+            worse = high[i] if high[i] < worse else worse
+            place[i] = there[i] if score < before else place[i]
+            best[i] = score if score < before else before
+            rival[i] = worse if worse < second_best else second_best
     bounded = lower.shape[1] > 0
     two, zero = np.float32(2.0), np.float32(0.0)
     for r in range(m):

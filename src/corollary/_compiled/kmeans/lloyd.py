@@ -60,47 +60,31 @@ def _errors(squares, d, largest, drifted):
     return np.float32(slope), np.float32(base), np.float32(slack), np.float32(1.0 + growth)
 
 
-@kernel
-def _multiply(table, block, scores):
-    """The products of centres and rows."""
-    np.dot(table, block.T, scores)
-
-
 @inner_kernel
-def _label(start, stop, fresh, rows, sieve, errors, bounds, labels, doubtful, own):
-    """Label the rows of a part by float32; those that it cannot decide go to ``doubtful``, their number is returned.
+def _choose(start, stop, single, table, errors, bounds, labels, chosen):
+    """Write the rows of a part that may have to change to ``chosen`` and return their number, or all if most may.
 
-    Rows whose bounds say that they stay are skipped, unless these are few: that would cost more than it saves.
+    To skip few rows would cost more than it saves.
     """
-    single, norms = rows
-    table, half, group = sieve
-    slope, base, slack, loss = errors
     upper, lower, grown, shrunk = bounds
-    chosen, buffer, products, least, second, place = own
-    k, tile, known, count = half.shape[0], buffer.shape[0], 0, stop - start
-    if not fresh:
-        count = unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, slack, chosen)
-        if count <= CROWD * (stop - start):
-            count = tighten(chosen[:count], single, table, labels, upper, lower, grown, shrunk, slack, loss)
+    count = unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, errors[2], chosen)
+    if count > CROWD * (stop - start):
+        return stop - start
+    return tighten(chosen[:count], single, table, labels, upper, lower, grown, shrunk, errors[2], errors[3])
+
+
+@kernel
+def _multiply(table, single, start, chosen, whole, buffer, scores):
+    """The products of the centres with the chosen rows; these are the ``whole`` run from the start on, or gathered."""
+    m = chosen.shape[0]
+    block = single[start : start + m] if whole else buffer[:m]
+    for r in range(m):
+        if whole:
+            chosen[r] = start + r
         else:
-            count = stop - start
-    whole = count == stop - start
-    for first in range(0, count, tile):
-        m = min(tile, count - first)
-        block = single[start + first : start + first + m] if whole else buffer[:m]
-        for r in range(first, first + m):
-            if whole:
-                chosen[r] = start + r
-            else:
-                for c in range(single.shape[1]):
-                    block[r - first, c] = single[chosen[r], c]
-        scores = products[: k * m].reshape(k, m)
-        _multiply(table, block, scores)
-        known = nearest_in_tile(
-            scores, half, group, chosen[first : first + m], norms, slope, base, labels, upper, lower, grown, shrunk,
-            slack, doubtful, known, least, second, place,
-        )  # fmt: skip
-    return known
+            for c in range(single.shape[1]):
+                block[r, c] = single[chosen[r], c]
+    np.dot(table, block.T, scores)
 
 
 @inner_kernel
@@ -178,7 +162,10 @@ def lloyd(
     table, half, squares, after, falls, lengths, notes = desk
     old, doubtful, parts, touched, counts = books
     X, weights = data
-    own = scratch[0][rank], scratch[1][rank], scratch[2][rank], scratch[3][rank], scratch[4][rank], scratch[5][rank]
+    single, norms = rows
+    upper, lower, grown, shrunk = bounds
+    chosen, buffer, products = scratch[0][rank], scratch[1][rank], scratch[2][rank]
+    least, second, places = scratch[3][rank], scratch[4][rank], scratch[5][rank]
     first, end = share(team, rank, centres.shape[0])
     record = notes[rank]
     for step in range(count):
@@ -187,16 +174,27 @@ def lloyd(
             return
         drifted = exact[exact.shape[0] - 1] if exact.shape[0] > 0 else 0.0
         errors = _errors(squares, centres.shape[1], facts[2], drifted)
-        sieve, all_rows = (table, half, group), (fresh and step == 0) or exact.shape[0] == 0
+        all_rows = (fresh and step == 0) or exact.shape[0] == 0
         part = take(team)
         while part < parts.shape[0]:
             a, b = rows_of(part, labels.shape[0], size)
             for i in range(a, b):
                 old[i] = labels[i]
             asked = doubtful[a + part :]
-            counts[part, 0] = _label(a, b, all_rows, rows, sieve, errors, bounds, labels, asked, own)
+            known, count = 0, b - a
+            if not all_rows:
+                count = _choose(a, b, single, table, errors, bounds, labels, chosen)
+            for start in range(0, count, buffer.shape[0]):
+                some = chosen[start : min(count, start + buffer.shape[0])]
+                scores = products[: half.shape[0] * some.shape[0]].reshape(half.shape[0], some.shape[0])
+                _multiply(table, single, a + start, some, count == b - a, buffer, scores)
+                known = nearest_in_tile(
+                    scores, half, group, some, norms, errors[0], errors[1], labels, upper, lower, grown, shrunk,
+                    errors[2], asked, known, least, second, places,
+                )  # fmt: skip
+            counts[part, 0] = known
             if X.shape[0] > 0:
-                nearest_exactly(asked[: counts[part, 0]], X, centres, place[1], labels)
+                nearest_exactly(asked[:known], X, centres, place[1], labels)
                 for j in range(touched.shape[1]):
                     touched[part, j] = False
                 counts[part, 1] = move_rows(

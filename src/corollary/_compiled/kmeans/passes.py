@@ -31,21 +31,25 @@ def survey(team, rank, size, X, weights, sums, low, high):
 
 
 @fast_kernel
-def prepare(team, rank, size, X, weights, shift, scale, single, norms, sums, totals):
-    """Write (x − shift) · scale in float32, and its norms; for each part its weighted sums, and Σ weight · norm²."""
+def prepare(team, rank, size, X, weights, shift, scale, factors, single, norms, keys, sums, totals):
+    """Write (x − shift) · scale in float32, its norms and products with the factors.
+
+    For each part its weighted sums, and Σ weight · norm².
+    """
     n = X.shape[0]
     part = take(team)
     while part < count_blocks(n, size):
         a, b = rows_of(part, n, size)
         own = sums[part]
         for i in range(a, b):
-            w, square = weights[i], 0.0
+            w, square, key = weights[i], 0.0, 0.0
             for j in range(X.shape[1]):
                 z = (X[i, j] - shift[j]) * scale
                 single[i, j] = z
                 square += z * z
+                key += z * factors[j]
                 own[j] += w * z
-            norms[i] = np.sqrt(square)
+            norms[i], keys[i] = np.sqrt(square), key
             totals[part] += w * square
         part = take(team)
 

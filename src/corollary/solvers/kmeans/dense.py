@@ -12,7 +12,6 @@ import scipy.linalg  # noqa: F401 - kernels call its BLAS, which must be there w
 from corollary._compiled.kmeans import dense as of_rows
 from corollary._compiled.kmeans import lloyd as kernels
 from corollary._compiled.kmeans import passes
-from corollary._compiled.kmeans.seeding import key_rows
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.scaling import row_lengths, scale_about
@@ -123,7 +122,7 @@ class DenseRows(KMeansRows):
             "use Blocks, or MiniBatchKMeans, which take a part of the rows at a time",
         )
         self.single = np.empty((self.n, self.d), dtype=np.float32)
-        self.norms = np.empty(self.n, dtype=np.float32)
+        self.norms, self.keys = np.empty(self.n, dtype=np.float32), np.empty(self.n)
         self._prepare(place)
         self.largest = float(self.norms.max())
 
@@ -133,14 +132,16 @@ class DenseRows(KMeansRows):
 
         def task(start: int, stop: int) -> None:
             own, part = slice(start, stop), slice(start // size, start // size + 1)
-            target = (*place, self.single[own], self.norms[own], sums[part], totals[part])
-            run_team(passes.prepare, size, self.take(own), self.weights[own], *target, most=1)
+            given = self.take(own), self.weights[own], *place, key_factors(self.d)
+            target = self.single[own], self.norms[own], self.keys[own], sums[part], totals[part]
+            run_team(passes.prepare, size, *given, *target, most=1)
 
         if self._readable is None:
             each_block(task, self.n, size)
         else:
-            target = (*place, self.single, self.norms, sums, totals)
-            run_team(passes.prepare, size, self._readable, self.weights, *target, most=self.n * self.d // READ)
+            given = self._readable, self.weights, *place, key_factors(self.d)
+            target = self.single, self.norms, self.keys, sums, totals
+            run_team(passes.prepare, size, *given, *target, most=self.n * self.d // READ)
         self._settle(place, float(sum(totals.tolist())), sums.sum(axis=0))
 
     def take(self, rows: Any) -> Array:
@@ -152,11 +153,6 @@ class DenseRows(KMeansRows):
         away = np.diff(self.single[:: max(1, self.n // TYPICAL)], axis=0)
         squares = np.sort(np.einsum("ij,ij->i", away, away))
         return len(squares) > 0 and bool(squares[len(squares) // 2] > FINE * self.largest**2)
-
-    def keys(self) -> Array:
-        keys, factors = np.empty(self.n), key_factors(self.d)
-        run_team(key_rows, 1024, self.single, factors, keys, most=self.n * self.d // READ)
-        return keys
 
     def bounds(self, k: int) -> Bounds | None:
         if k < 2 * GROUP or self.n * k < 1 << 18:

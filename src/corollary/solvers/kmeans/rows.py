@@ -62,6 +62,7 @@ class KMeansRows(ABC):
     """Weighted rows. ``total`` is Σ w ‖(x − shift) scale‖², ``spread`` the mean variance of the columns, scaled."""
 
     held = True  # whether single rows can be had without reading all
+    keys: Array  # a number for each row that depends on its values alone
 
     def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
         self.n, self.d = shape
@@ -84,14 +85,10 @@ class KMeansRows(ABC):
         """The centres from which distances are taken: of directions the length does not count, nor its rounding."""
         return of_length_one(centres) if self.angular else centres
 
-    def keys(self) -> Array:
-        """A number for each row that depends on its values alone."""
-        raise NotImplementedError
-
     @cached_property
     def order(self) -> tuple[Array, Array]:
         """The rows in the order of their keys, and the place of each in it."""
-        order = np.argsort(self.keys(), kind="stable")
+        order = np.argsort(self.keys, kind="stable")
         place = np.empty(self.n, dtype=np.int32)
         place[order] = np.arange(self.n, dtype=np.int32)
         return order, place
