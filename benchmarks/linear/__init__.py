@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.linear import lasso, least_squares, logistic, text
+from benchmarks.linear import lasso, lasso_grid, least_squares, logistic, text
 
-WORKLOADS = (*least_squares.WORKLOADS, *lasso.WORKLOADS, *logistic.WORKLOADS, *text.WORKLOADS)
+WORKLOADS = (*least_squares.WORKLOADS, *lasso.WORKLOADS, *logistic.WORKLOADS, *text.WORKLOADS, *lasso_grid.WORKLOADS)

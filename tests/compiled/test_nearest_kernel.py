@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from corollary._compiled.neighbors import nearest
+from corollary._compiled.neighbors import nearest, products
 
 rng = np.random.default_rng(0)
 N, M, D = 150, 12, 7
@@ -53,7 +53,13 @@ def test_dense_and_sparse_distances_are_the_same_to_the_last_bit() -> None:
     X, Q = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.4), rng.normal(size=(M, D)) * (rng.random((M, D)) < 0.4)
     lists, counts = candidates_of(rng.random((M, N - 5)) < 0.3)
     dense, thin = np.zeros(lists.shape), np.zeros(lists.shape)
-    nearest.measure_block(Q, X, 0, 5, lists, counts, dense)
+    for i in range(M):
+        for at in range(0, counts[i], 4):
+            pairs, four = np.full((2, 4), i), np.empty(4)
+            pairs[0] = 5 + np.resize(lists[i, at : min(at + 4, counts[i])], 4)
+            products.measure_four(X, Q, pairs, 0, four)
+            dense[i, at : at + 4] = four[: lists.shape[1] - at]
+        dense[i, counts[i] :] = 0.0
     q, x = sparse.csr_array(Q), sparse.csr_array(X)
     parts = [part for each in (q, x) for part in (each.data, each.indices, each.indptr.astype(np.int64))]
     nearest.measure_sparse_block(*parts, 0, 5, lists, counts, thin)

@@ -11,9 +11,9 @@ from plain_neighbors import distance_table, nearest, reduced_table, within
 from scipy import sparse
 
 from corollary.core import parallel
-from corollary.solvers.neighbors import brute, index, screen
-from corollary.solvers.neighbors.brute import Products
+from corollary.solvers.neighbors import index, panels, screen, sparse_products
 from corollary.solvers.neighbors.check import check_search
+from corollary.solvers.neighbors.products import Products
 from corollary.solvers.neighbors.search import make_search
 
 ALGORITHMS = ("kd_tree", "brute", "auto")
@@ -114,10 +114,11 @@ def test_the_size_of_blocks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
         whole = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         with monkeypatch.context() as patch:
             patch.setattr(index, "PAIRS", 64)
-            patch.setattr(brute, "PAIRS", 64)
-            patch.setattr(brute.Products, "rows_at_once", 16)
-            patch.setattr(screen, "SPARSE_WIDTH", 16)
-            patch.setattr(brute.SparseProducts, "rows_at_once", 16)
+            patch.setattr(sparse_products, "PAIRS", 64)
+            patch.setattr(panels, "_AT_ONCE", 8)
+            patch.setattr(panels, "_GRAIN", 1)
+            patch.setattr(screen, "WIDTH", 16)
+            patch.setattr(sparse_products, "WIDTH", 16)
             patch.setattr(parallel, "BLOCK_BYTES", 1)
             parts = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         np.testing.assert_array_equal(whole[1], parts[1])
@@ -129,9 +130,40 @@ def test_float64_screens_where_float32_cannot() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(3000, 20))
     X[1500:] += 1e6
-    index = Products(X)
-    assert index._screen(X[:100], 5).points.dtype == np.float64
-    assert Products(X[:1500])._screen(X[:100], 5).points.dtype == np.float32
+    both, one = Products(X), Products(X[:1500])
+    for search in (both, one):
+        distances, rows = search.nearest(X[:100], 5)
+        expected, order = nearest(reduced_table(X[:100], search.X), 5)
+        np.testing.assert_array_equal(rows, order)
+        np.testing.assert_array_equal(distances, expected)
+    assert "_double" in vars(both)
+    del vars(both)["_double"]
+    for search in (both, one):
+        table = reduced_table(X[:100], search.X)
+        places, _, rows = search.within(X[:100], np.full(100, 9.0))
+        for i in range(100):
+            np.testing.assert_array_equal(rows[places[i] : places[i + 1]], within(table[i], table[i], 9.0))
+    assert "_double" in vars(both)
+    assert "_double" not in vars(one)
+
+
+@pytest.mark.parametrize("m", [3, 250])  # with few queries, threads share out the rows
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_do_not_depend_on_the_number_of_threads(m: int, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(panels, "_GRAIN", 1)
+    rng = np.random.default_rng(3)
+    X, Q = np.round(2 * rng.normal(size=(1111, 5))).astype(dtype), np.round(2 * rng.normal(size=(m, 5)))
+    expected, order = nearest(reduced_table(Q, X), 13)
+    for count in (1, 2, 3, 7, 16):
+        with parallel.threads(count):
+            search = Products(X)
+            distances, rows = search.nearest(Q, 13)
+            lists = search.within(Q, np.full(m, 4.0))
+        np.testing.assert_array_equal(rows, order)
+        np.testing.assert_array_equal(distances, expected)
+        for i in range(m):
+            own = slice(lists[0][i], lists[0][i + 1])
+            np.testing.assert_array_equal(lists[2][own], within(reduced_table(Q, X)[i], reduced_table(Q, X)[i], 4.0))
 
 
 def test_auto_takes_the_tree_where_it_pays() -> None:

@@ -123,16 +123,14 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
 
     def _probabilities(self, X: Any) -> list[Array]:
         """One table per target."""
+        from corollary.solvers.neighbors.votes import count_votes
+
         X = self._queries(X)
         all_classes = self.classes_ if self.outputs_2d_ else [self.classes_]
         tables = [np.zeros((X.shape[0], len(classes)), dtype=np.float64) for classes in all_classes]
         for block, rows, votes in self._neighbours(X):
-            line = np.arange(len(rows))
             for o, table in enumerate(tables):
-                codes, own = self._y[rows, o], table[block]
-                for j in range(rows.shape[1]):
-                    own[line, codes[:, j]] += votes[:, j]
-                own /= own.sum(axis=1, keepdims=True)
+                count_votes(rows, votes, self._y, o, table[block])
         return [table.astype(X.dtype, copy=False) for table in tables]
 
     @predicting
@@ -229,12 +227,12 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     @predicting
     def predict(self, X: Any) -> Array:
         """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
+        from corollary.solvers.neighbors.votes import average
+
         X = self._queries(X)
         y = self._y if self._y.ndim == 2 else self._y[:, None]
         means = np.empty((X.shape[0], y.shape[1]))
         for block, rows, votes in self._neighbours(X):
-            votes = votes / votes.sum(axis=1, keepdims=True)
-            for o in range(y.shape[1]):
-                means[block, o] = np.einsum("ij,ij->i", votes, y[rows, o])
+            average(rows, votes, y, means[block])
         means = means.astype(X.dtype, copy=False)
         return means if self._y.ndim == 2 else means[:, 0]

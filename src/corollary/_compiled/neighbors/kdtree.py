@@ -6,6 +6,10 @@ the Euclidean metric are float32; what they cannot rule out is measured in float
 
 A box's reduced distance is summed in the same order as a point's. Subtraction, squares and sums round monotonically, so
 the bound is never above the computed distance of a point inside; powers do not, and get a margin.
+
+A ``tree`` is (leaves, points, index, starts, groups, offsets, fans), as ``solvers/neighbors/tree.py`` has them. A
+``frame`` is what its leaves were shifted and scaled by, and the share of a length that this can cost: (centre, scale,
+share).
 """
 
 from __future__ import annotations
@@ -14,71 +18,30 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
-from corollary._compiled.neighbors.nearest import ascend, sift
+from corollary._compiled.neighbors.nearest import ascend, sift, sort_list
+from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
 
 
-@kernel
-def split_nodes(X, order, bounds, middles, first, last, boxes):
-    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and part them by their
-    widest column at ``middles[v]``; where that is an end of the node, they stay as they are."""
-    d = X.shape[1]
-    for v in range(first, last):
-        a, b = bounds[v], bounds[v + 1]
-        for j in range(d):
-            boxes[v, 0, j], boxes[v, 1, j] = np.inf, -np.inf
-        for i in range(a, b):
-            row = order[i]
-            for j in range(d):
-                value = X[row, j]
-                boxes[v, 0, j] = value if value < boxes[v, 0, j] else boxes[v, 0, j]
-                boxes[v, 1, j] = value if value > boxes[v, 1, j] else boxes[v, 1, j]
-        if not a < middles[v] < b:
-            continue
-        widest = 0
-        for j in range(1, d):
-            if boxes[v, 1, j] - boxes[v, 0, j] > boxes[v, 1, widest] - boxes[v, 0, widest]:
-                widest = j
-        part(X, order, a, b, middles[v], widest)
+@lean_kernel
+def fill_leaves(team, rank, X, index, starts, centre, scale, points, leaves):
+    """Copy the rows X[index] to ``points`` and, leaf by leaf, shifted and scaled, column by column, to ``leaves``.
 
-
-@kernel
-def part(X, order, a, b, middle, column):
-    """Reorder so that no row before ``middle`` has a larger value in the column than a row from ``middle`` on."""
-    first, last = a, b - 1
-    while first < last:
-        pivot = X[order[(first + last) // 2], column]
-        i, j = first, last
-        while i <= j:
-            while X[order[i], column] < pivot:
-                i += 1
-            while X[order[j], column] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            break
-
-
-@kernel
-def fill_leaves(points, starts, centre, scale, first, last, leaves):
-    """Copy the points of leaves ``first … last − 1``, shifted and scaled, column by column; what is over stays zero."""
-    for leaf in range(first, last):
+    What is over in a leaf stays zero.
+    """
+    first, end = share(team, rank, leaves.shape[0])
+    for leaf in range(first, end):
         for i in range(starts[leaf], starts[leaf + 1]):
-            for j in range(points.shape[1]):
-                leaves[leaf, j, i - starts[leaf]] = (points[i, j] - centre[j]) * scale
+            row = index[i]
+            for j in range(X.shape[1]):
+                points[i, j] = X[row, j]
+                leaves[leaf, j, i - starts[leaf]] = (X[row, j] - centre[j]) * scale
 
 
-@kernel
+@inner_kernel
 def _group_bounds(groups, g, Q, i, metric, p, out):
     """Reduced distances from query i to the boxes of one group."""
     d, fan = groups.shape[2], groups.shape[3]
@@ -105,7 +68,7 @@ def _group_bounds(groups, g, Q, i, metric, p, out):
                 out[c] += MARGIN * outside**p
 
 
-@kernel
+@inner_kernel
 def _leaf_distances(leaves, leaf, near, i, metric, p, total):
     """Reduced distances from query i to all points of a leaf, in the leaf's precision."""
     d, width = leaves.shape[1], leaves.shape[2]
@@ -135,7 +98,7 @@ def _leaf_distances(leaves, leaf, near, i, metric, p, total):
         j += 1
 
 
-@kernel
+@inner_kernel
 def _exact(points, at, Q, i, metric, p):
     """The reduced distance from query i to one point, in float64."""
     total = 0.0
@@ -152,7 +115,7 @@ def _exact(points, at, Q, i, metric, p):
     return total
 
 
-@kernel
+@inner_kernel
 def _cut(worst, metric, scale, slack, grow):
     """What a point within ``worst`` cannot exceed in the leaf's precision, where it is off by at most ``slack``."""
     if metric != EUCLIDEAN:
@@ -161,7 +124,7 @@ def _cut(worst, metric, scale, slack, grow):
     return reach * reach * grow
 
 
-@kernel
+@inner_kernel
 def _hits(total, cut):
     """How many distances of a leaf are within the cut; counting has no branch, so whole registers are compared."""
     hits = np.int32(0)
@@ -170,23 +133,82 @@ def _hits(total, cut):
     return hits
 
 
-@kernel
-def first_leaves(groups, offsets, fans, Q, metric, p, start, stop, out):
-    """The leaf that each query would look into first: queries of one leaf, taken together, find it in the cache."""
-    bounds = np.empty(groups.shape[3])
-    for i in range(start, stop):
-        node = 0
-        for level in range(len(fans)):
-            _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
-            nearest = 0
-            for c in range(1, fans[level]):
-                if bounds[c] < bounds[nearest]:
-                    nearest = c
-            node = node * fans[level] + nearest
-        out[i] = node
+@inner_kernel
+def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
+    """The leaf that a query would look into first."""
+    node = 0
+    for level in range(len(fans)):
+        _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
+        nearest = 0
+        for c in range(1, fans[level]):
+            if bounds[c] < bounds[nearest]:
+                nearest = c
+        node = node * fans[level] + nearest
+    return node
+
+
+@inner_kernel
+def _shift(Q, i, frame, near, slack):
+    """Shift and scale query i like the leaves, into their precision; ``slack`` is what that can cost."""
+    centre, scale, share = frame
+    square = 0.0
+    for j in range(Q.shape[1]):
+        value = (Q[i, j] - centre[j]) * scale
+        near[i, j] = value
+        square += value * value
+    # shifted rows have coordinates up to 1 and keep all but a unit of each; so do the queries
+    slack[i] = share * (math.sqrt(Q.shape[1]) + math.sqrt(square)) + 1e-18 if share > 0.0 else 0.0
+
+
+@inner_kernel
+def _by_leaf(leaf, places, sequence):
+    """Queries in the order of the leaves that they look into first, those of one leaf as they come."""
+    places[:] = 0
+    for i in range(len(leaf)):
+        places[leaf[i] + 1] += 1
+    for v in range(1, len(places)):
+        places[v] += places[v - 1]
+    for i in range(len(leaf)):
+        sequence[places[leaf[i]]] = i
+        places[leaf[i]] += 1
 
 
 @kernel
+def _prepare(team, rank, tree, Q, frame, metric, p, size, near, slack, leaf, places, sequence):
+    """Shift the queries and order them by leaf: those of one leaf, taken together, find it in the cache.
+
+    With room for no leaves (``leaf``) they stay as they come. False if the team was stopped.
+    """
+    groups, offsets, fans = tree[4], tree[5], tree[6]
+    bounds, m = np.empty(groups.shape[3]), Q.shape[0]
+    block = take(team)
+    while block < count_blocks(m, size):
+        start, stop = rows_of(block, m, size)
+        for i in range(start, stop):
+            _shift(Q, i, frame, near, slack)
+            sequence[i] = i
+            if len(leaf) > 0:
+                leaf[i] = _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds)
+        block = take(team)
+    if len(leaf) == 0:
+        return meet(team)
+    if not meet(team):
+        return False
+    if rank == 0:
+        _by_leaf(leaf, places, sequence)
+    return meet(team)
+
+
+@kernel
+def _room(tree):
+    """What a walk needs: distances to a leaf, to the boxes of a group, and a stack of nodes, levels and distances."""
+    leaves, groups, fans = tree[0], tree[4], tree[6]
+    most = groups.shape[3] * (len(fans) + 1)
+    stack = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
+    return np.empty(leaves.shape[2], leaves.dtype), np.empty(groups.shape[3]), stack[0], stack[1], stack[2]
+
+
+@inner_kernel
 def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds):
     """Replace the group on top of the stack (at ``depth``) by its children within ``worst``, the nearest on top."""
     node, level, base = nodes[depth], levels[depth], depth
@@ -204,81 +226,99 @@ def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, lev
 
 
 @kernel
-def query_block(
-    leaves, points, index, starts, groups, offsets, fans, Q, near, slack, scale, grow, sequence, metric, p,
-    start, stop, distances, rows,
-):  # fmt: skip
-    """The k nearest of queries ``sequence[start:stop]``; returns how many leaves were looked into.
+def nearest_in_tree(
+    team, rank, tree, Q, frame, grow, metric, p, size, near, slack, leaf, places, sequence, distances, rows, looked
+):
+    """The k nearest of all queries; threads take blocks of ``size``. ``looked`` counts leaves that were looked into."""
+    if not _prepare(team, rank, tree, Q, frame, metric, p, size, near, slack, leaf, places, sequence):
+        return
+    room, block = _room(tree), take(team)
+    while block < len(looked):
+        start, stop = rows_of(block, Q.shape[0], size)
+        looked[block] = 0
+        for s in range(start, stop):
+            i = sequence[s]
+            looked[block] += _walk(tree, Q, i, near, slack[i], frame[1], grow, metric, p, room, distances[i], rows[i])
+        block = take(team)
 
-    ``near`` are the queries shifted and scaled like the leaves, in their precision, and ``slack`` what that can cost.
-    """
-    k, fan, looked = distances.shape[1], groups.shape[3], 0
-    total, cut, bounds = np.empty(leaves.shape[2], leaves.dtype), np.empty(1, leaves.dtype), np.empty(fan)
-    most = fan * (len(fans) + 1)
-    nodes, levels, waiting = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
-    for s in range(start, stop):
-        i = sequence[s]
-        best, best_row = distances[i], rows[i]
-        best[:] = np.inf
-        best_row[:] = -1
-        worst, cut[0] = np.inf, np.inf
-        nodes[0], levels[0], waiting[0], depth = 0, 0, 0.0, 1
-        while depth > 0:
-            depth -= 1
-            if waiting[depth] > worst:
-                continue
-            if levels[depth] < len(fans):
-                depth = _open_group(
-                    groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds
-                )
-                continue
-            looked += 1
-            leaf = nodes[depth]
-            _leaf_distances(leaves, leaf, near, i, metric, p, total)
-            if _hits(total, cut[0]) == 0:
-                continue
-            for at in range(starts[leaf], starts[leaf + 1]):
-                if total[at - starts[leaf]] <= cut[0]:
-                    distance = _exact(points, at, Q, i, metric, p)
-                    if distance < worst or (distance == worst and index[at] < best_row[0]):
-                        sift(best, best_row, 0, k, distance, index[at])
-                        worst = best[0]
-                        cut[0] = _cut(worst, metric, scale, slack[i], grow)
-        ascend(best, best_row)
+
+@inner_kernel
+def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row):
+    """The k nearest of query i; returns how many leaves were looked into."""
+    leaves, points, index, starts, groups, offsets, fans = tree
+    total, bounds, nodes, levels, waiting = room
+    k, looked, cut = len(best), 0, leaves.dtype.type(np.inf)
+    best[:] = np.inf
+    best_row[:] = -1
+    worst = np.inf
+    nodes[0], levels[0], waiting[0], depth = 0, 0, 0.0, 1
+    while depth > 0:
+        depth -= 1
+        if waiting[depth] > worst:
+            continue
+        if levels[depth] < len(fans):
+            depth = _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds)
+            continue
+        looked += 1
+        leaf = nodes[depth]
+        _leaf_distances(leaves, leaf, near, i, metric, p, total)
+        if _hits(total, cut) == 0:
+            continue
+        for at in range(starts[leaf], starts[leaf + 1]):
+            if total[at - starts[leaf]] <= cut:
+                distance = _exact(points, at, Q, i, metric, p)
+                if distance < worst or (distance == worst and index[at] < best_row[0]):
+                    sift(best, best_row, 0, k, distance, index[at])
+                    worst = best[0]
+                    cut = leaves.dtype.type(_cut(worst, metric, scale, slack, grow))
+    ascend(best, best_row)
     return looked
 
 
 @kernel
-def radius_block(
-    leaves, points, index, starts, groups, offsets, fans, Q, near, slack, scale, grow, limits, metric, p,
-    start, stop, places, counts, distances, rows,
-):  # fmt: skip
+def rows_in_tree(
+    team, rank, tree, Q, frame, grow, metric, p, size, near, slack, limits, places, counts, distances, rows
+):
     """Count the rows within ``limits[i]`` of each query and, if there is room (``distances``), list them from
-    ``places[i]`` on."""
-    fan = groups.shape[3]
-    total, cut, bounds = np.empty(leaves.shape[2], leaves.dtype), np.empty(1, leaves.dtype), np.empty(fan)
-    most = fan * (len(fans) + 1)
-    nodes, levels, waiting = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
-    for i in range(start, stop):
-        found = 0
-        cut[0] = _cut(limits[i], metric, scale, slack[i], grow)
-        nodes[0], levels[0], depth = 0, 0, 1
-        while depth > 0:
-            depth -= 1
-            if levels[depth] < len(fans):
-                depth = _open_group(
-                    groups, offsets, fans, Q, i, metric, p, limits[i], depth, nodes, levels, waiting, bounds
-                )
-                continue
-            leaf = nodes[depth]
-            _leaf_distances(leaves, leaf, near, i, metric, p, total)
-            if _hits(total, cut[0]) == 0:
-                continue
-            for at in range(starts[leaf], starts[leaf + 1]):
-                if total[at - starts[leaf]] <= cut[0]:
-                    distance = _exact(points, at, Q, i, metric, p)
-                    if distance <= limits[i]:
-                        if len(distances) > 0:
-                            distances[places[i] + found], rows[places[i] + found] = distance, index[at]
-                        found += 1
-        counts[i] = found
+    ``places[i]`` on, the nearest first."""
+    room, listing, block = _room(tree), len(distances) > 0, take(team)
+    while block < count_blocks(Q.shape[0], size):
+        start, stop = rows_of(block, Q.shape[0], size)
+        for i in range(start, stop):
+            if not listing:
+                _shift(Q, i, frame, near, slack)
+            first = places[i] if listing else 0
+            end = first + counts[i] if listing else 0
+            own, own_rows = distances[first:end], rows[first:end]
+            counts[i] = _collect(
+                tree, Q, i, near, slack[i], frame[1], grow, limits[i], metric, p, room, listing, own, own_rows
+            )
+            if listing:
+                sort_list(own, own_rows)
+        block = take(team)
+
+
+@inner_kernel
+def _collect(tree, Q, i, near, slack, scale, grow, limit, metric, p, room, listing, distances, rows):
+    """Count, and list if asked, the rows within ``limit`` of query i."""
+    leaves, points, index, starts, groups, offsets, fans = tree
+    total, bounds, nodes, levels, waiting = room
+    found, cut = 0, leaves.dtype.type(_cut(limit, metric, scale, slack, grow))
+    nodes[0], levels[0], depth = 0, 0, 1
+    while depth > 0:
+        depth -= 1
+        if levels[depth] < len(fans):
+            depth = _open_group(groups, offsets, fans, Q, i, metric, p, limit, depth, nodes, levels, waiting, bounds)
+            continue
+        leaf = nodes[depth]
+        _leaf_distances(leaves, leaf, near, i, metric, p, total)
+        if _hits(total, cut) == 0:
+            continue
+        for at in range(starts[leaf], starts[leaf + 1]):
+            if total[at - starts[leaf]] <= cut:
+                distance = _exact(points, at, Q, i, metric, p)
+                if distance <= limit:
+                    if listing:
+                        distances[found], rows[found] = distance, index[at]
+                    found += 1
+    return found

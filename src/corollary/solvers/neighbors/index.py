@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.neighbors.nearest import sort_lists
+from corollary._compiled.neighbors import nearest as kernels
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
 PAIRS = 1 << 18  # (query, row) pairs that a thread holds at once: the memory of a search does not grow with the data
 
+Triples = tuple[Array, Array, Array]  # (query, distance, row) of pairs in any order
 Lists = tuple[Array, Array, Array]  # places (m + 1,), then distances and rows of query i from places[i] to places[i+1]
 
 
@@ -54,16 +55,18 @@ def places_of(counts: Array) -> Array:
     return places
 
 
-def sort_all(places: Array, distances: Array, rows: Array) -> Lists:
-    """Sort the list of every query by (distance, row)."""
-    each_block(lambda start, stop: sort_lists(distances, rows, places, start, stop), len(places) - 1, 256)
+def join(parts: list[Triples], m: int) -> Lists:
+    """Lists from pieces of what was found, each sorted by (distance, row)."""
+    counts = np.zeros(m, dtype=np.int64)
+    pieces = [
+        (query.astype(np.int64, copy=False), distance, row.astype(np.int64, copy=False))
+        for query, distance, row in parts
+    ]
+    for query, _, _ in pieces:
+        kernels.count_pairs(query, counts)
+    places = places_of(counts)
+    distances, rows, heads = np.empty(places[-1]), np.empty(places[-1], dtype=np.int64), places[:-1].copy()
+    for piece in pieces:
+        kernels.place_pairs(*piece, heads, distances, rows)
+    each_block(lambda start, stop: kernels.sort_lists(distances, rows, places, start, stop), m, 256)
     return places, distances, rows
-
-
-def join(parts: list[tuple[Array, Array, Array]], m: int) -> Lists:
-    """Lists from (query, distance, row) triples that were found in any order."""
-    empty: tuple[Array, Array, Array] = (np.empty(0, dtype=np.int64), np.empty(0), np.empty(0, dtype=np.int64))
-    query, distance, row = (np.concatenate(column) for column in zip(empty, *parts, strict=True))
-    order = np.argsort(query, kind="stable")
-    places = places_of(np.bincount(query, minlength=m))
-    return sort_all(places, distance[order], row[order].astype(np.int64, copy=False))

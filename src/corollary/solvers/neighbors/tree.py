@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,23 +9,25 @@ import numpy as np
 
 from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import kdtree
-from corollary.core.parallel import each_block, map_blocks
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kdtree import part_rows
-from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of, sort_all
+from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of
 from corollary.solvers.neighbors.metric import Metric
 
 LEVELS = 4  # of the binary tree that a query walks at once
 _LANES = 16  # a leaf's points fill registers without a remainder
-_QUERIES = 128
+_QUERIES = 128  # that a thread takes at once, at most
+_LEAST = 8  # queries that are worth a thread
+_WORTH = 100_000  # values, to copy, that are worth a thread
+_MANY = 128  # queries, from where on it pays to order them by leaf
 _PILOT = 32  # rows whose neighbours are searched for, to see whether a tree is quicker
-_SAMPLE = 4096  # rows of the tree that is tried first when there are many columns
+_FEW, _SAMPLE = 1024, 4096  # from so many rows on, a tree of a quarter of them, or of so many, is tried first
 _FEW_COLUMNS = 16
-# seconds, measured on one core: a leaf and each of its values; a row of a product and each of its values
-_LEAF, _LEAF_VALUE, _ROW, _ROW_VALUE = 1e-7, 1.5e-10, 4e-10, 2.5e-11
-
-_Walk = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array, float, float]
+# seconds, measured on one core: to build a tree, for each row and each value; a walk, a leaf and each of its values
+_BUILD, _ROW_BUILT, _VALUE_BUILT, _START, _LEAF, _LEAF_VALUE = 4e-4, 2e-7, 3e-8, 1.2e-6, 7e-8, 1.1e-10
+_SCREEN, _ROW, _ROW_VALUE = 2.5e-6, 7e-11, 2e-11  # a query by products, a row and each of its values
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +67,10 @@ class Tree(Index):
             low, high = boxes[0]
             centre = 0.5 * low + 0.5 * high
             scale = 0.5 * power_of_two(float((0.5 * high - 0.5 * low).max()))
-        points = X[index]
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)
-        each_block(lambda a, b: kdtree.fill_leaves(points, starts, centre, scale, a, b, leaves), 1 << depth, 256)
+        points = np.empty((n, d))
+        run_team(kdtree.fill_leaves, X, index, starts, centre, scale, points, leaves, most=X.size // _WORTH)
         name = "k-d tree" if prune else "direct comparison"
         return Tree(metric, leaves, points, index, starts, *_groups(boxes, depth), centre, scale, name)
 
@@ -77,21 +78,17 @@ class Tree(Index):
     def n_rows(self) -> int:
         return len(self.index)
 
-    def _walk(self, Q: Array) -> _Walk:
-        """What the kernels need of the tree and of the queries."""
-        unit, d = float(np.finfo(self.leaves.dtype).eps) / 2, Q.shape[1]
-        slack = np.zeros(len(Q))
-        if self.leaves.dtype == np.float32:
-            with np.errstate(over="ignore"):  # a query so far out rules nothing out
-                near = (Q - self.centre) * self.scale
-                # shifted rows have coordinates up to 1 and keep all but ``unit`` of each; so do the queries
-                slack = 2 * unit * (math.sqrt(d) + np.sqrt(np.einsum("ij,ij->i", near, near))) + 1e-18
-                near = near.astype(np.float32)
-        else:
-            near = Q
-        grow = 1 + 2 * (d + 8) * unit if self.leaves.dtype == np.float32 else 1 + 1e-12
-        lists, boxes = (self.leaves, self.points, self.index, self.starts), (self.groups, self.offsets, self.fans)
-        return *lists, *boxes, Q, near, slack, self.scale, grow
+    @property
+    def _parts(self) -> tuple[Array, ...]:
+        return self.leaves, self.points, self.index, self.starts, self.groups, self.offsets, self.fans
+
+    def _walk(self, Q: Array) -> tuple[Any, ...]:
+        """What the kernels need of the tree and of the queries, and room for the queries as points of leaves."""
+        single, unit = self.leaves.dtype == np.float32, float(np.finfo(self.leaves.dtype).eps) / 2
+        grow = 1 + 2 * (Q.shape[1] + 8) * unit if single else 1 + 1e-12
+        frame = self.centre, self.scale, 2 * unit if single else 0.0
+        room = np.empty(Q.shape, dtype=self.leaves.dtype), np.empty(len(Q))
+        return self._parts, Q, frame, grow, self.metric.code, self.metric.p, _block(len(Q)), *room
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         distances, rows = empty_answers(len(Q), k)
@@ -100,37 +97,32 @@ class Tree(Index):
 
     def look(self, Q: Array, distances: Array, rows: Array) -> int:
         """Fill in the nearest; returns how many leaves were looked into, over all queries."""
-        walk, code, p = self._walk(Q), self.metric.code, self.metric.p
-        first = np.zeros(len(Q), dtype=np.int64)
-        if len(Q) > _QUERIES:
-            each_block(
-                lambda a, b: kdtree.first_leaves(self.groups, self.offsets, self.fans, Q, code, p, a, b, first),
-                len(Q),
-                1024,
-            )
-        sequence = np.argsort(first, kind="stable")
-        counts = map_blocks(
-            lambda a, b: kdtree.query_block(*walk, sequence, code, p, a, b, distances, rows), len(Q), _QUERIES
-        )
-        return int(sum(counts))
+        m, size = len(Q), _block(len(Q))
+        leaf = np.empty(m if m > _MANY else 0, dtype=np.int64)
+        places, sequence = np.empty(len(self.leaves) + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
+        looked = np.zeros(-(-m // size), dtype=np.int64)
+        answers = distances, rows, looked
+        run_team(kdtree.nearest_in_tree, *self._walk(Q), leaf, places, sequence, *answers, most=m // _LEAST)
+        return int(looked.sum())
 
     def within(self, Q: Any, limits: Array) -> Lists:
-        walk, code, p = self._walk(Q), self.metric.code, self.metric.p
-        counts = np.zeros(len(Q), dtype=np.int64)
+        walk, counts = self._walk(Q), np.zeros(len(Q), dtype=np.int64)
 
         def visit(places: Array, distances: Array, rows: Array) -> None:
-            each_block(
-                lambda a, b: kdtree.radius_block(*walk, limits, code, p, a, b, places, counts, distances, rows),
-                len(Q),
-                _QUERIES,
-            )
+            lists = limits, places, counts, distances, rows
+            run_team(kdtree.rows_in_tree, *walk, *lists, most=len(Q) // _LEAST)
 
         visit(counts, np.empty(0), np.empty(0, dtype=np.int64))
         places = places_of(counts)
         distances, rows = np.empty(places[-1]), np.empty(places[-1], dtype=np.int64)
         if places[-1] > 0:
             visit(places, distances, rows)
-        return sort_all(places, distances, rows)
+        return places, distances, rows
+
+
+def _block(m: int) -> int:
+    """Queries that a thread takes at once."""
+    return max(_LEAST, min(_QUERIES, m // (8 * n_threads())))
 
 
 def _groups(boxes: Array, depth: int) -> tuple[Array, Array, Array]:
@@ -150,18 +142,32 @@ def _groups(boxes: Array, depth: int) -> tuple[Array, Array, Array]:
 
 
 def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | None:
-    """The tree of the points P if a few of them find their k neighbours more cheaply with it than by comparing all."""
+    """The tree of the points P if a few of them find their k neighbours more cheaply with it than by comparing all.
+
+    As many queries as rows share the building. A tree of some of the rows is tried first: one of all rows costs more.
+    """
     n, d = P.shape
-    if d > _FEW_COLUMNS and n > 2 * _SAMPLE:
-        sample = np.ascontiguousarray(P[:: n // _SAMPLE])
-        if _looked(Tree.of(sample, metric, leaf_size), sample, k) > 0.7:
-            return None  # a sample is sparser than all rows, but not so much that the decision would change
+    euclidean = metric.code == EUCLIDEAN
+    least = _START + _BUILD / n + _ROW_BUILT + _VALUE_BUILT * d
+    price = _SCREEN + n * (_ROW + _ROW_VALUE * d)
+    if euclidean and (least >= price or (n <= _SAMPLE and d > _FEW_COLUMNS)):
+        return None
+    if n > _FEW and (euclidean or d > _FEW_COLUMNS):
+        sample = np.ascontiguousarray(P[:: max(4, n // _SAMPLE)])
+        tree = Tree.of(sample, metric, leaf_size)
+        share = _looked(tree, sample, k)
+        if (least + _walking(tree, share) * (n / len(sample)) ** (1 / 3) > price) if euclidean else share > 0.7:
+            return None  # in all rows more leaves are near a query than in some of them
     tree = Tree.of(P, metric, leaf_size)
-    n_leaves, _, width = tree.leaves.shape
-    cost = _looked(tree, P, k) * n_leaves * (_LEAF + _LEAF_VALUE * width * d)
-    if metric.code == EUCLIDEAN:
-        return tree if cost < n * (_ROW + _ROW_VALUE * d) else None
-    return tree  # at worst it looks at everything, too
+    if euclidean and least + _walking(tree, _looked(tree, P, k)) > price:
+        return None
+    return tree  # for other metrics: at worst it looks at everything, too
+
+
+def _walking(tree: Tree, share: float) -> float:
+    """Seconds that a query takes that looks into this share of the leaves."""
+    n_leaves, d, width = tree.leaves.shape
+    return share * n_leaves * (_LEAF + _LEAF_VALUE * width * d)
 
 
 def _looked(tree: Tree, P: Array, k: int) -> float:
