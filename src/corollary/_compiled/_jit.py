@@ -119,6 +119,11 @@ def fast_kernel(function: F) -> F:
     return _compile(function, fastmath=_FAST, **_FULL)
 
 
+def inner_fast_kernel(function: F) -> F:
+    """As ``inner_kernel``, letting the compiler reorder sums."""
+    return _compile(function, fastmath=_FAST, **_INNER)
+
+
 if HAVE_NUMBA:
     from llvmlite import ir
     from numba.core import types
