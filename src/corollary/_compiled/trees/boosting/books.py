@@ -201,7 +201,7 @@ def take_back(whole, free, desk, node):
 @inner_kernel
 def _take_from_the_last(rules, whole, splits, free, heap, desk):
     """No histogram is free: the leaf that is split last, of those that have one, gives its own."""
-    last = -1
+    last = np.int64(-1)
     for k in range(desk[N_HEAP]):
         if whole[heap[k], SLOT] >= 0 and (last < 0 or _comes_first(rules, whole, splits, last, heap[k])):
             last = heap[k]

@@ -183,7 +183,7 @@ def _count(team, rank, table, coding, used, rows, packed, own_memory, layers, co
         first, end = rows.shape[0] * t // down, rows.shape[0] * (t + 1) // down
         a, b = n_groups * (rank % across) // across, n_groups * (rank % across + 1) // across
         target = counted if down == 1 else layers[t]
-        count_rows(table, coding, used, rows[first:end], packed, a, b, own_memory[0], own_memory[1], target)
+        count_rows(table, coding, used, rows[first:end], packed, a, b, own_memory[0], target)
     return down
 
 
@@ -270,18 +270,18 @@ def grow_tree(team, rank, table, members, coding, rules, used, given, seeds, tar
     """
     packed, rows, buffer, layers, histograms, lefts, extremes, tries, free, heap = memory[:10]
     units, flags, groups_of, chosen, desk = memory[10:]
-    keys, order = own_memory[2], own_memory[3]
+    keys, order = own_memory[1], own_memory[2]
     whole, sums, splits, _ = tree
     words, layout, _ = table
     books, scratch = (units, flags, groups_of, chosen), (histograms, tries, free, heap, keys, order)
+    node, count, small, searching, both = np.int64(0), np.int64(1), np.int64(0), True, False
     if not _pack(team, rank, target[0], target[1], coding, rules, seeds[0], packed, given, rows, extremes, units):
         return False
     if rank == 0:
         _lay_down(rules, given, tree, desk, free, groups_of)
-        draw_columns(used, 0, groups_of, members, rules[COLUMN_SHARE], seeds[1], chosen[0])
+        draw_columns(used, node, groups_of, members, rules[COLUMN_SHARE], seeds[1], chosen[0])
     if not meet(team):
         return False
-    node, count, small, searching, both = 0, 1, 0, True, False
     down = _count(team, rank, table, coding, used, rows[: given.shape[0]], packed, own_memory, layers, histograms[0])
     if not meet(team):
         return False
@@ -300,7 +300,7 @@ def grow_tree(team, rank, table, members, coding, rules, used, given, seeds, tar
         if not desk[MORE]:
             return True
         # all of the desk is read here, before the meetings of a division, after which thread 0 may write the next
-        parent, node, small, count = desk[NODE], desk[FIRST], desk[SMALL], 2
+        parent, node, small, count = desk[NODE], desk[FIRST], desk[SMALL], np.int64(2)
         searching, both = desk[SEARCH] > 0, desk[COUNT_BOTH] > 0
         f, start, stop = np.int64(splits[parent, FEATURE]), whole[parent, START], whole[parent, STOP]
         place = np.uint64(layout[f, PLACE] * coding[STEP])
@@ -314,6 +314,6 @@ def grow_tree(team, rank, table, members, coding, rules, used, given, seeds, tar
                 going = meet(team)
                 if both and going and not again:
                     for f in range(rank, used.shape[0], team[SIZE]):
-                        settle(layers, down, f, coding[WIDTH], layout[f, BINS] + 1, counted, counted, False)
+                        settle(layers, down, f, coding[WIDTH], layout[f, BINS] + 1, counted, counted, again > 0)
                     going = meet(team)
     return False

@@ -41,27 +41,38 @@ def pack_rows(start, gradient, hessian, g_scale, h_scale, coding, seed, packed):
 
 
 @inner_kernel
-def _add_rows(words, rows, own, n_columns, step, width, narrow):
-    """narrow[column · width + code] += own, for every column of a group; two rows at a time keep the core busy."""
-    n, stride, shift = rows.shape[0], np.uint64(width), np.uint64(step)
-    mask = (np.uint64(1) << shift) - np.uint64(1)
-    for k in range(0, n - 1, 2):
-        prefetch(words, np.int64(rows[min(k + AHEAD, n - 1)]) * 8)
-        prefetch(words, np.int64(rows[min(k + AHEAD + 1, n - 1)]) * 8)
-        one, two, p, q = words[np.uintp(rows[k])], words[np.uintp(rows[k + 1])], own[k], own[k + 1]
-        base = np.uint64(0)
-        for _ in range(n_columns):
-            narrow[base + (one & mask)] += p
-            narrow[base + (two & mask)] += q
-            one >>= shift
-            two >>= shift
-            base += stride
-    if n % 2 == 1:
-        one, base = words[np.uintp(rows[n - 1])], np.uint64(0)
-        for _ in range(n_columns):
-            narrow[base + (one & mask)] += own[n - 1]
-            one >>= shift
-            base += stride
+def _add_rows(words, rows, packed, n_columns, step, width, narrow):
+    """narrow[column · width + code] += packed, for every column of a group; written out, which is half as fast again.
+
+    Columns that a group lacks among the first four have code 0; what is added there is taken away in the end.
+    """
+    n, s, h = rows.shape[0], np.uint64(width), np.uint64(step)
+    mask, s2, s3, s4 = (np.uint64(1) << h) - np.uint64(1), s + s, s + s + s, s + s + s + s
+    for k in range(n):
+        ahead = np.int64(rows[min(k + AHEAD, n - 1)]) * 8
+        prefetch(words, ahead)
+        prefetch(packed, ahead)
+        w, p = words[np.uintp(rows[k])], packed[np.uintp(rows[k])]
+        w1 = w >> h
+        w2 = w1 >> h
+        w3 = w2 >> h
+        narrow[w & mask] += p
+        narrow[s + (w1 & mask)] += p
+        narrow[s2 + (w2 & mask)] += p
+        narrow[s3 + (w3 & mask)] += p
+        if n_columns > 4:
+            w4 = w3 >> h
+            w5 = w4 >> h
+            w6 = w5 >> h
+            narrow[s4 + (w4 & mask)] += p
+            if n_columns > 5:
+                narrow[s4 + s + (w5 & mask)] += p
+            if n_columns > 6:
+                narrow[s4 + s2 + (w6 & mask)] += p
+            if n_columns > 7:
+                narrow[s4 + s3 + ((w6 >> h) & mask)] += p
+    for j in range(n_columns, 4):
+        narrow[j * width] = 0
 
 
 @inner_kernel
@@ -85,27 +96,18 @@ def _unpack(narrow, coding, bins, again, gs, boths):
 
 
 @inner_kernel
-def count_rows(table, coding, used, rows, packed, first_group, end_group, own, narrow, wide):
-    """The histograms of some groups of columns over ``rows`` into ``wide``; ``narrow`` is zero before and after.
-
-    ``own`` is scratch for the numbers of the rows of a chunk.
-    """
+def count_rows(table, coding, used, rows, packed, first_group, end_group, narrow, wide):
+    """The histograms of some groups of columns over ``rows`` into ``wide``; ``narrow`` is zero before and after."""
     words, layout, groups = table
     chunk, step, width = coding[CHUNK], coding[STEP], coding[WIDTH]
-    for first in range(0, max(1, rows.shape[0]), chunk):
-        part = rows[first : min(first + chunk, rows.shape[0])]
-        n = part.shape[0]
-        for k in range(n):
-            prefetch(packed, np.int64(part[min(k + AHEAD, n - 1)]) * 8)
-            own[k] = packed[np.uintp(part[k])]
-        for c in range(first_group, end_group):
-            start, end = groups[c], groups[c + 1]
-            wanted = 0
-            for f in range(start, end):
-                wanted += used[f]
-            if wanted == 0:
-                continue
-            _add_rows(words[c], part, own, end - start, step, width, narrow)
+    for c in range(first_group, end_group):
+        start, end = groups[c], groups[c + 1]
+        wanted = 0
+        for f in range(start, end):
+            wanted += used[f]
+        for first in range(0, max(1, rows.shape[0]) if wanted else 0, chunk):
+            part = rows[first : min(first + chunk, rows.shape[0])]
+            _add_rows(words[c], part, packed, end - start, step, width, narrow)
             for f in range(start, end):
                 place, base, bins = (f - start) * width, f * width, layout[f, BINS] + 1
                 gs, boths = wide[0, base : base + bins], wide[1, base : base + bins]

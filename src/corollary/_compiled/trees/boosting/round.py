@@ -63,7 +63,7 @@ def _grow_all(team, rank, what, sides, table, members, coding, rules, used, give
         m[0][s], m[1][s], m[2][s], m[3][s], m[4][s], m[5][s], m[6][s], m[7][s], m[8][s], m[9][s], m[10][s], m[11][s],
         m[12][s], m[13][s], m[14][s], m[15][s], desk,
     )  # fmt: skip
-    of_thread = own[0][rank], own[1][rank], own[2][rank], own[3][rank]
+    of_thread = own[0][rank], own[1][rank], own[2][rank]
     while True:
         if t == 0:
             desk[OUTPUT] = take(team)

@@ -64,7 +64,7 @@ def _scan_free(gs, boths, last, lg, lboth, known, limits, best):
     _, l2, min_rows, min_hessian, _ = limits
     mask, g, h, l2, least = (np.int64(1) << bits) - 1, g / g_unit, h / h_unit, l2 / h_unit, min_hessian / h_unit
     top, bottom = 2.0 * best[GAIN] * TIE / g_unit / g_unit * h_unit, 1.0
-    found, found_g, found_both = -1, np.int64(0), np.int64(0)
+    found, found_g, found_both = np.int64(-1), np.int64(0), np.int64(0)
     for b in range(last):
         both = boths[b]
         if both & mask == 0:
@@ -155,17 +155,17 @@ def sort_categories(gs, boths, known, smoothing, keys, order):
     Of all subsets of categories the best, for a smooth objective, is the beginning of this order.
     """
     g_unit, h_unit, _, _, _, bits = known
-    mask, count = (np.int64(1) << bits) - 1, 0
+    mask, count = (np.int64(1) << bits) - 1, np.int64(0)
     for b in range(gs.shape[0]):
         if boths[b] & mask > 0:
             keys[b] = gs[b] * g_unit / ((boths[b] >> bits) * h_unit + smoothing)
             order[count] = b
             count += 1
     for start in range(count // 2 - 1, -1, -1):
-        _sift(keys, order, start, count)
+        _sift(keys, order, np.int64(start), count)
     for end in range(count - 1, 0, -1):
         order[0], order[end] = order[end], order[0]
-        _sift(keys, order, 0, end)
+        _sift(keys, order, np.int64(0), np.int64(end))
     return count
 
 
@@ -185,7 +185,7 @@ def scan_categories(gs, boths, feature, known, limits, low, high, keys, order, b
         gr, hr = g - gl, h - hl
         if min(rows, n - rows) < min_rows or min(hl, hr) < min_hessian:
             continue
-        gain = _pair(gl, hl, gr, hr, l1, l2 + smoothing, 0, low, high)
+        gain = _pair(gl, hl, gr, hr, l1, l2 + smoothing, np.int64(0), low, high)
         if gain > best[GAIN] * TIE:
             _note(best, gain, k, lg, lboth, known)
             best[FEATURE], best[CATEGORICAL] = feature, 1.0

@@ -50,7 +50,7 @@ class Growth:
         self.rules = np.array([leaves, rules.max_depth, *limits, *further], dtype=np.float64)
         set_bits = int(binner.n_bins[binner.categorical].max(initial=1))
         shape = Shape(
-            n=n, d=d, outputs=k, leaves=leaves, width=binner.width, lanes=64 // binner.step, chunk=chunk,
+            n=n, d=d, outputs=k, leaves=leaves, width=binner.width, lanes=64 // binner.step,
             set_words=-(-set_bits // 32), interactions=len(groups),
         )  # fmt: skip
         self.workers = shape.workers(n_threads())

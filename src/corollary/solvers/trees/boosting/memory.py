@@ -28,7 +28,6 @@ class Shape:
     leaves: int
     width: int  # codes of any column are below this
     lanes: int  # columns of a group, at most
-    chunk: int
     set_words: int
     interactions: int
 
@@ -83,7 +82,6 @@ class RoundMemory:
             np.empty((sides, DESK), dtype=np.int64),
         )
         of_threads = (
-            np.empty((workers, min(shape.chunk, n)), dtype=np.int64),
             np.zeros((workers, shape.lanes * shape.width), dtype=np.int64),
             np.empty((workers, shape.width)),
             np.empty((workers, shape.width), dtype=np.int64),
