@@ -147,7 +147,7 @@ class ElasticNet(LinearRegressor):
             return so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
 
         observe = self._observer(X, y, self.max_iter, attributes)
-        for target, path in enumerate(squared_paths(X, Y, weights, self.fit_intercept)):
+        for target, path in enumerate(squared_paths(X, Y, weights, self.fit_intercept, once=Y.shape[1] == 1)):
             path.state = self._previous(target, Y.shape[1], X.shape[1])
             solution = path.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
             found.append((solution, path.intercept(solution)))

@@ -25,6 +25,7 @@ from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.loop import Observer
 
+AT_ONCE = 400  # columns of dense data, up to which all their products cost no more than a few passes over X
 EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 
 
@@ -116,10 +117,18 @@ class SquaredPath:
             yield w.copy(), self.compressed.intercept(w), gap <= tol
 
 
-def squared_paths(X: Any, Y: Array, weights: Array, fit_intercept: bool) -> Iterator[SquaredPath]:
-    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them."""
+def squared_paths(
+    X: Any, Y: Array, weights: Array, fit_intercept: bool, *, once: bool = False
+) -> Iterator[SquaredPath]:
+    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them.
+
+    ``once`` says that there is one strength: then products of all columns cost more than the few that a fit looks at,
+    unless there are few columns, or rows have to be read again for each pass.
+    """
     design = as_design(X)
-    moments = design.moments(Y, weights) if worth_compressing(design.shape) else None
+    wide = once and design.resident and (design.is_sparse or design.shape[1] > AT_ONCE)
+    plain = None if (weights == 1.0).all() else weights
+    moments = design.moments(Y, plain) if worth_compressing(design.shape) and not wide else None
     for target in range(Y.shape[1]):
         small = None if moments is None else compress(moments, target, fit_intercept=fit_intercept)
         yield SquaredPath(design, np.ascontiguousarray(Y[:, target]), weights, fit_intercept, small)

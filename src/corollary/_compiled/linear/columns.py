@@ -25,11 +25,11 @@ RIDGE = 1e-12  # relative to the trace, for differences of epochs that are nearl
 
 @fast_kernel
 def _dot(data, rows, start, stop, vector):
-    """Column · vector. Four sums do not wait for each other; unsigned indices need no test of a sign."""
+    """Column · vector. Four sums do not wait for each other; slices and unsigned indices need no test of a sign."""
     if rows.shape[0] == 0:
-        total = 0.0
-        for p in range(stop - start):
-            total += data[start + p] * vector[p]
+        total, column = 0.0, data[start:stop]
+        for p in range(column.shape[0]):
+            total += column[p] * vector[p]
         return total
     a, b, c, d = 0.0, 0.0, 0.0, 0.0
     whole = start + (stop - start) // 4 * 4
@@ -50,12 +50,13 @@ def _add(data, rows, start, stop, change, curve, even, out):
     """out += change · curve · column; ``even`` is what all of ``curve`` is equal to, or zero."""
     step = change * even
     if rows.shape[0] == 0:
+        column = data[start:stop]
         if even > 0.0:
-            for p in range(stop - start):
-                out[p] += step * data[start + p]
+            for p in range(column.shape[0]):
+                out[p] += step * column[p]
         else:
-            for p in range(stop - start):
-                out[p] += change * curve[p] * data[start + p]
+            for p in range(column.shape[0]):
+                out[p] += change * curve[p] * column[p]
     elif even > 0.0:
         for p in range(start, stop):
             u = np.uintp(p)
@@ -90,9 +91,9 @@ def first_look(team, rank, data, rows, starts, size, vector, out, sums, squares)
         for j in range(first, end):
             start, stop = starts[j], starts[j + 1]
             out[j] = _dot(data, rows, start, stop, vector)
-            total, square = 0.0, 0.0
-            for p in range(start, stop):
-                x = np.float64(data[p])
+            total, square, column = 0.0, 0.0, data[start:stop]
+            for p in range(column.shape[0]):
+                x = np.float64(column[p])
                 total += x
                 square += x * x
             sums[j], squares[j] = total, square

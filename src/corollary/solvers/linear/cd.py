@@ -2,8 +2,8 @@
 
 Minimises ½ (w − w₀)ᵀH(w − w₀) + gᵀ(w − w₀) + Ω(w). Descent finds which coefficients are non-zero and their signs; given
 those, the minimiser solves a linear system. If its signs agree, that is the answer to full precision; if not, the
-segment to it is followed to the first sign change, which lowers the objective, and descent goes on. This takes the
-place of extrapolation wherever H fits in memory.
+segment to it is followed to the first sign change, which lowers the objective, or to where all that would change their
+sign are zero, if that is lower; and descent goes on.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from corollary.solvers.loop import overflow
 GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one would not fit in cache, or in memory
 HISTORY = 5  # as in the kernel
 MAX_ROUNDS = 60  # of descent on H, with solves on the support between them
-ROUNDS, TURNS, FEW, FEW_TURNS = 5, 20, 256, 2  # of descent on columns; few of them are solved for exactly then
+ROUNDS, FEW, FEW_ROUNDS = 100, 256, 10  # of descent on columns; few of them are solved for exactly then
+AT_ONCE = 5  # rounds in one call, after which Ctrl-C is heard
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
 PATIENT, ROUNDING = 5, 1e-15  # rounds after which a violation of the size of rounding is taken for that
 IDLE = 2  # rounds in a row that may lower the model by no more than its rounding
 STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H is too nearly singular to solve with
+STEEP = 1e-2  # the same where there are more coefficients than its rank
 
 
 class Stall:
@@ -47,11 +49,18 @@ class Stall:
 
 
 def minimise_quadratic(
-    H: Array, gradient: Array, w: Array, penalty: Penalty, *, tol: float, max_rounds: int = MAX_ROUNDS
+    H: Array,
+    gradient: Array,
+    w: Array,
+    penalty: Penalty,
+    *,
+    tol: float,
+    max_rounds: int = MAX_ROUNDS,
+    rank: float = np.inf,
 ) -> tuple[Array, Array]:
     """The minimiser from ``w``, and the gradient g + H (w − w₀) there. ``gradient`` is that of the start.
 
-    ``H`` may be larger than ``w``; its leading block counts.
+    ``H`` may be larger than ``w``; its leading block counts. Its rank is ``rank`` at most.
 
     Every coordinate's optimality condition holds to within ``tol`` on return, unless ``max_rounds`` ran out or rounds
     no longer lower the model by more than it is rounded.
@@ -76,7 +85,7 @@ def minimise_quadratic(
         before, signs = signs, np.sign(w)
         if (signs == before).all():
             # where descent and this undo each other's signs, a coefficient that reached zero is left there for a while
-            while _solve_on_support(H, gradient, w, penalty) and turn >= PATIENT:
+            while _solve_on_support(H, gradient, w, penalty, rank) and turn >= PATIENT:
                 pass
     return w, gradient
 
@@ -115,7 +124,9 @@ def minimise_columns(
     if bowls is None:
         bowls = laid.bowls(at, curve, free)
     few = len(columns) <= FEW
-    found, reached = descend_columns(laid, at, bowls, curve, slope.copy(), w, penalty, tol, FEW_TURNS if few else TURNS)
+    found, reached = descend_columns(
+        laid, at, bowls, curve, slope.copy(), w, penalty, tol, FEW_ROUNDS if few else ROUNDS
+    )
     if reached or not few:
         return found
     # descent crawls where columns are nearly collinear, as one huge row makes them
@@ -135,9 +146,9 @@ def descend_columns(
     w: Array,
     penalty: Penalty,
     tol: float,
-    turns: int,
+    rounds: int,
 ) -> tuple[Array, bool]:
-    """The minimiser, where ``turns`` of some hundred epochs suffice, and whether the conditions hold to within ``tol``.
+    """The minimiser, where so many rounds of twenty epochs suffice, and whether the conditions hold to within ``tol``.
 
     ``slope``, whose sum is zero if an intercept is free, moves along; ``bowls`` are as in ``minimise_columns``.
     """
@@ -147,9 +158,9 @@ def descend_columns(
     given, s, n = (laid.data, laid.rows, laid.starts, columns, *bowls, curve, even_weight(curve)), len(w), len(slope)
     scratch = np.empty(s, dtype=np.intp), np.empty((HISTORY + 1, s)), np.empty((HISTORY + 1, n))
     offset, reached = 0.0, False
-    for _ in range(turns):  # so that Ctrl-C is heard in between
+    for done in range(0, rounds, AT_ONCE):
         reached, offset = kernels.descend(
-            *given, slope, w, penalty.code, penalty.l1, penalty.l2, offset, tol, ROUNDS, *scratch
+            *given, slope, w, penalty.code, penalty.l1, penalty.l2, offset, tol, min(AT_ONCE, rounds - done), *scratch
         )
         if reached:
             break
@@ -172,14 +183,16 @@ def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Ar
     return w + step, gradient + H @ step
 
 
-def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> bool:
+def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty, rank: float) -> bool:
     """Move w towards the minimiser among coefficients with its signs, in place, as far as the signs hold.
 
-    Returns whether a coefficient reached zero before that, so that the support is smaller now.
+    That is to the first sign change, or to where all that would change are zero, whichever is lower. Returns whether a
+    coefficient reached zero before the minimiser, so that the support is smaller now.
 
     Where H is singular (classes of softmax share a direction, columns may be equal) rounding can make the solution
     anything: a move that does not lower the model is not made, and one of a slightly steeper model is tried instead,
-    which lowers both.
+    which lowers both. With more coefficients than its rank the way to zero is free for all but so many: in a much
+    steeper model they go together, and not one by one.
     """
     support = np.flatnonzero(w)
     if support.size == 0:
@@ -190,12 +203,15 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
         pull += penalty.l1 * np.sign(old)
     block = H[np.ix_(support, support)]
     block.flat[:: len(block) + 1] += penalty.l2
-    for steeper in (0.0, STEEPER):
+    singular = support.size > rank and penalty.l2 == 0
+    for steeper in (STEEP,) if singular else (0.0, STEEPER):
         step = _newton_step(block, pull, steeper)
         if step is None:
             continue
-        step = _up_to_zero(old, step) if penalty.convex else step
-        if float(pull @ step) + 0.5 * float(step @ (block @ step)) < 0:
+        steps = [_up_to_zero(old, step), _all_to_zero(old, step)] if penalty.convex else [step]
+        gains = [float(pull @ each) + 0.5 * float(each @ (block @ each)) for each in steps]
+        if min(gains) < 0:
+            step = steps[int(np.argmin(gains))]
             w[support] = old + step
             gradient += step @ H[support, : len(w)]
             return bool((w[support] == 0).any())
@@ -226,6 +242,11 @@ def _up_to_zero(w: Array, step: Array) -> Array:
     target = w + reach * step
     target[np.flatnonzero(crossing)[fractions == reach]] = 0.0
     return target - w
+
+
+def _all_to_zero(w: Array, step: Array) -> Array:
+    """The step, but that coefficients which would change their sign end at zero."""
+    return np.where((w + step) * w < 0, -w, step)
 
 
 def _minimise_groups(

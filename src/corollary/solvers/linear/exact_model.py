@@ -17,9 +17,9 @@ from corollary.solvers.linear.gram_cache import GramCache
 
 SMALL = 1 << 22  # multiplications for all products of columns: fewer take less than a millisecond
 SQUARE, THIN = 1 << 15, 4  # more products than the one, or the other times the entries of sparse columns, are too many
-TURNS = 20  # of descent, where there is no other way
-WORTH = 400  # columns whose products cost as much as another turn of descent
-PART = 0.1  # of the largest violation: how exactly a working set is solved along its columns
+ROUNDS = 100  # of descent, where there is no other way
+FIRST, WORTH = 10, 256  # rounds at least, and columns whose products cost as much as another
+PART = 0.3  # of the largest violation: how exactly a working set is solved along its columns
 
 
 class ExactModel:
@@ -64,9 +64,9 @@ class ExactModel:
         else:
             bowls = laid.bowls(wanted, weights, problem.fit_intercept)
         local = PART * float(memory["violation"].max(initial=0.0))
-        turns = 1 + len(wanted) // WORTH if self._few_products(problem, laid, wanted) else TURNS
+        rounds = FIRST + len(wanted) // WORTH if self._few_products(problem, laid, wanted) else ROUNDS
         slope = memory["slope"].copy()
-        new, reached = descend_columns(laid, wanted, bowls, weights, slope, w, problem.penalty, local, turns)
+        new, reached = descend_columns(laid, wanted, bowls, weights, slope, w, problem.penalty, local, rounds)
         self.crawls |= not reached
         coef, raw = state.coef.copy(), memory["raw"].copy()
         coef[wanted] = new
@@ -78,7 +78,8 @@ class ExactModel:
             self.cache = GramCache(problem)
         at, H = self.cache.gram(wanted)
         old = state.coef[at]
-        new, _ = minimise_quadratic(H, state.memory["gradient"][at], old, problem.penalty.restrict(at), tol=local)
+        gradient, rank = state.memory["gradient"][at], problem.design.shape[0]
+        new, _ = minimise_quadratic(H, gradient, old, problem.penalty.restrict(at), tol=local, rank=rank)
         coef = state.coef.copy()
         coef[at] = new
         return coef, state.memory["raw"] + self.cache.product(at, new - old)

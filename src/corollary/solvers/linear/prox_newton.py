@@ -116,7 +116,7 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        more = 0 if problem.loss.constant_curvature else len(problem.y) // TALL
+        more = len(alive) // FIRST_SET if problem.loss.constant_curvature else len(problem.y) // TALL
         room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support), more)
         size = min(room, len(alive))
         scores = violation[alive]
