@@ -2,8 +2,9 @@
 
 Each outer iteration measures the optimality violation of every column with one product Xᵀ·slope, keeps the worst few
 with the current support as a working set, and minimises over that set by Newton steps whose quadratic models are
-solved by coordinate descent (``cd.py``). For the squared loss the model is exact and its Gram matrix is kept, so this
-*is* coordinate descent. Columns that the duality gap proves to be zero are dropped for good.
+solved by coordinate descent (``cd.py``). For the squared loss the model is exact, so this *is* coordinate descent
+(``exact_model.py``). Columns that the duality gap proves to be zero are dropped for good, and of those that lie one
+after the other in memory only such are read that may violate optimality (``columns.py``).
 
 Cost: one pass over X per outer iteration (commonly 3 to 10) and O(n s²) for a working set of s columns; memory
 n·s + s².
