@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
@@ -41,11 +42,8 @@ def named_solver(name: str, problem: Problem) -> Solver:
     from corollary.solvers.linear.newton import Newton
     from corollary.solvers.linear.prox_newton import ProxNewton
 
-    return (
-        {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}[name]()
-        if name != "auto"
-        else choose_solver(problem)
-    )
+    kinds: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
+    return choose_solver(problem) if name == "auto" else kinds[name]()
 
 
 class LogisticRegression(LinearClassifier):
