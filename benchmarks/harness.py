@@ -35,7 +35,7 @@ class Settings:
 
     def of_a_cell(self) -> Settings:
         """A grid has a hundred cells: each gets a few seconds, and only its times are measured."""
-        return replace(self, repeats=2, cap=min(self.cap, 1.0), short=0.1, rounds=5, memory=False, growth=False)
+        return replace(self, repeats=2, cap=min(self.cap, 0.5), short=0.1, rounds=5, memory=False, growth=False)
 
 
 def today() -> str:

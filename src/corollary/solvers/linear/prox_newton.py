@@ -2,9 +2,10 @@
 
 Each outer iteration measures the optimality violation of every column with one product Xᵀ·slope, keeps the worst few
 with the current support as a working set, and minimises over that set by Newton steps whose quadratic models are
-solved by coordinate descent (``cd.py``). For the squared loss the model is exact and its Gram matrix is kept, so this
-*is* coordinate descent. Columns that the duality gap proves to be zero are dropped for good. Wide working sets, and
-those of sparse data, are not squared: their models are lowered along the columns, a few epochs each.
+solved by coordinate descent (``cd.py``). For the squared loss the model is exact, so this *is* coordinate descent
+(``exact_model.py``). Columns that the duality gap proves to be zero are dropped for good, and of those that lie one
+after the other in memory only such are read that may violate optimality (``columns.py``). Wide working sets of other
+losses, and those of sparse data, are not squared: their models are lowered along the columns, a few epochs each.
 
 Cost: one pass over X per outer iteration (commonly 3 to 10) and, for a working set of s columns, O(n s²), or O(n s) an
 epoch where that is less; memory n·s + s².
