@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from corollary._compiled.codes import ELASTIC
-from corollary._compiled.linear.column_model import add_columns, model_epochs
+from corollary._compiled.linear.column_model import model_epochs
 
 
 def epoch_in_numpy(X: Any, curve: Any, slope: Any, w: Any, l1: float, l2: float, free: bool, order: Any) -> float:
@@ -54,10 +54,3 @@ def test_epochs_are_those_of_numpy(free: bool, dense: bool) -> None:
         assert mass == pytest.approx(epoch_in_numpy(X, curve, there, twin, l1, l2, free, columns[order]), rel=1e-12)
     np.testing.assert_allclose(w, twin[columns], rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(here - offset * curve, there, rtol=1e-10, atol=1e-13)
-
-
-@pytest.mark.parametrize("dense", [False, True])
-def test_columns_are_added(dense: bool) -> None:
-    X, out, columns, step = drawn(30, 8), np.ones(30), np.array([0, 3, 7]), np.array([2.0, 0.0, -1.0])
-    add_columns(laid_out(X, dense), columns, step, out)
-    np.testing.assert_allclose(out, 1.0 + X[:, columns] @ step, rtol=1e-13)

@@ -79,7 +79,7 @@ def settled(squares: Array, cut: float, labels: Array, weights: Array) -> tuple[
     k, n = squares.shape
     shares, top, logs, factors, counts = np.zeros((k, CHUNK)), *np.empty((3, CHUNK)), np.zeros((k, 2))
     shares[:, :n] = squares
-    kernels.relative(shares, np.log(np.arange(1.0, k + 1)), np.full(k, cut), labels, top, logs)
+    kernels.relative(shares, np.log(np.arange(1.0, k + 1)), np.full(k, cut), 0.5, labels, top, logs)
     total = kernels.settle(shares, top, weights, labels, logs, factors, counts)
     np.testing.assert_array_equal(shares[:, n:], 0.0)
     return total, shares[:, :n].T, logs[:n], counts[:, 0]
@@ -91,12 +91,12 @@ def test_exponentials_are_exact_to_the_last_bits() -> None:
         own = x[start : start + CHUNK]
         squares, top, none = np.zeros((2, CHUNK)), np.empty(CHUNK), np.empty(0, dtype=np.int32)
         squares[1, : len(own)] = -2 * own
-        kernels.relative(squares, np.zeros(2), np.full(2, -745.0), none, top, np.empty(CHUNK))
+        kernels.relative(squares, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
         np.testing.assert_array_equal(squares[0], 1.0)
         np.testing.assert_allclose(squares[1, : len(own)], np.exp(own), rtol=5e-16)
     far = np.zeros((2, CHUNK))
     far[1, :3] = 1402.0, 2e6, np.inf
-    kernels.relative(far, np.zeros(2), np.full(2, -745.0), none, top, np.empty(CHUNK))
+    kernels.relative(far, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
     np.testing.assert_array_equal(far[1, :3], 0.0)
 
 

@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
-from corollary._compiled.neighbors import kdtree
+from corollary._compiled.neighbors import parting
+from corollary.core import parallel
+from corollary.solvers import kdtree
 from corollary.solvers.neighbors.metric import Metric
 from corollary.solvers.neighbors.tree import Tree
 
@@ -32,20 +34,53 @@ def test_parting_puts_the_median_in_its_place(values: str, n: int) -> None:
     }[values]
     for middle in range(n):
         order = rng.permutation(n)
-        kdtree.part(X, order, 0, n, middle, 1)
+        keys = X[order, 1].copy()
+        parting.part(keys, order, 0, n, middle)
         assert sorted(order) == list(range(n))
+        np.testing.assert_array_equal(keys, X[order, 1])
         assert (X[order[:middle], 1] <= X[order[middle], 1]).all()
         assert (X[order[middle:], 1] >= X[order[middle], 1]).all()
 
 
 def test_boxes_are_tight_and_the_widest_column_is_parted() -> None:
     X = rng.normal(size=(50, 3)) * [1.0, 5.0, 2.0]
-    order, boxes = np.arange(50), np.empty((2, 2, 3))
-    kdtree.split_nodes(X, order, np.array([0, 20, 50]), np.array([10, 35]), 0, 2, boxes)
-    for v, own in enumerate((order[:20], order[20:])):
+    bounds = [np.array([0, 50]), np.array([0, 20, 50]), np.array([0, 10, 20, 35, 50])]
+    order, boxes = kdtree.part_rows(X, bounds)
+    for v, own in enumerate((order, order[:20], order[20:])):
         np.testing.assert_array_equal(boxes[v], [X[own].min(axis=0), X[own].max(axis=0)])
-        half = len(own) // 2
+        half = [20, 10, 15][v]
         assert X[own[:half], 1].max() <= X[own[half:], 1].min()
+
+
+@pytest.mark.parametrize("values", ["distinct", "few", "equal", "ascending"])
+def test_many_rows_are_parted_by_threads_together_as_by_one(values: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kdtree, "_WORTH", 1)
+    n, depth = 20_011, 6
+    X = {
+        "distinct": rng.normal(size=(n, 3)),
+        "few": rng.integers(0, 3, (n, 3)).astype(float),
+        "equal": np.ones((n, 3)),
+        "ascending": np.arange(3.0 * n).reshape(n, 3),
+    }[values]
+    bounds = [(n * np.arange((1 << level) + 1)) >> level for level in range(depth + 1)]
+    found = []
+    for count in (1, 2, 3, 7, 16):
+        with parallel.threads(count):
+            found.append(kdtree.part_rows(X, bounds))
+    order, boxes = found[0]
+    assert sorted(order) == list(range(n))
+    for other, same in found[1:]:
+        np.testing.assert_array_equal(order, other)
+        np.testing.assert_array_equal(boxes, same)
+    for level in range(depth):
+        for v in range(1 << level):
+            first, middle, end = bounds[level][v], bounds[level + 1][2 * v + 1], bounds[level][v + 1]
+            low, high = boxes[(1 << level) - 1 + v]
+            np.testing.assert_array_equal(
+                [low, high], [X[order[first:end]].min(axis=0), X[order[first:end]].max(axis=0)]
+            )
+            column = int(np.argmax(high - low))
+            assert X[order[first:middle], column].max() <= X[order[middle:end], column].min()
 
 
 @pytest.mark.parametrize("n", [1, 2, 31, 33, 1000])

@@ -37,6 +37,11 @@ class Units:
     def log_scale(self) -> float:
         return float(np.log(self.scale).sum())
 
+    @property
+    def inside(self) -> tuple[Array, Array]:
+        """What rows are moved by, and multiplied by, to be in these units."""
+        return self.centre, 1.0 / self.scale
+
     def enter(self, X: Array, out: Array | None = None) -> Array:
         """Rows in these units, as float64."""
         out = np.empty(X.shape) if out is None else out

@@ -105,13 +105,14 @@ def _factor(kind: str, scatter: Array, regular: Array, floor: Array) -> tuple[Ar
     covariances = scatter + np.diag(regular)
     covariances = (covariances + covariances.transpose(0, 2, 1)) / 2
     try:
-        np.linalg.cholesky(covariances - np.diag(floor))
-        lowers, wide = np.linalg.cholesky(covariances), np.zeros(len(covariances), dtype=bool)
+        roots = np.array([dtrtri(lower.T)[0] for lower in np.linalg.cholesky(covariances)])
+        if (np.square(roots).sum(axis=2) @ floor <= 0.5).all():  # tr(Σ⁻¹ F) < 1: no direction is narrower than F
+            return covariances, roots, np.zeros(len(roots), dtype=bool)
     except np.linalg.LinAlgError:
-        parts = [_widen(each, floor) for each in covariances]
-        covariances, lowers = np.array([part[0] for part in parts]), np.array([part[1] for part in parts])
-        wide = np.array([part[2] for part in parts])
-    return covariances, np.array([dtrtri(lower.T)[0] for lower in lowers]), wide
+        pass
+    parts = [_widen(each, floor) for each in covariances]
+    roots = np.array([dtrtri(lower.T)[0] for _, lower, _ in parts])
+    return np.array([part[0] for part in parts]), roots, np.array([part[2] for part in parts])
 
 
 def _widen(covariance: Array, floor: Array) -> tuple[Array, Array, bool]:

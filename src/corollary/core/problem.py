@@ -180,7 +180,8 @@ class Problem:
         """
         if self.fit_intercept and (self.in_units_of_y or self.loss.task == "classification"):
             with np.errstate(all="ignore"):  # where only one class weighs anything, its constant is infinite
-                best = self.loss.best_constant(self.y, self.weights, self.n_classes)
+                of_rows = self._by_class if self.loss.task == "classification" else (self.y, self.weights)
+                best = self.loss.best_constant(*of_rows, self.n_classes)
                 constants = [best]
                 if self.in_units_of_y:  # halving comes near a target that has most of the weight, but not to it
                     constants.append(self.y[np.argmin(np.where(self.weights > 0, np.abs(self.y - best), np.inf))])

@@ -33,18 +33,24 @@ def weighted_mean(Y: Array, weights: Array | None = None) -> Array:
 
 
 def products_about(
-    X: Array, Y: Array, weights: Array | None, shift: Array | float, buffer: Array | None = None
+    X: Array, Y: Array, weights: Array | None, shift: Array | float | None, buffer: Array | None = None
 ) -> Array:
     """Products of the columns of (X − shift, 1) with each other and with Y, weighted; below, Σ w y² of each output.
 
-    ``buffer`` is scratch space of at least m rows and d + 1 columns; one per thread saves the page faults of a fresh
-    array per block. An overflow shows as inf or NaN in the result, not as a warning from a worker thread.
+    Without shift and weights no row is copied. ``buffer`` is scratch space of at least m rows and d + 1 columns; one
+    per thread saves the page faults of a fresh array per block. An overflow shows as inf or NaN in the result, not as
+    a warning from a worker thread.
     """
     m, d = X.shape
-    rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
     found = np.zeros((d + 2, d + 1 + Y.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
-        np.subtract(X, shift, out=rows[:, :d])
+        if shift is None and weights is None:
+            found[:d, :d], found[:d, d + 1 :] = X.T @ X, X.T @ Y
+            found[:d, d], found[d, d + 1 :] = np.ones(m) @ X, Y.sum(axis=0)
+            found[d, d], found[d + 1, d + 1 :] = m, np.einsum("ik,ik->k", Y, Y)
+            return found
+        rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
+        np.subtract(X, 0.0 if shift is None else shift, out=rows[:, :d])
         rows[:, d] = 1.0
         if weights is not None:
             root = np.sqrt(weights)[:, None]

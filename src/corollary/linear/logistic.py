@@ -42,8 +42,8 @@ def named_solver(name: str, problem: Problem) -> Solver:
     from corollary.solvers.linear.newton import Newton
     from corollary.solvers.linear.prox_newton import ProxNewton
 
-    kinds: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
-    return choose_solver(problem) if name == "auto" else kinds[name]()
+    known: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
+    return known[name]() if name in known else choose_solver(problem)
 
 
 class LogisticRegression(LinearClassifier):

@@ -121,14 +121,14 @@ def pack(z, share, mean, chosen, packed, roots, filled, last, second, first):
 def dense_pass(team, rank, rows, units, params, size, parts, flat, total, out, scratch):
     """One E step: what each part of ``size`` rows contributes, and the ``total`` of it.
 
-    ``rows`` are (X, weights, labels), ``units`` (centre, 1 / scale), ``params`` (means, means · U, U, offsets, cut),
+    ``rows`` are (X, weights, labels), ``units`` (centre, 1 / scale), ``params`` (means, means · U, U, offsets, cut, ½),
     with one U for each component or one for all. A part has lines of D numbers: the upper triangles of second moments
     about the means, first moments, counts of components at the beginning of a line each, and Σ weight · log density;
     ``flat`` has it as one line. If there is room in ``out`` = (posteriors, log densities), these are wanted instead.
     ``scratch`` has a place for each thread; what is in it beyond the columns must be zero.
     """
     X, weights, labels = rows
-    means, centres, roots, offsets, cut = params
+    means, centres, roots, offsets, cut, half = params
     to_shares, to_logs = out
     all_squares, columns, vectors, whole, packed = scratch
     z, y, squares = columns[rank, 0], columns[rank, 1], all_squares[rank]
@@ -149,7 +149,7 @@ def dense_pass(team, rank, rows, units, params, size, parts, flat, total, out, s
                 if k < n_roots:  # a single root serves all components
                     whiten(z, roots[k], y)
                 distances(y, centres[k], squares[k])
-            relative(squares, offsets, cut, labels[start:stop], top, logs)
+            relative(squares, offsets, cut, half, labels[start:stop], top, logs)
             counts, sure = own[n_roots * D + k_all :], labels[start:stop]
             log_likelihood += settle(squares, top, weights[start:stop], sure, logs, factors, counts)
             if to_logs.shape[0] > 0:

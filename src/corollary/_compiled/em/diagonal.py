@@ -53,12 +53,12 @@ def diagonal_moments(z, shares, means, first, second):
 
 @lean_kernel
 def diagonal_pass(team, rank, rows, units, params, size, parts, flat, total, out, scratch):
-    """One E step, as ``dense_pass``; ``params`` are (means, means · roots, roots, offsets, cut).
+    """One E step, as ``dense_pass``; ``params`` are (means, means · roots, roots, offsets, cut, ½).
 
     A part has lines of d numbers: second moments of each component, first moments, counts, Σ weight · log density.
     """
     X, weights, labels = rows
-    means, centres, roots, offsets, cut = params
+    means, centres, roots, offsets, cut, half = params
     to_shares, to_logs = out
     all_squares, columns, vectors = scratch
     z, squares = columns[rank, 0], all_squares[rank]
@@ -74,7 +74,7 @@ def diagonal_pass(team, rank, rows, units, params, size, parts, flat, total, out
             turn(X, start, stop, units[0], units[1], z)
             diagonal_squares(z, centres, roots, squares)
             here, theirs = weights[start:stop], labels[start:stop]
-            relative(squares, offsets, cut, theirs, top, logs)
+            relative(squares, offsets, cut, half, theirs, top, logs)
             log_likelihood += settle(squares, top, here, theirs, logs, factors, own[2 * k_all :])
             if to_logs.shape[0] > 0:
                 hand_over(squares, logs, start, stop, to_shares, to_logs)

@@ -39,11 +39,11 @@ def turn(X, start, stop, centre, inverse, turned):
 
 
 @lean_kernel
-def relative(squares, offsets, cut, labels, top, logs):
+def relative(squares, offsets, cut, half, labels, top, logs):
     """squares become joint densities over the largest of their row, ``top`` its logarithm.
 
-    A log joint density is offset − square / 2; that of a labelled row in its component goes to ``logs``. Densities are
-    zero where their logarithm over the largest is not above cut[k].
+    A log joint density is offset − half · square; that of a labelled row in its component goes to ``logs``. Densities
+    are zero where their logarithm over the largest is not above cut[k].
 
     exp of several rows at a time, which the mathematical library cannot: x = n log 2 + r with whole n, then a
     polynomial in r, then n added to the exponent. Adding 1.5 · 2⁵² rounds x / log 2 to n, in the lowest bits of the
@@ -55,7 +55,7 @@ def relative(squares, offsets, cut, labels, top, logs):
     for k in range(squares.shape[0]):
         offset = offsets[k]
         for i in range(ROWS):
-            value = offset - 0.5 * squares[k, i]
+            value = offset - half * squares[k, i]
             squares[k, i] = value
             top[i] = max(top[i], value)
     for i in range(labels.shape[0]):

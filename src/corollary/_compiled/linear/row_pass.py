@@ -31,41 +31,37 @@ def _scores(X, start, stop, origin, coef, intercept, out):
 
 
 @fast_kernel
-def _add_rows(X, start, stop, origin, factors, out, at):
-    """out[at:] += Σ factor · row, four rows at a time: each entry of ``out`` is loaded and stored once for them."""
+def _add_rows(X, start, stop, origin, slope, curve, out, at):
+    """out[at:] += Σ slope · row and, after these, Σ curve · row; four rows for each time that ``out`` is stored."""
     d = origin.shape[0]
     whole = start + (stop - start) // 4 * 4
     for i in range(start, whole, 4):
-        a, b, c, e = factors[i], factors[i + 1], factors[i + 2], factors[i + 3]
+        s0, s1, s2, s3 = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
+        c0, c1, c2, c3 = curve[i], curve[i + 1], curve[i + 2], curve[i + 3]
         for j in range(d):
             m = origin[j]
-            out[at + j] += a * (X[i, j] - m) + b * (X[i + 1, j] - m) + (c * (X[i + 2, j] - m) + e * (X[i + 3, j] - m))
+            x0, x1, x2, x3 = X[i, j] - m, X[i + 1, j] - m, X[i + 2, j] - m, X[i + 3, j] - m
+            out[at + j] += s0 * x0 + s1 * x1 + s2 * x2 + s3 * x3
+            out[at + d + j] += c0 * x0 + c1 * x1 + c2 * x2 + c3 * x3
     for i in range(whole, stop):
-        a = factors[i]
         for j in range(d):
-            out[at + j] += a * (X[i, j] - origin[j])
+            x = X[i, j] - origin[j]
+            out[at + j] += slope[i] * x
+            out[at + d + j] += curve[i] * x
 
 
-@fast_kernel
-def _add_gram(X, start, stop, origin, curve, scaled, out, at):
-    """Add the upper triangle of Σ curve · row rowᵀ, eight rows at a time; ``scaled`` holds √curve · row."""
+@kernel
+def _add_gram(X, start, stop, origin, curve, scaled, product, out, at):
+    """Add the upper triangle of Σ curve · row rowᵀ: the product of √curve · row with itself."""
     d, count = origin.shape[0], stop - start
     for i in range(count):
         root = math.sqrt(curve[start + i])
         for j in range(d):
             scaled[i, j] = root * (X[start + i, j] - origin[j])
-    whole = (count + 7) // 8 * 8
-    for i in range(count, whole):
-        scaled[i] = 0.0
-    for i in range(0, whole, 8):
-        for k in range(d):
-            s0, s1, s2, s3 = scaled[i, k], scaled[i + 1, k], scaled[i + 2, k], scaled[i + 3, k]
-            s4, s5, s6, s7 = scaled[i + 4, k], scaled[i + 5, k], scaled[i + 6, k], scaled[i + 7, k]
-            row = at + k * d
-            for j in range(k, d):
-                low = s0 * scaled[i, j] + s1 * scaled[i + 1, j] + s2 * scaled[i + 2, j] + s3 * scaled[i + 3, j]
-                high = s4 * scaled[i + 4, j] + s5 * scaled[i + 5, j] + s6 * scaled[i + 6, j] + s7 * scaled[i + 7, j]
-                out[row + j] += low + high
+    np.dot(scaled[:count].T, scaled[:count], product)
+    for k in range(d):
+        for j in range(k, d):
+            out[at + k * d + j] += product[k, j]
 
 
 @kernel
@@ -78,7 +74,7 @@ def loss_pass(team, rank, rows, model, loss, y, weights, grid, slope, curve, par
     check_loss(code)
     n, d = X.shape
     square = parts.shape[1] > HEAD + 2 * d
-    scaled = np.empty((lines + 8 if square else 0, d))
+    scaled, product = np.empty((lines if square else 0, d)), np.empty((d, d) if square else (0, 0))
     chunk = take(team)
     while chunk < parts.shape[0]:
         part = parts[chunk]
@@ -94,10 +90,9 @@ def loss_pass(team, rank, rows, model, loss, y, weights, grid, slope, curve, par
                 part[1] += w * f * f if w > 0.0 else 0.0
                 part[2] += slope[i]
                 part[3] += curve[i]
-            _add_rows(X, start, stop, origin, slope, part, HEAD)
-            _add_rows(X, start, stop, origin, curve, part, HEAD + d)
+            _add_rows(X, start, stop, origin, slope, curve, part, HEAD)
             if square:
-                _add_gram(X, start, stop, origin, curve, scaled, part, HEAD + 2 * d)
+                _add_gram(X, start, stop, origin, curve, scaled, product, part, HEAD + 2 * d)
         chunk = take(team)
     add_up(team, rank, parts, total)
 

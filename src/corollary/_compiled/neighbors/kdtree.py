@@ -18,72 +18,30 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary._compiled.neighbors.nearest import ascend, sift, sort_list
-from corollary._compiled.team import count_blocks, meet, rows_of, take
+from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 MARGIN = 1.0 - 1e-12  # of powers: libraries compute them to one or two units in the last place
 
 
-@kernel
-def split_nodes(X, order, bounds, middles, first, last, boxes):
-    """Box the points of nodes ``first … last − 1`` (node v has order[bounds[v]:bounds[v+1]]) and part them by their
-    widest column at ``middles[v]``; where that is an end of the node, they stay as they are."""
-    d = X.shape[1]
-    for v in range(first, last):
-        a, b = bounds[v], bounds[v + 1]
-        for j in range(d):
-            boxes[v, 0, j], boxes[v, 1, j] = np.inf, -np.inf
-        for i in range(a, b):
-            row = order[i]
-            for j in range(d):
-                value = X[row, j]
-                boxes[v, 0, j] = value if value < boxes[v, 0, j] else boxes[v, 0, j]
-                boxes[v, 1, j] = value if value > boxes[v, 1, j] else boxes[v, 1, j]
-        if not a < middles[v] < b:
-            continue
-        widest = 0
-        for j in range(1, d):
-            if boxes[v, 1, j] - boxes[v, 0, j] > boxes[v, 1, widest] - boxes[v, 0, widest]:
-                widest = j
-        part(X, order, a, b, middles[v], widest)
+@lean_kernel
+def fill_leaves(team, rank, X, index, starts, centre, scale, points, leaves):
+    """Copy the rows X[index] to ``points`` and, leaf by leaf, shifted and scaled, column by column, to ``leaves``.
 
-
-@kernel
-def part(X, order, a, b, middle, column):
-    """Reorder so that no row before ``middle`` has a larger value in the column than a row from ``middle`` on."""
-    first, last = a, b - 1
-    while first < last:
-        pivot = X[order[(first + last) // 2], column]
-        i, j = first, last
-        while i <= j:
-            while X[order[i], column] < pivot:
-                i += 1
-            while X[order[j], column] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            last = j
-        elif middle >= i:
-            first = i
-        else:
-            break
-
-
-@kernel
-def fill_leaves(points, starts, centre, scale, first, last, leaves):
-    """Copy the points of leaves ``first … last − 1``, shifted and scaled, column by column; what is over stays zero."""
-    for leaf in range(first, last):
+    What is over in a leaf stays zero.
+    """
+    first, end = share(team, rank, leaves.shape[0])
+    for leaf in range(first, end):
         for i in range(starts[leaf], starts[leaf + 1]):
-            for j in range(points.shape[1]):
-                leaves[leaf, j, i - starts[leaf]] = (points[i, j] - centre[j]) * scale
+            row = index[i]
+            for j in range(X.shape[1]):
+                points[i, j] = X[row, j]
+                leaves[leaf, j, i - starts[leaf]] = (X[row, j] - centre[j]) * scale
 
 
-@kernel
+@inner_kernel
 def _group_bounds(groups, g, Q, i, metric, p, out):
     """Reduced distances from query i to the boxes of one group."""
     d, fan = groups.shape[2], groups.shape[3]
@@ -110,7 +68,7 @@ def _group_bounds(groups, g, Q, i, metric, p, out):
                 out[c] += MARGIN * outside**p
 
 
-@kernel
+@inner_kernel
 def _leaf_distances(leaves, leaf, near, i, metric, p, total):
     """Reduced distances from query i to all points of a leaf, in the leaf's precision."""
     d, width = leaves.shape[1], leaves.shape[2]
@@ -140,7 +98,7 @@ def _leaf_distances(leaves, leaf, near, i, metric, p, total):
         j += 1
 
 
-@kernel
+@inner_kernel
 def _exact(points, at, Q, i, metric, p):
     """The reduced distance from query i to one point, in float64."""
     total = 0.0
@@ -157,7 +115,7 @@ def _exact(points, at, Q, i, metric, p):
     return total
 
 
-@kernel
+@inner_kernel
 def _cut(worst, metric, scale, slack, grow):
     """What a point within ``worst`` cannot exceed in the leaf's precision, where it is off by at most ``slack``."""
     if metric != EUCLIDEAN:
@@ -166,7 +124,7 @@ def _cut(worst, metric, scale, slack, grow):
     return reach * reach * grow
 
 
-@kernel
+@inner_kernel
 def _hits(total, cut):
     """How many distances of a leaf are within the cut; counting has no branch, so whole registers are compared."""
     hits = np.int32(0)
@@ -175,7 +133,7 @@ def _hits(total, cut):
     return hits
 
 
-@kernel
+@inner_kernel
 def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
     """The leaf that a query would look into first."""
     node = 0
@@ -189,7 +147,7 @@ def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
     return node
 
 
-@kernel
+@inner_kernel
 def _shift(Q, i, frame, near, slack):
     """Shift and scale query i like the leaves, into their precision; ``slack`` is what that can cost."""
     centre, scale, share = frame
@@ -202,7 +160,7 @@ def _shift(Q, i, frame, near, slack):
     slack[i] = share * (math.sqrt(Q.shape[1]) + math.sqrt(square)) + 1e-18 if share > 0.0 else 0.0
 
 
-@kernel
+@inner_kernel
 def _by_leaf(leaf, places, sequence):
     """Queries in the order of the leaves that they look into first, those of one leaf as they come."""
     places[:] = 0
@@ -250,7 +208,7 @@ def _room(tree):
     return np.empty(leaves.shape[2], leaves.dtype), np.empty(groups.shape[3]), stack[0], stack[1], stack[2]
 
 
-@kernel
+@inner_kernel
 def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds):
     """Replace the group on top of the stack (at ``depth``) by its children within ``worst``, the nearest on top."""
     node, level, base = nodes[depth], levels[depth], depth
@@ -284,7 +242,7 @@ def nearest_in_tree(
         block = take(team)
 
 
-@kernel
+@inner_kernel
 def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row):
     """The k nearest of query i; returns how many leaves were looked into."""
     leaves, points, index, starts, groups, offsets, fans = tree
@@ -340,7 +298,7 @@ def rows_in_tree(
         block = take(team)
 
 
-@kernel
+@inner_kernel
 def _collect(tree, Q, i, near, slack, scale, grow, limit, metric, p, room, listing, distances, rows):
     """Count, and list if asked, the rows within ``limit`` of query i."""
     leaves, points, index, starts, groups, offsets, fans = tree

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 
 CHUNK = 64  # columns that are screened together
 
 
-@kernel
+@inner_kernel
 def sift(distances, rows, at, k, distance, row):
     """Put (distance, row) into place ``at`` of a heap of k, or below; the root, place 0, is the farthest."""
     while True:
@@ -34,7 +34,7 @@ def sift(distances, rows, at, k, distance, row):
     distances[at], rows[at] = distance, row
 
 
-@kernel
+@inner_kernel
 def ascend(distances, rows):
     """Sort a heap in place, the nearest first."""
     for last in range(len(distances) - 1, 0, -1):
@@ -43,14 +43,14 @@ def ascend(distances, rows):
         sift(distances, rows, 0, last, distance, row)
 
 
-@kernel
+@lean_kernel
 def sort_heaps(distances, rows):
     """Sort the heap of every query."""
     for i in range(len(distances)):
         ascend(distances[i], rows[i])
 
 
-@kernel
+@inner_kernel
 def sort_list(distances, rows):
     """Sort a list by (distance, row)."""
     for at in range(len(distances) // 2 - 1, -1, -1):
@@ -58,21 +58,21 @@ def sort_list(distances, rows):
     ascend(distances, rows)
 
 
-@kernel
+@lean_kernel
 def sort_lists(distances, rows, places, start, stop):
     """Sort the lists of queries ``start … stop − 1``; that of query i lies from ``places[i]`` to ``places[i + 1]``."""
     for i in range(start, stop):
         sort_list(distances[places[i] : places[i + 1]], rows[places[i] : places[i + 1]])
 
 
-@kernel
+@lean_kernel
 def count_pairs(query, counts):
     """Add the number of pairs of each query to ``counts``."""
     for i in range(len(query)):
         counts[query[i]] += 1
 
 
-@kernel
+@lean_kernel
 def place_pairs(query, distance, row, heads, distances, rows):
     """Put pairs into the lists of their queries, each at the place ``heads`` of its query, which moves on."""
     for i in range(len(query)):
@@ -81,7 +81,7 @@ def place_pairs(query, distance, row, heads, distances, rows):
         heads[query[i]] = at + 1
 
 
-@kernel
+@lean_kernel
 def measure_sparse_block(
     q_data, q_columns, q_starts, x_data, x_columns, x_starts, first_query, first_row, candidates, counts, out
 ):
@@ -107,7 +107,7 @@ def measure_sparse_block(
             out[i, c] = total
 
 
-@kernel
+@lean_kernel
 def settle_block(first_row, candidates, counts, measured, distances, rows):
     """Offer the measured candidates of each query to its heap."""
     k = distances.shape[1]
@@ -118,7 +118,7 @@ def settle_block(first_row, candidates, counts, measured, distances, rows):
                 sift(distances[i], rows[i], 0, k, distance, row)
 
 
-@kernel
+@lean_kernel
 def screen_block(products, halves, norms, slack, cut, candidates, counts):
     """List the columns c of each row whose lower bound halves[c] − products[i, c] − slack[i]·norms[c] is ≤ cut[i]."""
     n = products.shape[1]
@@ -138,7 +138,7 @@ def screen_block(products, halves, norms, slack, cut, candidates, counts):
         counts[i] = found
 
 
-@kernel
+@lean_kernel
 def offer_block(block, first_row, distances, rows):
     """Offer every entry of a block of distances (queries × rows) to the heaps."""
     k = distances.shape[1]

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.atomic import atomic_load
 from corollary._compiled.neighbors.nearest import ascend, sift
 from corollary._compiled.neighbors.tile import QUERIES, tile_hits
@@ -22,7 +22,7 @@ SCALE, UNIT, SMALLEST, MARGIN, SLACK, TRAITS = range(6)  # what ``Panels`` knows
 AT_ONCE = 4  # pairs that are measured side by side: a sum in strict order waits for each of its terms
 
 
-@kernel
+@lean_kernel
 def spans(team, rank, X, sums, lows, highs):
     """Column sums, minima and maxima of blocks of ``SPAN`` rows."""
     block, blocks = take(team), len(sums)
@@ -40,7 +40,7 @@ def spans(team, rank, X, sums, lows, highs):
         block = take(team)
 
 
-@kernel
+@lean_kernel
 def pack_rows(team, rank, X, centre, traits, panels):
     """Fill the panels with the rows; what the last one has room for beyond them is zero."""
     (n, d), width, scale = X.shape, panels.shape[2], traits[SCALE]
@@ -61,7 +61,7 @@ def pack_rows(team, rank, X, centre, traits, panels):
         p = take(team)
 
 
-@kernel
+@inner_kernel
 def _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares):
     """Queries ``start … stop − 1`` as tiles without cuts, and their squared norms; missing ones are near nothing."""
     d, rounding = Q.shape[1], (Q.shape[1] + 8) * 2.0**-52
@@ -82,7 +82,7 @@ def _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares):
         cuts[i // QUERIES, c] = np.inf
 
 
-@kernel
+@inner_kernel
 def _cut(worst, square, d, traits):
     """What the lower bound of a pair within the squared distance ``worst`` cannot exceed, in working precision."""
     rounding = (d + 8) * 2.0**-52  # of squared distances in float64
@@ -91,7 +91,7 @@ def _cut(worst, square, d, traits):
     return half + (8.0 * traits[UNIT] * abs(half) + traits[SMALLEST])
 
 
-@kernel
+@lean_kernel
 def measure_four(X, Q, pairs, at, out):
     """Squared distances of the four pairs (row, query) from ``at`` on, each summed over the columns in their order."""
     r0, r1, r2, r3 = pairs[0, at], pairs[0, at + 1], pairs[0, at + 2], pairs[0, at + 3]
@@ -104,7 +104,7 @@ def measure_four(X, Q, pairs, at, out):
     out[0], out[1], out[2], out[3] = t0, t1, t2, t3
 
 
-@kernel
+@inner_kernel
 def _list_hits(hits, first_row, n, first_query, pairs, count):
     """Add the pairs of a tile whose bits are set to the list, without rows from n on; returns its length."""
     for i in range(QUERIES):
@@ -118,7 +118,7 @@ def _list_hits(hits, first_row, n, first_query, pairs, count):
     return count
 
 
-@kernel
+@inner_kernel
 def _settle(X, Q, pairs, count, whole, start, traits, squares, cuts, out, distances, rows, offset):
     """Measure listed pairs and offer them to the heaps of their queries; returns how many are left for the next time.
 

@@ -11,86 +11,78 @@ import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.mixing import next_bits
-from corollary._compiled.trees.second_search import SQUARES, add, larger_gain, logs
+
+TOTALS, LEFT, CENTRE = 0, 1, 2  # rows of the sums of a node
 
 
 @inner_kernel
-def _describe(rows, on_left, criterion, classes, y, w, centre, totals, left, near):
-    """Weight and sums (of squares the means) of a node, and what it gains by sending its first rows left."""
-    width, weight = totals.shape[1], 0.0
+def _add(table, at, row, classes, y, w, sums):
+    """Add a row to table[at]: its weight by class, or weighted y less its centre; then weight, and number of rows."""
+    last = table.shape[1] - 1
+    if classes is None:
+        pass
+    else:
+        for o in range(classes.shape[1]):
+            table[at, classes[row, o]] += w[row]
+    if y is None:
+        pass
+    else:
+        for o in range(y.shape[1]):
+            table[at, o] += w[row] * (y[row, o] - sums[CENTRE, o])
+    table[at, last - 1] += w[row]
+    table[at, last] += 1.0
+
+
+@inner_kernel
+def _gain(sums, width):
+    """W Σ q² / (a b) with q = left − a · mean: what a cut gains by squares, or by Gini's index; times the outputs."""
+    a, weight, gained = sums[LEFT, width], sums[TOTALS, width], 0.0
     for k in range(width):
-        centre[0, k] = 0.0
-    for turn in range(2 if classes is not None else 0, 3):  # numbers are centred, as in ``second_search.describe``
-        weight, left[0, width] = 0.0, 0.0
-        for k in range(width):
-            totals[0, k], left[0, k] = 0.0, 0.0
-        for i in range(rows.shape[0]):
-            row = np.int64(rows[i])
-            weight += w[row]
-            add(totals, 0, row, w[row], classes, y, centre, 0)
-            if i < on_left:
-                left[0, width] += w[row]
-                add(left, 0, row, w[row], classes, y, centre, 0)
-        if turn < 2 and classes is None and criterion == SQUARES:
-            for k in range(width):
-                centre[0, k] += totals[0, k] / weight
-    for k in range(width if criterion == SQUARES else 0):
-        totals[0, k] /= weight
-    taken = 0.0
-    if on_left > 0 and criterion == SQUARES:
-        taken = larger_gain(criterion, left, totals, 0, weight, near, -math.inf)
-    elif on_left > 0:
-        taken = logs(criterion, left, totals, 0, left[0, width], weight, near)
-    return weight, taken
-
-
-@inner_kernel
-def _cut(bins, n_bins, count, criterion, weight, totals, left, min_leaf, min_weight, near, best):
-    """The largest gain of any cut of a column's bins (sums, weight, rows), missing values on either side."""
-    width = totals.shape[1]
-    for side in range(2 if bins[n_bins, width + 1] > 0.0 else 1):
-        rows = 0.0
-        for k in range(width + 1):
-            left[0, k] = bins[n_bins, k] if side == 1 else 0.0
-        rows = bins[n_bins, width + 1] if side == 1 else 0.0
-        for b in range(n_bins + 1 - side):
-            if bins[b, width + 1] == 0.0:
-                continue
-            enough = rows > 0.0 and rows >= min_leaf and count - rows >= min_leaf
-            if enough and left[0, width] >= min_weight and weight - left[0, width] >= min_weight:
-                best = larger_gain(criterion, left, totals, 0, weight, near, best)
-            for k in range(width + 1):
-                left[0, k] += bins[b, k]
-            rows += bins[b, width + 1]
-    return best
+        q = sums[LEFT, k] - a * (sums[TOTALS, k] / weight)
+        gained += q * q
+    return gained * weight / (a * (weight - a))
 
 
 @lean_kernel
 def search_nodes(
-    codes, n_bins, inside, order, start, stop, on_left, first, columns, criterion, classes, y, w, min_leaf, min_weight,
-    near, bins, centre, totals, left, taken, best,
+    codes, n_bins, inside, order, start, stop, on_left, first, columns, classes, y, w, min_leaf, min_weight, bins, sums,
+    taken, best,
 ):  # fmt: skip
     """taken[j], best[j]: what node j gains by its split, and the most that any cut of its columns gains (−inf if none).
 
     Its rows are order[start[j]], …, the first ``on_left[j]`` of which go left; those of ``codes`` are ``inside`` these.
-    Its columns are columns[first[j]], …. ``bins``, which is zero, to ``left`` is scratch. Cost: rows and bins of each
-    column of each node.
+    Its columns are columns[first[j]], …. ``bins``, which is zero, and ``sums`` (3, ·) are scratch. Cost: rows and bins
+    of each column of each node.
     """
-    width = totals.shape[1]
+    width = bins.shape[1] - 2
     for j in range(start.shape[0]):
         rows = order[start[j] : stop[j]]
-        weight, taken[j] = _describe(rows, on_left[j], criterion, classes, y, w, centre, totals, left, near)
+        for turn in range(2):  # numbers are centred first: at zero, then at their mean
+            for k in range(width + 2):
+                sums[CENTRE, k] = sums[TOTALS, k] / sums[TOTALS, width] if turn == 1 and classes is None else 0.0
+                sums[TOTALS, k], sums[LEFT, k] = 0.0, 0.0
+            for i in range(rows.shape[0]):
+                _add(sums, TOTALS, rows[i], classes, y, w, sums)
+                if i < on_left[j]:
+                    _add(sums, LEFT, rows[i], classes, y, w, sums)
+        taken[j] = _gain(sums, width) if on_left[j] > 0 else 0.0
         best[j] = -math.inf
         for c in range(first[j], first[j + 1]):
-            f = columns[c]
+            f, last = columns[c], np.int64(n_bins[columns[c]])
             for i in range(rows.shape[0]):
-                row = np.int64(rows[i])
-                b = np.int64(codes[f, inside[row]])
-                add(bins, b, row, w[row], classes, y, centre, 0)
-                bins[b, width] += w[row]
-                bins[b, width + 1] += 1.0
-            n, last = float(rows.shape[0]), np.int64(n_bins[f])
-            best[j] = _cut(bins, last, n, criterion, weight, totals, left, min_leaf, min_weight, near, best[j])
+                _add(bins, np.int64(codes[f, inside[rows[i]]]), rows[i], classes, y, w, sums)
+            for side in range(2 if bins[last, width + 1] > 0.0 else 1):  # missing values, on the right or on the left
+                for k in range(width + 2):
+                    sums[LEFT, k] = bins[last, k] if side == 1 else 0.0
+                for b in range(last + 1 - side):
+                    if bins[b, width + 1] == 0.0:
+                        continue
+                    n, a = sums[LEFT, width + 1], sums[LEFT, width]
+                    enough = n > 0.0 and n >= min_leaf and rows.shape[0] - n >= min_leaf
+                    if enough and a >= min_weight and sums[TOTALS, width] - a >= min_weight:
+                        best[j] = max(best[j], _gain(sums, width))
+                    for k in range(width + 2):
+                        sums[LEFT, k] += bins[b, k]
             for b in range(last + 1):
                 for k in range(width + 2):
                     bins[b, k] = 0.0

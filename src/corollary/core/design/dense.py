@@ -14,6 +14,9 @@ from corollary.core.parallel import block_rows, each_block, map_blocks, sum_bloc
 from corollary.core.summary import Moments, products_about, weighted_mean
 from corollary.core.types import Array
 
+MOMENT_BYTES = 1 << 20  # rows that are multiplied at once: they stay in a core's second cache
+SUMMED, SHARES = 16, 64  # so many of those at most are a task; fewer, if that leaves fewer tasks than threads may want
+
 
 class Scratch(threading.local):
     """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
@@ -95,21 +98,33 @@ class DenseDesign(_ByRows):
         return sum_blocks(lambda a, b: self.block(a, b).T @ rows[a:b], self.shape[0], self._size)
 
     def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
-        n, d = self.shape
-        if shift is None:
+        (n, d), centre = self.shape, shift
+        if centre is None and not self._about_zero(weights):
             with np.errstate(over="ignore", invalid="ignore"):
-                shift = with_constants(self._about(weights), self.X[0].astype(np.float64))
-        centre, size = shift, block_rows(n, 16 * d)
-        scratch = Scratch(size, d + 1, "F" if self._by_column else "C")  # rows that lie as those of X are copied faster
-
+                centre = with_constants(self._about(weights), self.X[0].astype(np.float64))
+        at_once = max(64, MOMENT_BYTES // (8 * (d + 1)))
+        size = at_once * min(SUMMED, -(-n // (SHARES * at_once)))
+        scratch = Scratch(0 if centre is None else min(at_once, n), d + 1, "F" if self._by_column else "C")
         mean_y = weighted_mean(Y, weights)
         centred = Y - mean_y
 
         def part(start: int, stop: int) -> Array:
-            w = None if weights is None else weights[start:stop]
-            return products_about(self.X[start:stop], centred[start:stop], w, centre, scratch.rows)
+            total = np.zeros((d + 2, d + 1 + Y.shape[1]))
+            for first in range(start, stop, at_once):
+                own = slice(first, min(first + at_once, stop))
+                w = None if weights is None else weights[own]
+                total += products_about(self.X[own], centred[own], w, centre, scratch.rows)
+            return total
 
-        return Moments.from_products(sum_blocks(part, n, size), d, centre, mean_y)
+        return Moments.from_products(sum_blocks(part, n, size), d, 0.0 if centre is None else centre, mean_y)
+
+    def _about_zero(self, weights: Array | None) -> bool:
+        """Whether columns lie about zero, as a few rows show: their products lose no digits, and no copy is needed."""
+        if weights is not None or self.X.dtype != np.float64:
+            return False
+        few = self.X[:: max(1, self.shape[0] // 64)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool((np.abs(few.mean(axis=0)) <= 2 * few.std(axis=0)).all())
 
     def _about(self, weights: Array | None) -> Array:
         """The mean of a few rows, by their weights: a row of weight zero, however far away, must not lead there."""

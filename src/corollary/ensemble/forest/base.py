@@ -183,8 +183,8 @@ class Forest(TableReader):
     def _walker(self) -> Walker:
         nodes, walker = _expanded.get(self, (None, None))
         if walker is None or nodes is not self.nodes_:
-            trees = expand(self.nodes_, self.criterion, classes=hasattr(self, "classes_"))
-            trees.check(self.n_features_in_)
+            classes = hasattr(self, "classes_")
+            trees = expand(self.nodes_, self.criterion, classes=classes, n_features=self.n_features_in_)
             walker = Walker(trees, self.nodes_)
             _expanded[self] = self.nodes_, walker
         return walker

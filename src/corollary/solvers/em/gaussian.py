@@ -10,8 +10,9 @@ step, so that the objective never falls; adding E without the factor in the E st
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,28 @@ PART, PARTS, FEWEST = 512, 64, 16  # the fewest rows of a part, the most parts, 
 SUMS = 1 << 23  # numbers in the sums of all parts
 SLAB = 1 << 19  # numbers that are copied at a time from rows in another order
 SHARE = 5_000_000  # products that are worth another thread: a tenth of a millisecond
+Known = tuple[Any, ...]  # means, means · roots, roots, offsets, cut, ½ (see ``_compiled/em/``)
+Inside = tuple[Array, Array]
 LabelledRows = tuple[Array, Array, Array]  # rows, weights, components of labelled rows (−1: not known)
+
+
+class Space(threading.local):
+    """What the passes of a thread write to, kept from one to the next: fresh memory would cost as much as the sums."""
+
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.arrays: tuple[Array, ...] = ()
+
+    def of(self, n_parts: int, lines: int, width: int, T: int, k: int, is_dense: bool) -> tuple[Array, ...]:
+        """Sums of the parts, and a place for each of T threads (see ``_compiled/em/``)."""
+        key = n_parts, lines, width, T, k, is_dense
+        if key != self.key:
+            kept = [np.empty((n_parts, lines, width)), np.empty((T, k, CHUNK))]
+            kept += [np.zeros((T, 1 + is_dense, width * CHUNK)), np.empty((T, 3, CHUNK))]
+            if is_dense:
+                kept += [np.empty((T, 2, max(k, CHUNK)), dtype=np.int64), np.zeros((T, k, (width + 1) * CHUNK))]
+            self.key, self.arrays = key, tuple(kept)
+        return self.arrays
 
 
 @dataclass(frozen=True)
@@ -37,14 +59,18 @@ class GaussianModel:
 
     units: Units
     regular: Array
+    space: Space = field(default_factory=Space, repr=False, compare=False)
 
     def e_step(self, block: LabelledRows, params: Gaussians) -> GaussianSummary:
         """Posteriors of the rows and what they contribute to the moments."""
-        known = _known(params, self.units.log_scale)
-        found = (_summary(params, known, rows, self.units) for _, _, *rows in _slabs(*block))
-        total = next(found)
-        for part in found:
-            total = total + part
+        known, inside = _known(params, self.units.log_scale), self.units.inside
+        total: GaussianSummary | None = None
+        for _, _, *rows in slabs(*block):
+            log_likelihood, *sums = summed(params.kind, known, rows, inside, self.space)
+            found = GaussianSummary(params, log_likelihood, float(rows[1].sum()), *sums)
+            total = found if total is None else total + found
+        if total is None:
+            raise ValueError("no rows to sum over")
         return total
 
     def m_step(self, summary: GaussianSummary) -> Gaussians:
@@ -88,51 +114,47 @@ def sums_shape(kind: str, k: int, d: int) -> tuple[int, int]:
     return ((D if kind == "tied" else k * D) + 2 * k + 1, D) if kind in DENSE else (3 * k + 1, d)
 
 
-def _known(params: Gaussians, log_scale: float) -> tuple[Array, ...]:
+def _known(params: Gaussians, log_scale: float) -> Known:
     """What kernels have to know of parameters; whole roots are padded with zeros to a multiple of four columns."""
     (k, d), means, roots = params.means.shape, params.means, params.roots
     if params.kind not in DENSE:
-        return means, means * roots, np.ascontiguousarray(roots), params.offsets(log_scale), params.cut
+        return means, means * roots, np.ascontiguousarray(roots), params.offsets(log_scale), params.cut, 0.5
     D = -(-d // 4) * 4
     padded, centres = np.zeros((len(roots), D, D)), np.zeros((k, D))
     padded[:, :d, :d] = roots
     centres[:, :d] = (means[:, None] @ roots)[:, 0]
-    return means, centres, padded, params.offsets(log_scale), params.cut
+    return means, centres, padded, params.offsets(log_scale), params.cut, 0.5
 
 
-def _pass(params: Gaussians, known: tuple[Array, ...], rows: Any, units: Units, out: tuple[Array, Array]) -> Array:
-    """One compiled pass over rows (X, weights, labels): its sums; posteriors and log densities if there is room."""
-    (n, d), k, is_dense = rows[0].shape, len(params.means), params.kind in DENSE
-    lines, width = sums_shape(params.kind, k, d)
-    size = part_rows(n, lines * width)
-    parts, total = np.empty((-(-n // size), lines, width)), np.empty(lines * width)
-    work = n * k * (d * d if is_dense else 4 * d)
-    T = max(1, min(n_threads(), len(parts), work // SHARE))
-    scratch: tuple[Array, ...] = (
-        np.empty((T, k, CHUNK)),
-        np.zeros((T, 1 + is_dense, width * CHUNK)),
-        np.empty((T, 3, CHUNK)),
-    )
-    if is_dense:
-        scratch += np.empty((T, 2, max(k, CHUNK)), dtype=np.int64), np.zeros((T, k, (width + 1) * CHUNK))
+def one_pass(kind: str, known: Known, rows: Any, inside: Inside, out: tuple[Array, Array], space: Space) -> Array:
+    """One compiled pass over rows (X, weights, labels): its sums; posteriors and log densities if there is room.
+
+    ``inside`` are the units, as what is subtracted and multiplied by.
+    """
+    (n, d), k, is_dense = rows[0].shape, len(known[0]), kind in DENSE
+    lines, width = sums_shape(kind, k, d)
+    size, total = part_rows(n, lines * width), np.empty(lines * width)
+    n_parts, work = -(-n // size), n * k * (d * d if is_dense else 4 * d)
+    T = max(1, min(n_threads(), n_parts, work // SHARE))
+    parts, *scratch = space.of(n_parts, lines, width, T, k, is_dense)
     kernel: Any = dense.dense_pass if is_dense else diagonal.diagonal_pass
-    inside, flat = (units.centre, 1.0 / units.scale), parts.reshape(len(parts), -1)
-    run_team(kernel, rows, inside, known, size, parts, flat, total, out, scratch, most=T)
+    flat = parts.reshape(n_parts, -1)
+    run_team(kernel, tuple(rows), inside, known, size, parts, flat, total, out, tuple(scratch), most=T)
     return total.reshape(lines, width)
 
 
-def _summary(params: Gaussians, known: tuple[Array, ...], rows: Any, units: Units) -> GaussianSummary:
-    """What rows (X, weights, labels) contribute."""
-    k, d = params.means.shape
-    total = _pass(params, known, tuple(rows), units, (np.empty((0, k)), np.empty(0)))
+def summed(kind: str, known: Known, rows: Any, inside: Inside, space: Space) -> tuple[float, Array, Array, Array]:
+    """Σ weight · log density, shares, first and second moments of rows (X, weights, labels)."""
+    k, d = known[0].shape
+    total = one_pass(kind, known, rows, inside, (np.empty((0, k)), np.empty(0)), space)
     second, first, counts = total[: -2 * k - 1, :d], total[-2 * k - 1 : -k - 1, :d], total[-k - 1 : -1, 0].copy()
-    if params.kind in DENSE:
+    if kind in DENSE:
         upper = np.triu(second.reshape(-1, total.shape[1], d)[:, :d])
         second = upper + np.triu(upper, 1).transpose(0, 2, 1)
-    return GaussianSummary(params, float(total[-1, 0]), float(rows[1].sum()), counts, first, second)
+    return float(total[-1, 0]), counts, first, second
 
 
-def _slabs(X: Array, weights: Array, labels: Array) -> Iterator[tuple[Any, ...]]:
+def slabs(X: Array, weights: Array, labels: Array) -> Iterator[tuple[Any, ...]]:
     """(start, stop, X, weights, labels): all rows if kernels are compiled for the layout of X, else some at a time."""
     n, d = X.shape
     usual = X.flags.c_contiguous and X.flags.writeable  # each other layout would be compiled anew
@@ -150,8 +172,8 @@ def _slabs(X: Array, weights: Array, labels: Array) -> Iterator[tuple[Any, ...]]
 
 def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]:
     """Probabilities of the components (n, k) and log densities (n,) of rows, computed on threads."""
-    n, known = X.shape[0], _known(params, units.log_scale)
+    n, known, space = X.shape[0], _known(params, units.log_scale), Space()
     shares, logs = np.empty((n, len(params.means))), np.empty(n)
-    for start, stop, *rows in _slabs(X, np.ones(n), np.full(n, -1, dtype=np.int32)):
-        _pass(params, known, tuple(rows), units, (shares[start:stop], logs[start:stop]))
+    for start, stop, *rows in slabs(X, np.ones(n), np.full(n, -1, dtype=np.int32)):
+        one_pass(params.kind, known, rows, units.inside, (shares[start:stop], logs[start:stop]), space)
     return shares, logs

@@ -45,7 +45,7 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
     for block in blocks:
         X = block[0]
         n += len(X)
-        edges += [edge for pair in map_blocks(lambda i, j, X=X: _range(X[i:j]), len(X), _some(X)) for edge in pair]
+        edges += _edges(X)
         if len(block) > 2:
             labels = np.union1d(labels, block[2][block[2] != -1])
         keys = np.concatenate([keys, rng.uniform(size=len(X))])
@@ -59,8 +59,10 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
     return Survey(n, low.astype(np.float64), high.astype(np.float64), labels, _joined(kept))
 
 
-def _range(X: Array) -> tuple[Array, Array]:
-    return X.min(axis=0), X.max(axis=0)
+def _edges(X: Array) -> list[Array]:
+    """The smallest and the largest number of each column, of some rows at a time."""
+    pairs = map_blocks(lambda start, stop: (X[start:stop].min(axis=0), X[start:stop].max(axis=0)), len(X), _some(X))
+    return [edge for pair in pairs for edge in pair]
 
 
 def _some(X: Array) -> int:

@@ -14,15 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary.core.design import DenseDesign, Design, SparseDesign
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
+from corollary.solvers.linear.columns import Columns
 
 LOOSE, TIGHTER, TIGHT = 0.3, 0.25, 0.01  # parts of what is violated
 HISTORY = 5  # epochs that are extrapolated
 TURNS = 20  # of so many epochs, for one model
 RIDGE = 1e-12  # relative to the trace, for epochs whose steps are nearly parallel
-Matrix = tuple[Array, Array, Array]  # column j is data[starts[j]:starts[j + 1]], of these rows or, if none, of all
 
 
 @dataclass(frozen=True)
@@ -45,27 +44,8 @@ class Forcing:
         return self.part * self.mass
 
 
-def by_columns(design: Design) -> Matrix:
-    """The columns of X as kernels read them; CSR is converted, and dense rows are copied."""
-    if isinstance(design, SparseDesign):
-        X = design.by_column()
-        return X.data, X.indices, X.indptr
-    X = design.X if isinstance(design, DenseDesign) and design.X.flags.f_contiguous else design.matrix()
-    n, d = design.shape
-    return np.asarray(X, order="F").T.reshape(-1), np.empty(0, dtype=np.int32), np.arange(d + 1) * n
-
-
-def product(matrix: Matrix, columns: Array, step: Array, n: int) -> Array:
-    """X[:, columns] · step."""
-    from corollary._compiled.linear.column_model import add_columns
-
-    out = np.zeros(n)
-    add_columns(matrix, columns, step, out)
-    return out
-
-
 def lower_model(
-    matrix: Matrix, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, *, free: bool, enough: float
+    laid: Columns, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, *, free: bool, enough: float
 ) -> tuple[Array, bool]:
     """Coefficients of these columns with a lower model, and whether violations are at most ``enough`` in all there.
 
@@ -73,6 +53,7 @@ def lower_model(
     """
     from corollary._compiled.linear.column_model import model_epochs
 
+    matrix = laid.data, laid.rows, laid.starts
     total, w = float(curve.sum()) if free else 0.0, w.copy()
     slope = slope - curve * (slope.sum() / total) if free else slope.copy()
     chosen = np.random.default_rng(0).permutation(len(columns))
@@ -90,8 +71,8 @@ def lower_model(
         guess = extrapolated(np.array(trail))
         if guess is None:
             continue
-        step = guess - w[chosen]
-        move = product(matrix, columns[chosen], step, len(curve))
+        step, move = guess - w[chosen], np.zeros(len(curve))
+        laid.move(columns[chosen], step, move)
         shift = float(sums[chosen] @ step) / total if free else 0.0
         # half the slopes before and after, along the move, is by how much the quadratic changes
         both = 2 * slope + curve * (move - 2 * offset - shift)

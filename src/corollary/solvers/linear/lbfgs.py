@@ -48,7 +48,7 @@ class LBFGS(Solver):
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept
         n, d = problem.design.shape
-        if n // THINNING >= max(SAMPLE_ROWS // 4, 20 * d) and not coef.any():
+        if n // THINNING >= max(SAMPLE_ROWS, 20 * d) and not coef.any():
             found = solve(LBFGS(), thinned(problem), tol=1e-4, max_iter=100)
             coef, intercept = found.coef, found.intercept
         state = State(coef, intercept)

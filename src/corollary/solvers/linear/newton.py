@@ -31,7 +31,7 @@ from corollary.solvers.loop import overflow
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
-SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
+SAMPLE_ROWS = 5_000  # ... if that leaves at least so many
 TURNS = 15  # enough for a loss with straight parts, unless rows keep changing from one part to another
 
 

@@ -21,8 +21,8 @@ import numpy as np
 from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import FEW, GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
-from corollary.solvers.linear.column_model import Forcing, by_columns, lower_model, product
+from corollary.solvers.linear.cd import FEW, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.column_model import Forcing, lower_model
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.exact_model import ExactModel
@@ -31,12 +31,14 @@ from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
+TALL = 32  # rows for each column of a first set: where rows are many, a few columns more cost little
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
 CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+PART = 0.3  # of the largest violation: how well a working set is solved along its columns
 NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
 NEARLY = 0.9  # of the strength at which a column enters
 LARGE = 1 << 17  # entries of X from which on it is worth knowing which columns need not be read again
@@ -97,12 +99,13 @@ class ProxNewton(Solver):
         return {"free": free, "ill": free is None or free.coarse}
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
+        self._screen(problem, state, state.memory["shown"])
         wanted = self._working_set(problem, state)
         local = self._local_tolerance(problem, state, wanted, tol)
-        if self._by_rows(problem):
-            return self._measure(problem, self._sparse_step(problem, state, wanted), state)
         if problem.loss.constant_curvature:
             new = self._moved(state, *self.exact.step(problem, state, wanted, local, self._pulls(problem)))
+        elif self._by_rows(problem) or self._too_wide(problem, len(wanted)):
+            new = self._column_steps(problem, state, wanted, PART * float(state.memory["violation"].max(initial=0.0)))
         else:
             new = self._newton_steps(problem, state, wanted, local)
         return self._measure(problem, new, state)
@@ -113,8 +116,9 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        more = max(FIRST_SET, len(alive) // FIRST_SET, len(support))
-        size = len(alive) if self._by_rows(problem) else min(len(support) + more, len(alive))
+        more = len(alive) // FIRST_SET if problem.loss.constant_curvature else len(problem.y) // TALL
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support), more)
+        size = min(room, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
             groups = problem.penalty.groups  # type: ignore[attr-defined]
@@ -150,29 +154,46 @@ class ProxNewton(Solver):
         columns = problem.design.is_sparse and problem.design.resident
         return columns and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
 
-    def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
-        """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
-        memory, penalty = state.memory, problem.penalty
-        value, slope = memory["value"], memory["unbalanced"]
-        curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
-        free, w, matrix = problem.fit_intercept, state.coef[wanted], by_columns(problem.design)
-        memory["forcing"] = forcing = memory.get("forcing", Forcing()).at(memory["violation"])
-        enough = forcing.enough
-        target, reached = lower_model(matrix, wanted, curve, slope, w, penalty, free=free, enough=enough)
-        if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
-            worst = forcing.part * float(memory["violation"].max())
-            target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=worst)
-        step = np.zeros_like(state.coef)
-        step[wanted] = target - w
-        direction = product(matrix, wanted, target - w, len(slope))
-        tilt, total = float(slope.sum()), float(curve.sum())
-        shift = -(tilt + float(curve @ direction)) / total if free else 0.0
-        gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
-        direction += shift
-        slack = gain + tilt * shift
-        length, _ = _line_search(problem, penalty, state.coef, step, memory["raw"], direction, value, slack)
-        coef = state.coef + length * step
-        return self._moved(state, coef, state.intercept + length * shift, memory["raw"] + length * direction)
+    def _column_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
+        """Inexact Newton steps on the working set: models are lowered along its columns, as far as they are good.
+
+        One step for sparse data; otherwise until the set's own violation is below ``local``.
+        """
+        memory, penalty, free = state.memory, problem.penalty.restrict(wanted), problem.fit_intercept
+        laid, columns = _laid_out(problem.design, wanted)
+        w, intercept, raw = state.coef[wanted], state.intercept, memory["raw"]
+        value, slope, curve = memory["value"], memory["unbalanced"], memory["curve"]
+        violation, forcing, pulls = (
+            memory["violation"],
+            memory.get("forcing", Forcing()),
+            np.empty(len(laid.starts) - 1),
+        )
+        for turn in range(1 if problem.design.is_sparse else INNER_STEPS):
+            if turn > 0:
+                laid.products(columns, problem.balance(slope, curve), pulls)
+                violation = penalty.subdiff_distance(w, pulls[columns])
+                if violation.max(initial=0.0) <= local:
+                    break
+            level, forcing = np.maximum(curve, 1e-10 * curve.max(initial=1e-300)), forcing.at(violation)
+            target, reached = lower_model(laid, columns, level, slope, w, penalty, free=free, enough=forcing.enough)
+            if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
+                worst = forcing.part * float(violation.max())
+                target = minimise_columns(problem.design, wanted, level, slope, w, penalty, free=free, tol=worst)
+            direction = np.zeros(len(raw))
+            laid.move(columns, target - w, direction)
+            tilt = float(slope.sum())
+            shift = -(tilt + float(level @ direction)) / float(level.sum()) if free else 0.0
+            slack = float(slope @ direction) + penalty.value(target) - penalty.value(w) + tilt * shift
+            direction += shift
+            length, new = _line_search(problem, penalty, w, target - w, raw, direction, value, slack)
+            if length == 0.0:
+                break
+            w = target if length == 1.0 else w + length * (target - w)  # exact zeros stay exact
+            raw, intercept, (value, slope, curve) = raw + length * direction, intercept + length * shift, new
+        coef = state.coef.copy()
+        coef[wanted] = w
+        memory["forcing"] = forcing
+        return self._moved(state, coef, intercept, raw)
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
         """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
@@ -181,23 +202,14 @@ class ProxNewton(Solver):
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
         value, slope, curve = problem.derivatives(raw)
-        stall, forcing = Stall(IDLE_STEPS, STILL), Forcing()
-        large = curve is not None and self._too_wide(problem, part)
-        matrix, every = by_columns(part) if large else None, np.arange(part.shape[1])
+        stall = Stall(IDLE_STEPS, STILL)
         for _ in range(INNER_STEPS):
-            model = model_of(problem, part, slope, curve, hessian=not large)
+            model = model_of(problem, part, slope, curve)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
                 break
             if stall.seen(value, penalty.value(w)):  # rounding, or a crawl: the next measure tells
                 break
-            if matrix is not None:
-                assert curve is not None
-                forcing = forcing.at(penalty.subdiff_distance(w, model.gradient))
-                enough, free = max(forcing.enough, 0.1 * local), problem.fit_intercept
-                level = np.maximum(curve, 1e-10 * curve.max(initial=1e-300))
-                target, _ = lower_model(matrix, every, level, slope, w, penalty, free=free, enough=enough)
-            else:
-                target = _minimise_model(model, w, penalty, 0.1 * local)
+            target = _minimise_model(model, w, penalty, 0.1 * local)
             step = target - w
             shift = model.follow(step) if problem.fit_intercept else 0.0 * intercept
             direction = part.matvec(step) + shift
@@ -212,11 +224,10 @@ class ProxNewton(Solver):
         coef[wanted] = w
         return self._moved(state, coef, intercept, raw)
 
-    def _too_wide(self, problem: Problem, part: Design) -> bool:
+    def _too_wide(self, problem: Problem, s: int) -> bool:
         """Whether epochs along the columns of a working set, of which a model needs few, cost less than its squares."""
-        n, s = part.shape
-        plain = problem.penalty.separable and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
-        return s > GRAM_COLUMNS or (plain and s > (NARROW if n * s <= CACHED else 2 * NARROW))
+        n, plain = problem.design.shape[0], problem.penalty.separable and problem.penalty.l1 > 0
+        return plain and not problem.loss.multiclass and s > (NARROW if n * s <= CACHED else 2 * NARROW)
 
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
@@ -303,7 +314,7 @@ class ProxNewton(Solver):
             dual = self._free_dual(problem, state, previous)
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
-        self._screen(problem, state, dual)
+        memory["shown"] = dual
         state.dual = dual if previous is None or penalty.absent else nearest(state.objective, dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         state.stalled |= previous is not None and self._crawls(state, previous)
@@ -321,6 +332,16 @@ class ProxNewton(Solver):
         still, long, mark = (0, 0, gap) if halved else (0 if moved else still + 1, long + 1, mark)
         state.memory["slow"] = (still, long, mark)
         return bool(still > self.patience or long > LONG)
+
+
+def _laid_out(design: Design, wanted: Array) -> tuple[Columns, Array]:
+    """The wanted columns where they lie in memory, and their numbers there; if they do not, a copy."""
+    laid = Columns.of(design)
+    if laid is not None:
+        return laid, wanted
+    laid = Columns.of(design.take(wanted))
+    assert laid is not None
+    return laid, np.arange(len(wanted))
 
 
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:

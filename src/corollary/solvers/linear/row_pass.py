@@ -72,10 +72,11 @@ def _compiled(problem: Problem, coef: Array, intercept: Any, gram: bool, exact: 
     slope, curve, parts, total = np.empty(n), np.empty(n), np.empty((chunks, width)), np.empty(width)
     loss, majorant = problem.loss, problem.loss.flat and not exact
     work = n * (0.05 + 0.001 * d + (1e-4 * d * d if square else 0.0))  # microseconds
-    run_team(
-        loss_pass, problem.design.plain_rows(), (coef, float(intercept)), (loss.code, loss.parameter, majorant),
-        problem.y, problem.weights, grid, slope, curve, parts, total, most=max(1, int(work / SHARE)),
-    )  # fmt: skip
+    with one_blas_thread():
+        run_team(
+            loss_pass, problem.design.plain_rows(), (coef, float(intercept)), (loss.code, loss.parameter, majorant),
+            problem.y, problem.weights, grid, slope, curve, parts, total, most=max(1, int(work / SHARE)),
+        )  # fmt: skip
     value, raw_square, tilt, weight = (float(number) for number in total[:HEAD])
     gradient, border = total[HEAD : HEAD + d], total[HEAD + d : HEAD + 2 * d]
     H = None

@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary.core.evidence import Certificate, Kind, share_wrong_at_most
-from corollary.core.parallel import block_rows, map_blocks
+from corollary.core.parallel import block_rows, map_blocks, one_blas_thread
 from corollary.core.types import Array
 from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.metric import Metric, points
@@ -20,6 +20,8 @@ from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
 _VALUES = 1_000_000  # that are compared, all rows and columns together: about a hundredth of a second
 _CALLS = 5_000  # of a function of two rows, which takes much longer than that
+_PAIRS = 1 << 16  # of a query and a row that are not worth two threads
+_PAIRS = 1 << 16  # of a query and a row, that are not worth two threads
 _LEAST, _FOR_THEM = 20, 20_000_000  # rows that are checked at least, unless they take more values than that
 _MOST = 59  # rows without a fault show that, with 95 % confidence, fewer than 5 % of all have one
 TOLERANCE = 1e-9
@@ -60,9 +62,10 @@ def check_search(search: Search, X: Any, k: int) -> Check:
     else:
         count = (_CALLS if callable(getattr(search, "metric", None)) else _VALUES // max(1, X.shape[1])) // n
     count = min(max(count, 1), _MOST, n)
-    chosen = np.sort(np.random.RandomState(0).permutation(n)[:count])
-    queries = X[chosen]
+    queries = X[np.sort(np.random.default_rng(0).choice(n, count, replace=False))]
     found, rows = search.nearest(queries, k)
+    if (np.diff(np.sort(rows, axis=1), axis=1) == 0).any():
+        return Check(np.inf, count, n)  # a row that is named twice hides another
     if isinstance(search, MetricSearch):
         best, own = _truth(search, X, queries, rows)
     else:
@@ -82,65 +85,66 @@ def _excess(distances: Array, best: Array) -> float:
 def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Array, Array]:
     """The k smallest distances of each query, and those of the rows that were found for it.
 
-    Plain distances to all rows leave a few candidates, which are measured as they are.
+    Plain distances to all rows leave those that are not farther than the farthest of the rows found. As these are k,
+    the k nearest are among them; these few are measured as they are.
     """
-    metric, k = search.metric, rows.shape[1]
-    query, row = _candidates(search, X, queries, k)
-    shrink = shrink_for(metric, X)
+    metric, (m, k), shrink = search.metric, rows.shape, shrink_for(search.metric, X)
+    query, row = _near(search, X, queries, rows)
     keys = distances_of(metric, queries, X, query, row, shrink)
     order = np.lexsort((keys, query))
     first = np.flatnonzero(np.diff(query[order], prepend=-1))
     best = keys[order][first[:, None] + np.arange(k)]
-    own = distances_of(metric, queries, X, np.repeat(np.arange(len(rows)), k), rows.ravel(), shrink)
+    own = distances_of(metric, queries, X, np.repeat(np.arange(m), k), rows.ravel(), shrink).reshape(m, k)
     with np.errstate(over="ignore"):
-        return best / shrink, own.reshape(rows.shape) / shrink
+        return best / shrink, own / shrink
 
 
-def _candidates(search: MetricSearch, X: Any, queries: Any, k: int) -> tuple[Array, Array]:
-    """(query, row) of all pairs that may be among the k nearest, by bounds on their reduced distances.
-
-    X is never copied whole: a block of rows leaves what is not beyond its own k-th least upper bound.
-    """
+def _near(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Array, Array]:
+    """(query, row) of all pairs that may be as near as the farthest of ``rows`` (m, k); X is never copied whole."""
     n, metric = X.shape[0], search.metric
     part = points(metric, queries, search.scale, queries=True)
     doubt = Doubt(metric, X, search.index, queries, part)
-
-    def look(start: int, stop: int) -> tuple[Array, ...]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            low, high = _plain(metric, points(metric, X[start:stop], search.scale, queries=False), part)
-            least = _least(high, k)
-            query, row = np.nonzero(~(low > doubt.wider(least[:, -1])[:, None]))
-        return query, start + row, low[query, row], least
-
-    found = map_blocks(look, n, block_rows(n, 32 * (X.shape[1] + 4 * part.shape[0])))
-    queried, numbers, bounds, least = zip(*found, strict=True)
-    query, row, low = np.concatenate(queried), np.concatenate(numbers), np.concatenate(bounds)
     with np.errstate(over="ignore", invalid="ignore"):
-        near = ~(low > doubt.wider(_least(np.hstack(least), k)[:, -1])[query])
-    return query[near], row[near]
+        found = points(metric, X[rows.ravel()], search.scale, queries=False)
+        limits = doubt.wider(_reduced(metric, found, part, rows.shape[1]).max(axis=1))[:, None]
+
+    def look(start: int, stop: int) -> tuple[Array, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            low = _plain(metric, points(metric, X[start:stop], search.scale, queries=False), part)
+            query, row = np.nonzero(~(low > limits))
+        return query, row + start
+
+    size = max(block_rows(n, 32 * (X.shape[1] + 4 * part.shape[0])), _PAIRS // part.shape[0])
+    with one_blas_thread():
+        query, row = (np.concatenate(column) for column in zip(*map_blocks(look, n, size), strict=True))
+    return query, row
 
 
-def _least(bounds: Array, k: int) -> Array:
-    """The k least of each row in any order, the largest of them last; without numbers they are infinite."""
-    bounds = np.where(np.isnan(bounds), np.inf, bounds)
-    if bounds.shape[1] < k:
-        return np.hstack([bounds, np.full((len(bounds), k - bounds.shape[1]), np.inf)])
-    return np.partition(bounds, k - 1, axis=1)[:, :k]
-
-
-def _plain(metric: Metric, P: Any, Q: Any) -> tuple[Array, Array]:
-    """Lower and upper bounds of the reduced distances from each query to all points, by SciPy."""
+def _reduced(metric: Metric, P: Any, Q: Any, k: int) -> Array:
+    """Reduced distances (m, k) of each query to k points of its own."""
     if scipy.sparse.issparse(P):
-        norms = np.asarray(Q.multiply(Q).sum(axis=1)).reshape(-1, 1) + np.asarray(P.multiply(P).sum(axis=1)).ravel()
-        squares = norms - 2 * (Q @ P.T).toarray()
-        return squares - 1e-12 * norms, squares + 1e-12 * norms
+        return np.asarray((P - Q[np.repeat(np.arange(Q.shape[0]), k)]).power(2).sum(axis=1)).reshape(-1, k)
+    gap = np.abs(P.reshape(len(Q), k, -1) - Q[:, None])
+    return np.asarray(gap.max(axis=2) if metric.code == CHEBYSHEV else (gap**metric.p).sum(axis=2))
+
+
+def _plain(metric: Metric, P: Any, Q: Any) -> Array:
+    """Lower bounds of the reduced distances from each query to all points, by SciPy and NumPy."""
     if metric.code == MANHATTAN:
-        plain = cdist(Q, P, "cityblock")
-    elif metric.code == CHEBYSHEV:
-        plain = cdist(Q, P, "chebyshev")
-    elif metric.code == EUCLIDEAN:
-        plain = cdist(Q, P, "sqeuclidean")
+        return np.asarray(cdist(Q, P, "cityblock"))
+    if metric.code == CHEBYSHEV:
+        return np.asarray(cdist(Q, P, "chebyshev"))
+    if metric.code != EUCLIDEAN:
+        return np.asarray(cdist(Q, P, "minkowski", p=metric.p) ** metric.p) * (1 - 1e-9)
+    if scipy.sparse.issparse(P):
+        squares = [np.asarray(rows.multiply(rows).sum(axis=1)).ravel() for rows in (Q, P)]
+        products = (Q @ P.T).toarray()
     else:
-        plain = cdist(Q, P, "minkowski", p=metric.p) ** metric.p
-        return plain * (1 - 1e-9), plain * (1 + 1e-9)
-    return plain, plain
+        middle = Q.mean(axis=0)
+        Q, P = Q - middle, P - middle
+        squares, products = [np.einsum("ij,ij->i", rows, rows) for rows in (Q, P)], Q @ P.T
+    share = 1 - (P.shape[1] + 8) * 2.0**-50  # ‖q‖² + ‖p‖² − 2 q·p, less its rounding
+    products *= -2
+    products += (share * squares[0])[:, None]
+    products += share * squares[1]
+    return np.asarray(products)

@@ -9,7 +9,7 @@ import numpy as np
 
 from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import kdtree
-from corollary.core.parallel import each_block, n_threads, run_team
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.kdtree import part_rows
@@ -20,6 +20,7 @@ LEVELS = 4  # of the binary tree that a query walks at once
 _LANES = 16  # a leaf's points fill registers without a remainder
 _QUERIES = 128  # that a thread takes at once, at most
 _LEAST = 8  # queries that are worth a thread
+_WORTH = 100_000  # values, to copy, that are worth a thread
 _MANY = 128  # queries, from where on it pays to order them by leaf
 _PILOT = 32  # rows whose neighbours are searched for, to see whether a tree is quicker
 _FEW, _SAMPLE = 1024, 4096  # from so many rows on, a tree of a quarter of them, or of so many, is tried first
@@ -66,10 +67,10 @@ class Tree(Index):
             low, high = boxes[0]
             centre = 0.5 * low + 0.5 * high
             scale = 0.5 * power_of_two(float((0.5 * high - 0.5 * low).max()))
-        points = X[index]
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)
-        each_block(lambda a, b: kdtree.fill_leaves(points, starts, centre, scale, a, b, leaves), 1 << depth, 256)
+        points = np.empty((n, d))
+        run_team(kdtree.fill_leaves, X, index, starts, centre, scale, points, leaves, most=X.size // _WORTH)
         name = "k-d tree" if prune else "direct comparison"
         return Tree(metric, leaves, points, index, starts, *_groups(boxes, depth), centre, scale, name)
 
@@ -149,7 +150,7 @@ def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | 
     euclidean = metric.code == EUCLIDEAN
     least = _START + _BUILD / n + _ROW_BUILT + _VALUE_BUILT * d
     price = _SCREEN + n * (_ROW + _ROW_VALUE * d)
-    if euclidean and least >= price:
+    if euclidean and (least >= price or (n <= _SAMPLE and d > _FEW_COLUMNS)):
         return None
     if n > _FEW and (euclidean or d > _FEW_COLUMNS):
         sample = np.ascontiguousarray(P[:: max(4, n // _SAMPLE)])

@@ -21,7 +21,8 @@ from corollary.solvers.pca.rows import CentredRows
 
 SAMPLE = 64  # rows that give a first estimate of the mean
 GRAM_BYTES = 1 << 20  # rows that are multiplied at once, unless they are fewer than the columns
-GRAM_BLOCKS = 16  # so many of those are added up before threads' sums are merged
+GRAM_BLOCKS = 16  # so many of those at most are added up before threads' sums are merged
+SHARES = 64  # fewer if that leaves less than this to share out
 
 
 class StoredRows(CentredRows):
@@ -156,7 +157,8 @@ class CentredArray(StoredRows):
                 xx -= np.outer(sums, offset)
             return Moments(weight, start_at + offset, nothing, xx, np.zeros((d, 0)), nothing)
 
-        return sum_blocks(part, n, GRAM_BLOCKS * inner)
+        several = min(GRAM_BLOCKS, -(-n // (SHARES * inner)))
+        return sum_blocks(part, n, several * inner)
 
     def first_moments(self) -> tuple[Array, float]:
         self.passes += 1

@@ -11,9 +11,9 @@ import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lowest_bit
 from corollary._compiled.trees.forest.layout import BEST, BINS, ENDS, FOUND, MIN_LEAF, MIN_MASS, NOW, TOTALS
-from corollary._compiled.trees.forest.sums import mark, write_cut
+from corollary._compiled.trees.forest.sums import write_cut
 
-_MASS = np.int64(0xFFFFFFFF)
+_MASS, _ONE = np.int64(0xFFFFFFFF), np.uint64(1)
 
 
 @inner_kernel
@@ -24,18 +24,22 @@ def _sort(codes, rows, votes, start, stop, scratch):
     """
     seen, places, ranked, whole = scratch.seen, scratch.narrow, scratch.ranked, scratch.whole
     label, mass = votes
-    if not mark(codes, rows, start, stop, seen):
-        seen[np.uint64(codes[np.uintp(rows[start])]) >> np.uint64(6)] = np.uint64(0)
-        return 1
+    first, differ = np.uint64(codes[np.uintp(rows[start])]), np.uint64(0)
     for k in range(start, stop):
-        places[np.uintp(codes[np.uintp(rows[k])])] += 1
+        c = np.uint64(codes[np.uintp(rows[k])])
+        seen[c >> np.uint64(6)] |= _ONE << (c & np.uint64(63))
+        places[np.uintp(c)] += 1
+        differ |= c ^ first
+    if differ == np.uint64(0):
+        seen[first >> np.uint64(6)], places[np.uintp(first)] = np.uint64(0), 0
+        return 1
     q, end = 0, np.int64(0)
     for word in range(seen.shape[0] - 1):
         bits = seen[word]
         seen[word] = np.uint64(0)
         while bits != np.uint64(0):
             at = np.uintp((word << 6) + lowest_bit(bits))
-            bits &= bits - np.uint64(1)
+            bits &= bits - _ONE
             count = places[at]
             places[at] = end
             end += count

@@ -228,8 +228,8 @@ def _pack(data, packed, votes, sums, start, m, close, near_packed, near_votes, n
 
 @lean_kernel
 def grow(
-    data, packed, votes, sums, tree, setup, scratch, general, edges, bits, close, near_packed, near_votes, near_sums,
-    before, postponed,
+    data, packed, votes, sums, tree, setup, scratch, plain, general, edges, bits, close, near_packed, near_votes,
+    near_sums, before, postponed,
 ):  # fmt: skip
     """Grow a tree; ``close`` and what follows is room for the rows of one small subtree, or for none.
 
@@ -254,7 +254,7 @@ def grow(
             if turn < 0 and tree.whole[node, STOP] - tree.whole[node, START] <= PACK_ROWS:
                 postponed[count] = node
                 count += 1
-            elif find_split(now, p, v, s, offset, tree, node, setup, scratch, general, edges, bits):
+            elif find_split(now, p, v, s, offset, tree, node, setup, scratch, plain, general, edges, bits):
                 if packed is not None:  # whole numbers leave no rounding behind when they are subtracted
                     known = scratch.real[BEST]
                     _split(now, p, v, s, offset, tree, node, setup, scratch, known, general, bits)
@@ -272,10 +272,10 @@ def grow(
 
 
 @lean_kernel
-def grow_best_first(data, packed, votes, sums, tree, setup, scratch, general, edges, bits, waiting):
+def grow_best_first(data, packed, votes, sums, tree, setup, scratch, plain, general, edges, bits, waiting):
     """Split the node that gains most, until there are as many leaves as ``waiting`` has places."""
     count, leaves, offset = 0, 1, np.int64(0)
-    if find_split(data, packed, votes, sums, offset, tree, np.int64(0), setup, scratch, general, edges, bits):
+    if find_split(data, packed, votes, sums, offset, tree, np.int64(0), setup, scratch, plain, general, edges, bits):
         waiting[0] = 0
         count = 1
     while count > 0 and leaves < waiting.shape[0]:
@@ -291,7 +291,7 @@ def grow_best_first(data, packed, votes, sums, tree, setup, scratch, general, ed
         leaves += 1
         for side in range(2):
             child = np.int64(tree.whole[node, LEFT]) + side
-            if find_split(data, packed, votes, sums, offset, tree, child, setup, scratch, general, edges, bits):
+            if find_split(data, packed, votes, sums, offset, tree, child, setup, scratch, plain, general, edges, bits):
                 waiting[count] = child
                 count += 1
     for k in range(count):

@@ -6,7 +6,8 @@ keeps the time to compile short:
 - ``packed``, ``votes``, ``sums``: the targets in one of three forms. int64 (n,), sum << sum_shift | mass << mass_shift
   | 1; or labels, int64 (n, outputs), and mass (n,); or float64 (n, ·), what is summed, mass, and y for regression.
 - ``general``: None where cuts are judged by squares, of one sum or of class masses that are whole numbers
-  (``ballots.py``), and nothing is constrained.
+  (``ballots.py``), and nothing is constrained; ``plain`` is None where ``general`` is not, and also where no cut of
+  numbers is sought.
 - ``edges``: float64 (2, d, bins), where bins end and their means, of trees whose cuts are drawn; else None.
 - ``bits``: uint32 (categorical nodes, words), the categories that go left, where a column is categorical; else None.
 """

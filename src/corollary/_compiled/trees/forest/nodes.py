@@ -116,15 +116,45 @@ def unfold(is_leaf, sizes, left):
 
 
 @lean_kernel
-def sum_up(left, sums, mass, rows):
-    """Sums, mass and number of rows of inner nodes from those of the leaves."""
+def fill_classes(
+    left, first, leaf_sums, leaf_mass, leaf_rows, entropy, n_outputs, value, mass, rows, impurity, gain
+):  # fmt: skip
+    """Class shares, mass, rows, impurity and gain of the nodes of some trees, from the sums of their leaves.
+
+    Children come after their parents, and are numbered from ``first``. Of two classes the second alone is summed.
+    """
+    k, two = leaf_mass.shape[0], leaf_sums.shape[1] == 1
     for node in range(left.shape[0] - 1, -1, -1):
-        child = left[node]
-        if child >= 0:
-            mass[node] = mass[child] + mass[child + 1]
-            rows[node] = rows[child] + rows[child + 1]
-            for j in range(sums.shape[1]):
-                sums[node, j] = sums[child, j] + sums[child + 1, j]
+        a, own = np.int64(left[node]) - first, value[node]
+        if left[node] < 0:
+            k -= 1
+            w = leaf_mass[k]
+            rows[node] = np.int32(leaf_rows[k])
+            for j in range(leaf_sums.shape[1]):
+                own[j + (1 if two else 0)] = leaf_sums[k, j]
+        else:
+            w = mass[a] + mass[a + 1]
+            rows[node] = rows[a] + rows[a + 1]
+            one, other = value[a], value[a + 1]
+            for j in range(own.shape[0]):
+                own[j] = one[j] + other[j]
+        if two:
+            own[0] = w - own[1]
+        part = 0.0
+        for j in range(own.shape[0]):
+            if not entropy:
+                part += own[j] * own[j]
+            elif own[j] > 0.0:
+                part -= own[j] / w * math.log2(own[j] / w)
+        mass[node], gain[node] = w, 0.0
+        impurity[node] = part / n_outputs if entropy else 1.0 - part / (w * w * n_outputs)
+        if left[node] >= 0:
+            lost = impurity[node] * w - impurity[a] * mass[a] - impurity[a + 1] * mass[a + 1]
+            gain[node] = max(lost, 0.0)
+    for node in range(left.shape[0]):
+        w, own = mass[node], value[node]
+        for j in range(own.shape[0]):
+            own[j] /= w
 
 
 @lean_kernel

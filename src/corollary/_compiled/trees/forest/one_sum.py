@@ -14,14 +14,13 @@ from corollary._compiled.trees.forest.layout import (
     BINS,
     CUT,
     FEATURE,
-    MASS_SHIFT,
     MIN_LEAF,
     MIN_MASS,
     MISSING_LEFT,
     NEXT,
-    SUM_SHIFT,
     TOTALS,
 )
+from corollary._compiled.trees.forest.sums import unpacked
 
 _ONE = np.uint64(1)
 
@@ -65,9 +64,7 @@ def _take(at, packed, rules, scratch):
     if packed is not None:
         value = scratch.narrow[at]
         scratch.narrow[at] = 0
-        mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
-        mass = (value >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1)
-        return float(value >> sum_shift), float(mass), float(value & ((np.int64(1) << mass_shift) - 1))
+        return unpacked(value, rules)
     else:
         real = scratch.real
         s, w, n = real[at, 0], real[at, 1], real[at, 2]
@@ -76,7 +73,7 @@ def _take(at, packed, rules, scratch):
 
 
 @inner_kernel
-def _purity(s, w, n, node, min_leaf, min_mass):
+def one_sum_purity(s, w, n, node, min_leaf, min_mass):
     """Purity of both sides together, of a cut with these sums on the left; −inf if it is not allowed."""
     r, v = node[TOTALS] - s, node[TOTALS + 1] - w
     if n < min_leaf or w < min_mass or node[TOTALS + 2] - n < min_leaf or v < min_mass:
@@ -107,12 +104,12 @@ def cut_one_sum(f, data, packed, sums, start, stop, columns, node, out, rules, b
             if at == n_bins:
                 continue
             if before >= 0:
-                score = _purity(s, w, n, node, min_leaf, min_mass)
+                score = one_sum_purity(s, w, n, node, min_leaf, min_mass)
                 if score > best:
                     best, cut, following = score, before, at
                     kept[0], kept[1], kept[2] = s, w, n
                 if gap_n > 0.0:
-                    score = _purity(s + gap_s, w + gap_w, n + gap_n, node, min_leaf, min_mass)
+                    score = one_sum_purity(s + gap_s, w + gap_w, n + gap_n, node, min_leaf, min_mass)
                     if score > other:
                         other, other_cut, other_following = score, before, at
                         other_s, other_w, other_n = s + gap_s, w + gap_w, n + gap_n
@@ -122,7 +119,7 @@ def cut_one_sum(f, data, packed, sums, start, stop, columns, node, out, rules, b
             n += own_n
             before = at
     if gap_n > 0.0:
-        score = _purity(s, w, n, node, min_leaf, min_mass)
+        score = one_sum_purity(s, w, n, node, min_leaf, min_mass)
         if score > best:
             best, cut, following = score, n_bins - 1, np.int64(0)
             kept[0], kept[1], kept[2] = s, w, n

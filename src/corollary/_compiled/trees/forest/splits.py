@@ -200,7 +200,7 @@ def _write_bits(f, n_bins, out, bits, scratch):
 
 
 @inner_kernel
-def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, general, edges, bits):
+def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, plain, general, edges, bits):
     """Write down the best split of a node over columns drawn at random; False if the node stays a leaf.
 
     A column that is constant here counts as tried, but at least one that is not is tried if there is any.
@@ -226,15 +226,21 @@ def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, gene
         features[visited] = f
         visited += 1
         if edges is not None and columns[CATEGORICAL, f] == 0:
-            best, varies = random_cut(f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges)
+            best, varies = random_cut(
+                f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges, general
+            )
             varied += varies
             continue
         if general is None and (bits is None or columns[CATEGORICAL, f] == 0):
-            task = start, stop, columns, node, out, rules, best, scratch
-            if votes is not None:
-                best, varies = cut_ballots(f, data, votes, *task)
+            varies = 0
+            if plain is None or (packed is None and sums is None):  # what is None is known when this is compiled
+                pass
             else:
-                best, varies = cut_one_sum(f, data, packed, sums, *task)
+                best, varies = cut_one_sum(f, data, packed, sums, start, stop, columns, node, out, rules, best, scratch)
+            if plain is None or votes is None:
+                pass
+            else:
+                best, varies = cut_ballots(f, data, votes, start, stop, columns, node, out, rules, best, scratch)
             varied += varies
             continue
         q = gather(data.codes[f], rows, packed, votes, sums, start, stop, rules, scratch)

@@ -27,12 +27,17 @@ _ONE = np.uint64(1)
 
 
 @inner_kernel
+def unpacked(packed, rules):
+    """Sum, mass and number of rows of a packed total."""
+    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
+    mass = (packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1)
+    return float(packed >> sum_shift), float(mass), float(packed & ((np.int64(1) << mass_shift) - 1))
+
+
+@inner_kernel
 def unpack(packed, rules, out, at):
     """Write sum, mass and number of rows of a packed total to row ``at``."""
-    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
-    out[at, 0] = float(packed >> sum_shift)
-    out[at, 1] = float((packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1))
-    out[at, 2] = float(packed & ((np.int64(1) << mass_shift) - 1))
+    out[at, 0], out[at, 1], out[at, 2] = unpacked(packed, rules)
 
 
 @inner_kernel

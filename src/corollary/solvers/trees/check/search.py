@@ -216,7 +216,7 @@ class Search:
         growth, d = self.growth, len(self.growth.categorical)
         if not len(drawn) or not apt(growth.targets):
             return None
-        if growth.coded is not None:
+        if growth.coded is not None and growth.targets.criterion in ("gini", "squared_error"):
             return self._among_bins(drawn, passage, room, found, root)
         if not growth.every_column or growth.categorical.any():
             return None

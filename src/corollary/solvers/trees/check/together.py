@@ -57,7 +57,7 @@ def gains_among_bins(
     targets: Targets, tree: Trees, passage: Passage, nodes: list[int], columns: list[Array], coded: Coded,
     min_leaf: int, min_weight: float,
 ) -> tuple[Array, Array]:  # fmt: skip
-    """As ``excess_gains`` for nodes that tried the given columns of bins. Cost: rows and bins of each of them."""
+    """As ``excess_gains`` by squares, for nodes that tried the given columns of bins. Cost: rows and bins of each."""
     from corollary._compiled.trees.node_search import search_nodes
 
     codes, inside, n_bins = coded
@@ -65,12 +65,12 @@ def gains_among_bins(
     start = passage.start[at]
     on_left = np.where(tree.feature[at] >= 0, passage.count[tree.left[at]], 0)
     first = np.cumsum([0, *map(len, columns)])
-    sums = np.zeros((int(n_bins.max()) + 1, width + 2)), *np.empty((2, 1, width)), np.empty((1, width + 1))
+    bins, sums = np.zeros((int(n_bins.max()) + 1, width + 2)), np.empty((3, width + 2))
     taken, best = np.empty(m), np.empty(m)
     search_nodes(
         codes, n_bins, inside, passage.order, start, start + passage.count[at], on_left, first,
-        np.concatenate(columns, dtype=np.int64), CODES[targets.criterion], targets.codes, _numbers(targets),
-        targets.weights, int(min_leaf), float(min_weight * (1 + NEAR)), NEAR, *sums, taken, best,
+        np.concatenate(columns, dtype=np.int64), targets.codes, _numbers(targets), targets.weights, int(min_leaf),
+        float(min_weight * (1 + NEAR)), bins, sums, taken, best,
     )  # fmt: skip
     return taken / targets.n_outputs, best / targets.n_outputs
 

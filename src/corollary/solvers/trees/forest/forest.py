@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
@@ -10,7 +12,7 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind, carried_over
 from corollary.core.membership import is_member
-from corollary.core.parallel import map_blocks
+from corollary.core.parallel import map_blocks, stop_if_ended
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.check.exact import BOOKS, certificate
@@ -23,6 +25,7 @@ from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
 
 TOLERANCE = 1e-8
+_INLINE = 1 << 14  # rows · columns tried · depth of a tree below which a thread costs more than it saves
 
 
 class ForestGrowth(Algorithm[int]):
@@ -54,7 +57,14 @@ class ForestGrowth(Algorithm[int]):
             self.impurity = float((kept / trees.weight[trees.roots]).sum())
             if self.bag is not None:
                 self.bag.add_stored(earlier, trees, others)
-        self.coming: Any = map_blocks(self._grow, len(seeds) - self.begun, 1)
+        n, wanted = rows.n, len(seeds) - self.begun
+        inline = n * min(rules.max_features, len(rows.codes)) * math.log2(n + 1) < _INLINE
+        self.coming: Any = self._one_by_one(wanted) if inline else map_blocks(self._grow, wanted, 1)
+
+    def _one_by_one(self, count: int) -> Iterator[GrownTree]:
+        for t in range(count):
+            stop_if_ended()
+            yield self._grow(t, t + 1)
 
     def _grow(self, start: int, stop: int) -> GrownTree:
         from corollary.solvers.trees.forest.room import Room
@@ -65,7 +75,7 @@ class ForestGrowth(Algorithm[int]):
         room = Room(self.rows) if room is None else room
         with np.errstate(over="ignore", invalid="ignore"):  # squares of enormous targets
             wanted = {"outside": self.bag is not None, "inside": self.members}
-            grown = grow_tree(self.rows, self.rules, seed, room=room, **wanted)
+            grown = grow_tree(self.rows, self.rules, seed, room=room, **wanted).packed
         self.rooms.append(room)
         return grown
 

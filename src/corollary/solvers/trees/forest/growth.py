@@ -55,7 +55,9 @@ def grow_tree(
     data = Data(rows.codes, room.chosen)
     setup = Setup(columns, _numbers(rows, rules, float(totals[-1]), room.shifts))
     kernels.plant(tree, scratch, totals, m, np.uint64(seed ^ GROWTH))
-    task = data, room.packed, room.votes, room.sums, tree, setup, scratch, _general(rows, rules, room), rows.edges
+    general = _general(rows, rules, room)
+    plain = True if general is None and rows.edges is None else None
+    task = data, room.packed, room.votes, room.sums, tree, setup, scratch, plain, general, rows.edges
     if rules.max_leaves:
         kernels.grow_best_first(*task, room.bits, np.empty(min(rules.max_leaves, m), dtype=np.int64))
     else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,6 +32,12 @@ class GrownTree:
     outside_leaf: Array  # where they end, as numbers of leaves
     inside: Array  # rows that were drawn, leaf by leaf; empty unless asked for
     inside_mass: Array
+
+    @property
+    def packed(self) -> GrownTree:
+        """The same tree in less memory."""
+        names = ("feature", "cut", "sums", "mass", "rows", "spread")
+        return replace(self, **{name: small(getattr(self, name)) for name in names})
 
 
 class KernelNodes:
@@ -88,7 +94,7 @@ class KernelNodes:
             bits=self.bits[self.cut[inner][categorical]],
             sums=sums,
             mass=leaf_mass,
-            rows=(self.stop[leaves] - self.start[leaves]),
+            rows=self.stop[leaves] - self.start[leaves],
             spread=spread,
             depth=int(self.depth[order].max(initial=0)),
             impurity=left_over / self.all_mass,
@@ -174,3 +180,18 @@ def class_impurity(sums: Array, mass: Array, criterion: str, n_outputs: int = 1)
     else:
         impurity = -(shares * np.log2(np.where(shares > 0, shares, 1.0))).sum(axis=1) / n_outputs
     return impurity
+
+
+def small(values: Array) -> Array:
+    """The same numbers in the smallest type that holds them exactly."""
+    values = np.asarray(values)
+    if values.dtype == bool or values.size == 0:
+        return values
+    if values.dtype.kind == "u":
+        return values.astype(np.min_scalar_type(int(values.max())), copy=False)
+    if values.min() >= 0 and values.max() < 2**32:
+        whole = values.astype(np.min_scalar_type(int(values.max())))
+        if np.array_equal(whole, values):
+            return whole
+    narrow = values.astype(np.float32)
+    return narrow if np.array_equal(narrow, values) else values.astype(np.float64)
