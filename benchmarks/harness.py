@@ -64,7 +64,7 @@ def calibrate(candidate: Candidate, workload: Workload, data: Data, best: float,
         outcome.status = MISSING
         return outcome
     spent = 0.0
-    for tolerance in candidate.tolerances or (math.nan,):
+    for attempt, tolerance in enumerate(candidate.tolerances or (math.nan,)):
         try:
             seconds, fit = timed(candidate, data, tolerance)
             value = float(workload.quality.measure(data, fit))
@@ -72,7 +72,7 @@ def calibrate(candidate: Candidate, workload: Workload, data: Data, best: float,
             outcome.status = FAILED
             outcome.note = f"{type(error).__name__}: {error}".splitlines()[0][:160]
             return outcome
-        spent += seconds
+        spent += seconds if attempt else 0.0  # the first one compiles
         outcome.tolerance = None if math.isnan(tolerance) else tolerance
         outcome.value, outcome.times = value, [seconds]
         # Without a reference the best is only known when all have run; judge() has the last word.
