@@ -4,10 +4,10 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow adversary check bench docs warmup clean
+.PHONY: help demo test test-slow adversary check bench bench-threads docs warmup clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/made: 
 	@$(PYTHON) -c 'import sys; sys.exit("corollary needs Python 3.11 or newer; set PYTHON=python3.x") if sys.version_info < (3, 11) else None'
@@ -44,6 +44,10 @@ check: $(VENV)/extra-dev ## lint, types, import layers
 bench: $(VENV)/extra-bench ## side by side with the peers; rewrites docs/benchmarks.md and README's table
 	$(BIN)/python -m benchmarks --write docs/benchmarks.md
 	$(BIN)/python -m benchmarks.readme
+
+bench-threads: $(VENV)/extra-bench ## time against 1, 2, 4, … threads; worth it on a machine with many cores
+	$(BIN)/python -m benchmarks.curves --write docs/curves.json
+	$(BIN)/python -m benchmarks.curves_picture
 
 docs: $(VENV)/extra-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from benchmarks import FAMILIES, entries, harness, machine, results
+from benchmarks import FAMILIES, curves, entries, harness, machine, results
 from benchmarks.page import page, show
 from benchmarks.table import candidates, tables
 from benchmarks.workload import Check, Workload
@@ -73,7 +73,7 @@ def _write(path: Path, found: list[results.Record]) -> None:
     order = [(family, entry.name) for family in FAMILIES for entry in entries(family)]
     merged = results.merge(old, found, order)
     results.write(store, here, merged)
-    path.write_text(page(here, merged), encoding="utf-8")
+    path.write_text(page(here, merged, curves.read(path.with_name(curves.STORE.name))), encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

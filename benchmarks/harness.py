@@ -8,27 +8,34 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks import memory
 from benchmarks.results import FAILED, MISSED, MISSING, REACHED, Outcome, Race, Reading
 from benchmarks.workload import OURS, Candidate, Check, Data, Workload
 
-SHORT = 1.0  # a candidate that is quick is repeated until it has run this many seconds in all,
-MOST_ROUNDS = 15  # or this many times
 PAUSE = 0.02  # between candidates, so that spinning threads of the last one have gone to sleep
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How thorough to be. ``cap`` is the seconds of timed runs after which a candidate gets no further turn."""
+    """How thorough to be. ``cap`` is the seconds of timed runs after which a candidate gets no further turn.
+
+    A candidate that is quick is repeated until it has run ``short`` seconds in all, or ``rounds`` times.
+    """
 
     quick: bool = False
     repeats: int = 5
     cap: float = 40.0
     memory: bool = True
     growth: bool = True
+    short: float = 1.0
+    rounds: int = 15
+
+    def of_a_cell(self) -> Settings:
+        """A grid has a hundred cells: each gets a few seconds, and only its times are measured."""
+        return replace(self, repeats=2, cap=min(self.cap, 0.5), short=0.1, rounds=5, memory=False, growth=False)
 
 
 def today() -> str:
@@ -92,11 +99,11 @@ def judge(outcomes: list[Outcome], workload: Workload, best: float) -> None:
 def race(outcomes: list[Outcome], workload: Workload, data: Data, settings: Settings) -> None:
     """Time the candidates in turn, each round starting with the next one, so that a slow minute hits all alike."""
     running = [outcome for outcome in outcomes if outcome.status == REACHED]
-    for number in range(MOST_ROUNDS):
+    for number in range(settings.rounds):
         turn = number % max(1, len(running))
         for outcome in running[turn:] + running[:turn]:
             total = sum(outcome.times)
-            enough = total > settings.cap if number < settings.repeats else total > SHORT
+            enough = total > settings.cap if number < settings.repeats else total > settings.short
             if outcome.times and (enough or (settings.quick and number >= settings.repeats)):
                 continue
             seconds, _ = timed(workload.candidate(outcome.name), data, _number(outcome.tolerance))
@@ -122,6 +129,7 @@ def _number(tolerance: float | None) -> float:
 
 def run(family: str, workload: Workload, settings: Settings, tell: Callable[[str], object]) -> Race:
     """One workload from data to verdict; ``tell`` is called with what is going on."""
+    settings = settings.of_a_cell() if workload.grid else settings
     sizes = workload.quick_sizes if settings.quick else workload.sizes
     tell("making the data")
     data = workload.make(*sizes)
@@ -151,6 +159,8 @@ def run(family: str, workload: Workload, settings: Settings, tell: Callable[[str
         outcomes,
         date=today(),
         quick=settings.quick,
+        grid=workload.grid,
+        cell=workload.cell,
     )
     del data
     for outcome in outcomes if settings.memory else ():

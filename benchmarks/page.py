@@ -8,6 +8,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from benchmarks.curves import Curve, overview, times
 from benchmarks.results import Record
 from benchmarks.table import Table, tables
 
@@ -38,6 +39,17 @@ beside this page. The peers come with `pip install -e '.[bench]'`; one that is n
 """
 
 
+THREADS = """## Threads
+
+Written by `make bench-threads` (`python -m benchmarks.curves --write docs/curves.json`) on a machine of its own. Each
+number of threads has processes that see as many cores, so that everybody's default is that number; quality is equal as
+above. With few threads several workloads run at once, on half of the cores together. *Slower* means by more than a
+tenth.
+
+![Time against threads, ours and the peers'](images/threads.svg)
+"""
+
+
 def show(console: Console, found: Sequence[Table]) -> None:
     """Print tables on the terminal."""
     for table in found:
@@ -62,12 +74,26 @@ def _markdown(table: Table) -> str:
     return "\n".join([f"### {table.title}", "", line(table.header), rule, *rows, ""])
 
 
-def page(machine: Mapping[str, str], records: Sequence[Record]) -> str:
-    """The whole page: how it was measured, on what, and the tables of every family."""
+def _facts(machine: Mapping[str, str], records: Sequence[Record | Curve]) -> list[str]:
     latest = max((record.date for record in records), default="never")
     facts = [f"| {name} | {value} |" for name, value in machine.items()]
-    parts = [HEAD, "## Machine", "", "| | |", "|---|---|", f"| latest measurement | {latest} |", *facts, ""]
+    return ["| | |", "|---|---|", f"| latest measurement | {latest} |", *facts, ""]
+
+
+def _threads(machine: Mapping[str, str], curves: Sequence[Curve]) -> list[str]:
+    """What was measured with several numbers of threads."""
+    return [THREADS, *_facts(machine, curves), _markdown(overview(curves)), _markdown(times(curves))] if curves else []
+
+
+def page(
+    machine: Mapping[str, str],
+    records: Sequence[Record],
+    threads: tuple[Mapping[str, str], Sequence[Curve]] = ({}, ()),
+) -> str:
+    """The whole page: how it was measured, on what, and the tables of every family."""
+    parts = [HEAD, "## Machine", "", *_facts(machine, records)]
     for family, group in groupby(records, key=lambda record: record.family):
         parts += [f"## {HEADINGS.get(family, family.capitalize())}", ""]
         parts += [_markdown(table) for table in tables(list(group))]
+    parts += _threads(*threads)
     return "\n".join(parts).rstrip() + "\n"

@@ -54,6 +54,8 @@ class Race:
     growth: dict[str, float] = field(default_factory=dict)
     date: str = ""
     quick: bool = False
+    grid: str = ""
+    cell: dict[str, str] = field(default_factory=dict)  # words for columns of the grid's table
 
     @property
     def ours(self) -> Outcome | None:

@@ -117,6 +117,27 @@ def candidates(race: Race) -> Table:
     return Table("", header, tuple(rows))
 
 
+def grid(races: Sequence[Race]) -> Table:
+    """One row a cell of a grid: what it is, ours, the best peer, the ratio, and the others."""
+    rows = []
+    for race in races:
+        ours, peer = race.ours, race.best_peer
+        others = [f"{other.name} {_time(other)}" for other in race.outcomes if other not in (ours, peer)]
+        rows.append(
+            (
+                *race.cell.values(),
+                size(race.sizes),
+                _time(ours),
+                NONE if peer is None else f"{_time(peer)} {peer.name}",
+                NONE if race.ratio is None else f"{race.ratio:.2f}",
+                race.verdict,
+                ", ".join(others),
+            )
+        )
+    header = (*races[0].cell, "size", "ours", "best peer", "ratio", "verdict", "others")
+    return Table(races[0].grid, header, tuple(rows))
+
+
 def everyone(races: Sequence[Race]) -> Table:
     """Every candidate of every workload."""
     header = candidates(races[0]).header if races else ()
@@ -190,9 +211,12 @@ def footprints(found: Sequence[Reading]) -> Table:
 
 def tables(records: Sequence[Race | Reading], terminal: bool = False) -> list[Table]:
     """The tables of some records, empty ones left out; a terminal has already shown every candidate."""
-    races = [record for record in records if isinstance(record, Race)]
+    every = [record for record in records if isinstance(record, Race)]
+    races = [race for race in every if not race.grid]
+    names = dict.fromkeys(race.grid for race in every if race.grid)
+    grids = [grid([race for race in every if race.grid == name]) for name in names]
     checks = [record for record in records if isinstance(record, Reading)]
     weighed = [check for check in checks if "promise" in check.details]
     made = [growth(races, terminal), readings([check for check in checks if check not in weighed]), footprints(weighed)]
-    made = [brief(races), *made] if terminal else [summary(races), everyone(races), *made, rules(races)]
+    made = [brief(races), *grids, *made] if terminal else [summary(races), *grids, everyone(races), *made, rules(races)]
     return [table for table in made if table.rows]

@@ -101,7 +101,8 @@ class Workload:
     """A data maker, the candidates, the rule of equal quality, and the bar.
 
     ``make(n, d)`` draws the data, the same for the same sizes. ``bar`` is the least ratio (best peer's time over ours)
-    that is asked for; ``memory_bar`` the most extra memory, as a fraction of X.
+    that is asked for; ``memory_bar`` the most extra memory, as a fraction of X. A cell of a grid has the name of its
+    ``grid`` and words for columns of that table of its own (``cell``); of cells only the time is measured.
     """
 
     name: str
@@ -113,6 +114,8 @@ class Workload:
     quality: Quality
     bar: float = 1.0
     memory_bar: float | None = None
+    grid: str = ""
+    cell: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         tuned = any(candidate.tolerances for candidate in self.candidates)

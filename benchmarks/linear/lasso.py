@@ -27,19 +27,26 @@ POINTS = 100
 LIMIT = 100_000  # iterations: the tolerance is what must end a fit
 
 
-def dense(n: int, d: int) -> Data:
-    """Columns correlated as a first-order autoregression (0.5), n/10 true weights, signal to noise 5."""
+def dense(n: int, d: int, correlation: float = 0.5) -> Data:
+    """Columns correlated as a first-order autoregression, n/10 true weights, signal to noise 5."""
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((d, n))
     for previous, row in pairwise(rows):
-        row *= np.sqrt(0.75)
-        row += 0.5 * previous
+        row *= np.sqrt(1 - correlation**2)
+        row += correlation * previous
     return _with_target(rows.T, rng, strength=1 / 20)
 
 
 def sparse(n: int, d: int) -> Data:
     """A term-document matrix (CSC), n/40 true weights on frequent words, signal to noise 5."""
     return _with_target(scipy.sparse.csc_matrix(tf_idf(n, d)), np.random.default_rng(1), strength=1 / 50)
+
+
+def scattered(n: int, d: int) -> Data:
+    """Some hundred standard normal entries a row, anywhere (CSC); the target as for text."""
+    rng = np.random.default_rng(2)
+    X = scipy.sparse.random(n, d, min(0.5, 100 / d), "csc", rng=rng, data_rvs=rng.standard_normal)
+    return _with_target(X, rng, strength=1 / 50)
 
 
 def _with_target(X: Any, rng: np.random.Generator, strength: float) -> Data:
@@ -55,17 +62,24 @@ def _with_target(X: Any, rng: np.random.Generator, strength: float) -> Data:
     return Data(X, y, {"alpha": strength * top, "alphas": np.geomspace(top, 0.01 * top, POINTS)})
 
 
-def relative_gap(data: Data, coefficients: Any, alpha: float) -> float:
-    """(P(w) - D(θ)) / P(0), where θ is the residual on the best multiple that is dual feasible."""
+def relative_gap(data: Data, coefficients: Any, alpha: float, l1_ratio: float = 1.0) -> float:
+    """(P(w) - D(θ)) / P(0), where θ is the residual on the best multiple that is dual feasible.
+
+    With an L2 part every multiple is feasible at a price, and the residual itself is tried too.
+    """
     X, y, n = data.X, data.y, len(data.y)
+    l1, l2 = alpha * l1_ratio, alpha * (1 - l1_ratio)
     active = np.flatnonzero(coefficients)
     residual = y - X[:, active] @ coefficients[active]
-    steepest = float(np.abs(X.T @ residual).max())
-    length = float(residual @ residual)
-    bound = alpha * n / steepest if steepest > 0 else np.inf
-    multiple = float(np.clip(y @ residual / length, -bound, bound)) if length > 0 else 0.0
-    primal = length / (2 * n) + alpha * float(np.abs(coefficients).sum())
-    dual = multiple * (2 * float(y @ residual) - multiple * length) / (2 * n)
+    pulls = np.abs(X.T @ residual) / n
+    length, along = float(residual @ residual), float(y @ residual)
+    bound = l1 / pulls.max() if pulls.max() > 0 else np.inf
+    best = float(np.clip(along / length, -bound, bound)) if length > 0 else 0.0
+    primal = length / (2 * n) + l1 * float(np.abs(coefficients).sum()) + 0.5 * l2 * float(coefficients @ coefficients)
+    dual = best * (2 * along - best * length) / (2 * n)
+    if l2 > 0:
+        excess = np.maximum(pulls - l1, 0.0)
+        dual = max(dual, (2 * along - length) / (2 * n) - float(excess @ excess) / (2 * l2))
     return (primal - dual) / (float(y @ y) / (2 * n))
 
 
@@ -139,7 +153,7 @@ _QUICK_DENSE, _QUICK_SPARSE = (100, 400), (300, 800)
 _ONE = Quality("relative gap", fit_gap, GAP, absolute=True)
 _ALL = Quality("relative gap of every point", path_gap, GAP, absolute=True)
 
-WORKLOADS = (
+WORKLOADS: tuple[Workload, ...] = (
     Workload("lasso-dense", "Lasso, dense, α = α_max/20", dense, _DENSE, _QUICK_DENSE, SINGLE, _ONE),
     Workload("lasso-sparse", "Lasso, sparse text, α = α_max/50", sparse, _SPARSE, _QUICK_SPARSE, SINGLE, _ONE),
     Workload("lasso-path-dense", "Lasso path to α_max/100, dense", dense, _DENSE, _QUICK_DENSE, _paths(1e-6), _ALL),

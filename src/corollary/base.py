@@ -24,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
+from corollary.core.door.arrays import plain
 from corollary.core.door.integers import refuse_far_integers
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
@@ -43,15 +44,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def assigning(init: F) -> F:
     """Wrap an ``__init__`` without a body: every argument, or its default, becomes the attribute of the same name."""
-    signature = inspect.signature(init)
+    parameters = list(inspect.signature(init).parameters.values())[1:]
+    names, defaults = [each.name for each in parameters], {each.name: each.default for each in parameters}
 
     @functools.wraps(init)
     def assign(self: Any, *args: Any, **kwargs: Any) -> None:
         init(self, *args, **kwargs)  # does nothing but refuse what it does not know, in Python's words
-        given = signature.bind(self, *args, **kwargs)
-        given.apply_defaults()
-        for name, value in list(given.arguments.items())[1:]:
-            setattr(self, name, value)
+        given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
+        for name in names:
+            setattr(self, name, given[name])
 
     return cast(F, assign)
 
@@ -228,6 +229,8 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
 
     def _validate(self, X: Any, y: Any = "no_validation", *, sparse: bool, **options: Any) -> Any:
         """The one door for data: scikit-learn's checks, with what this library accepts everywhere."""
+        if plain(self, X, y, options):
+            return X if type(y) is str else (X, y)
         accept = ("csr", "csc") if sparse else False
         X = sound(X)
         refuse_far_integers(X)

@@ -13,8 +13,7 @@ from corollary.core.types import Array
 
 def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Array, Array, Array]:
     """(classes, class number of each row, row weights times class weights); a clear error if only one class counts."""
-    check_classification_targets(y)
-    classes, codes = np.unique(y, return_inverse=True)
+    classes, codes = _classes_of(y)
     if len(classes) < 2:
         raise ValueError(
             f"A classifier needs samples of at least 2 classes in y, but y has only one class: {classes[0]!r}."
@@ -27,6 +26,20 @@ def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Arr
             f"class of y with a positive weight: {classes[counted]!r}."
         )
     return classes, codes, weights
+
+
+def _classes_of(y: Any) -> tuple[Array, Array]:
+    """The labels in order, and the number of each row's: whole numbers are counted, others looked up, none sorted."""
+    y = np.asarray(y)
+    if y.ndim == 1 and y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < y.size:
+        least = y.min()
+        places = ((y.astype(np.int64, copy=False) if y.dtype.kind == "i" else y) - least).astype(np.intp, copy=False)
+        there = np.bincount(places) > 0
+        if 2 * np.count_nonzero(there) <= y.size:  # else scikit-learn has something to say
+            return np.flatnonzero(there).astype(y.dtype) + least, (np.cumsum(there) - 1)[places]
+    check_classification_targets(y)
+    classes = np.unique(y)
+    return classes, np.searchsorted(classes, y)
 
 
 def winners(raw: Array) -> Array:

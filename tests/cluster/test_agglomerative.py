@@ -22,6 +22,7 @@ from corollary.core.parallel import threads
 from corollary.io import load
 from corollary.solvers.linkage import centres as linkage_centres
 from corollary.solvers.linkage import chain as linkage_chain
+from corollary.solvers.linkage import fit as linkage_fit
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
 DATA = Path(__file__).parents[2] / ".." / "shared" / "data" / "clustering"
@@ -148,6 +149,33 @@ def test_scale_and_origin_do_not_matter(name: str) -> None:
     assert moved.evidence_.holds
 
 
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("name", LINKAGES)
+def test_the_same_bits_from_any_number_of_threads(name: str, tied: bool, monkeypatch: Any) -> None:
+    for module in (linkage_centres, linkage_chain, linkage_fit):
+        monkeypatch.setattr(module, "SHARE", 1)
+    monkeypatch.setattr(linkage_fit, "FEW", 0)  # Ward's by a tree
+    monkeypatch.setattr(linkage_chain, "BAND", 5000)
+    X = np.random.default_rng(1).integers(0, 5, (700, 3)).astype(float) if tied else rows(700)
+    with threads(1):
+        alone = AgglomerativeClustering(3, linkage=name).fit(X)
+    for count in (2, 3, 7, 16):
+        with threads(count):
+            model = AgglomerativeClustering(3, linkage=name).fit(X)
+        np.testing.assert_array_equal(model.linkage_matrix_, alone.linkage_matrix_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_wards_tree_by_all_pairs_is_that_by_a_tree_of_centres(weighted: bool, monkeypatch: Any) -> None:
+    X, w = rows(500, 5), np.random.default_rng(1).uniform(0.1, 3.0, 500) if weighted else None
+    pairs = AgglomerativeClustering(4).fit(X, sample_weight=w)
+    monkeypatch.setattr(linkage_fit, "FEW", 0)
+    tree = AgglomerativeClustering(4).fit(X, sample_weight=w)
+    np.testing.assert_array_equal(pairs.children_, tree.children_)
+    np.testing.assert_allclose(pairs.distances_, tree.distances_, rtol=1e-13)
+    assert pairs.evidence_.holds
+
+
 @pytest.mark.parametrize("name", LINKAGES)
 def test_threads_and_types_do_not_matter(name: str) -> None:
     X = rows(700, 2)
@@ -163,6 +191,7 @@ def test_threads_and_types_do_not_matter(name: str) -> None:
 @pytest.mark.parametrize("name", ["ward", "complete", "average"])
 def test_chains_are_rounds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = rows(300)
+    monkeypatch.setattr(linkage_fit, "FEW", 0)
     rounds = AgglomerativeClustering(3, linkage=name).fit(X)
     monkeypatch.setattr(linkage_chain, "SMALL", 10**9)
     monkeypatch.setattr(linkage_centres, "SMALL", 10**9)

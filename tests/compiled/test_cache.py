@@ -12,6 +12,9 @@ import pytest
 
 from corollary._compiled import _jit
 
+if _jit.HAVE_NUMBA:
+    from corollary._compiled import _cache
+
 pytestmark = pytest.mark.skipif(not _jit.HAVE_NUMBA, reason="nothing is compiled without Numba")
 
 INNER = """
@@ -42,7 +45,7 @@ def tree(tmp_path: Path) -> Path:
     (compiled / "deep").mkdir(parents=True)
     for folder in (compiled.parent, compiled, compiled / "deep"):
         (folder / "__init__.py").touch()
-    for name in ("_jit.py", "_interrupts.py"):
+    for name in ("_jit.py", "_cache.py", "_interrupts.py"):
         shutil.copy(Path(_jit.__file__).with_name(name), compiled)
     (compiled / "outer.py").write_text(OUTER)
     (compiled / "deep" / "inner.py").write_text(INNER)
@@ -140,7 +143,7 @@ def test_damaged_files_are_compiled_anew(tree: Path) -> None:
     damages = {
         "empty": lambda content: b"",
         "short": lambda content: content[: len(content) // 2],
-        "a byte changed in the code": lambda content: content.replace(b"ELF", b"ELG"),
+        "a byte changed in the code": lambda content: content.replace(b"ELF", b"ELG").replace(b"BC\xc0", b"BD\xc0"),
         "a byte changed at the end": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
         "nonsense": lambda content: b"nonsense" * 99,
     }
@@ -157,8 +160,8 @@ def test_sources_edited_while_a_process_runs_leave_nothing_wrong_behind(tree: Pa
     path = tree / "deep" / "inner.py"
     program = f"""
 from pathlib import Path
-import corollary._compiled._jit as jit
-jit._stamp()
+import corollary._compiled._cache as cache
+cache._stamp()
 path = Path({str(path)!r})
 path.write_text(path.read_text().replace("1.0", "2.0"))
 {PROGRAM}
@@ -190,22 +193,22 @@ def test_several_processes_at_once(tree: Path) -> None:
 
 
 def test_the_stamp_sees_names_and_contents(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jit, "__file__", str(tree / "_jit.py"))
-    stamps = [_jit._hash_sources()]
+    monkeypatch.setattr(_cache, "TOP", str(tree))
+    stamps = [_cache._hash_sources()]
     (tree / "deep" / "inner.py").rename(tree / "deep" / "other.py")
-    stamps.append(_jit._hash_sources())
+    stamps.append(_cache._hash_sources())
     (tree / "deep" / "other.py").write_text(INNER + " ")
-    stamps.append(_jit._hash_sources())
+    stamps.append(_cache._hash_sources())
     assert len(set(stamps)) == 3
     (tree / "__pycache__").mkdir(exist_ok=True)
     (tree / "__pycache__" / "ignored.py").touch()
     (tree / "notes.txt").touch()
-    assert _jit._hash_sources() == stamps[-1]
+    assert _cache._hash_sources() == stamps[-1]
 
 
 def test_two_processes_never_write_two_signatures_to_one_file(tmp_path: Path) -> None:
     """Each begins with an empty folder, as processes that start together do."""
-    from corollary._compiled._jit import _FilePerSignature
+    from corollary._compiled._cache import _FilePerSignature
 
     first, second = (_FilePerSignature(str(tmp_path), "kernel", "stamp") for _ in range(2))
     keys = [("int64", "cpu"), ("float64", "cpu")]
@@ -216,3 +219,46 @@ def test_two_processes_never_write_two_signatures_to_one_file(tmp_path: Path) ->
     for path in tmp_path.iterdir():
         path.write_bytes(path.read_bytes()[:-3])
     assert [second.load(key) for key in keys] == [None, None]
+
+
+@pytest.fixture
+def shipped(tree: Path, tmp_path: Path) -> Path:
+    """The tree with machine code of its own for any processor of the level."""
+    if _cache.machine() not in _cache.LEVELS:
+        pytest.skip("code is shipped for other processors than this one")
+    level = {"NUMBA_CPU_NAME": _cache.LEVELS[_cache.machine()][0], "NUMBA_CPU_FEATURES": ""}
+    target = {_cache.SHIP: str(tree / "shipped"), "NUMBA_CACHE_DIR": str(tmp_path / "made")}
+    assert run(tree, **level, **target) == (20.0, 0)
+    return tree
+
+
+def test_shipped_code_is_used_and_only_that_of_kernels_with_a_door(shipped: Path) -> None:
+    assert [path.parent for path in (shipped / "shipped").rglob("*.nbc")] == [shipped / "shipped"]
+    assert run(shipped) == (20.0, 1)
+    assert not list((shipped / "__pycache__").glob("*.nbc"))
+
+
+def test_shipped_code_needs_no_folder_to_write_to(shipped: Path) -> None:
+    for folder in (shipped, shipped / "deep"):
+        shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+        (folder / "__pycache__").touch()
+    nowhere = str(shipped / "outer.py" / "cache")
+    assert run(shipped, HOME=nowhere, XDG_CACHE_HOME=nowhere) == (20.0, 1)
+
+
+def test_shipped_code_of_other_sources_or_damaged_is_not_used(shipped: Path) -> None:
+    [path] = (shipped / "shipped").rglob("*.nbc")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert run(shipped) == (20.0, 0)
+    path.write_bytes(whole)
+    edit(shipped / "deep" / "inner.py", "1.0", "2.0")
+    assert run(shipped) == (30.0, 0)
+
+
+def test_shipped_code_is_not_used_by_a_processor_that_lacks_something(shipped: Path) -> None:
+    lacking = """
+from corollary._compiled import _cache
+_cache.LEVELS = {_cache.machine(): (_cache.LEVELS[_cache.machine()][0], ("a feature of the next century",))}
+"""
+    assert run(shipped, lacking + PROGRAM) == (20.0, 0)

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import sparse
 
 from corollary._compiled.codes import COUNT, ELASTIC, POSITIVE
 from corollary._compiled.linear import cd
@@ -69,63 +68,22 @@ def test_gram_epochs(code: int, epochs: int) -> None:
     np.testing.assert_allclose(mine[1], theirs[1], atol=1e-12)
 
 
-def column_twin(
-    A: Any, curve: Any, slope: Any, w: Any, centre: Any, code: int, l1: float, l2: float, epochs: int
-) -> None:
-    B = A - centre
-    for _ in range(epochs):
-        for j in range(len(w)):
-            h = curve @ B[:, j] ** 2
-            if h + l2 <= 0:
-                continue
-            new = minimiser(code, h * w[j] - B[:, j] @ slope, h, l1, l2)
-            slope += (new - w[j]) * curve * B[:, j]
-            w[j] = new
-
-
-@pytest.mark.parametrize("centred", [True, False])
-@pytest.mark.parametrize("code", CODES.values(), ids=CODES)
-def test_dense_epochs(code: int, centred: bool) -> None:
-    centre = CURVE @ X / CURVE.sum() if centred else np.zeros(6)
-    norms = CURVE @ (X - centre) ** 2
-    mine, theirs = (SLOPE.copy(), np.zeros(6)), (SLOPE.copy(), np.zeros(6))
-    cd.dense_epochs(X, CURVE, *mine, centre, norms, code, 0.3, 0.05, 3, 0.0)
-    column_twin(X, CURVE, *theirs, centre, code, 0.3, 0.05, 3)
-    np.testing.assert_allclose(mine[1], theirs[1], atol=1e-12)
-    np.testing.assert_allclose(mine[0], theirs[0], atol=1e-12)
-
-
-@pytest.mark.parametrize("width", [np.int32, np.int64])
-@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("ridge", [0.0, 0.2])
 @pytest.mark.parametrize("code", [ELASTIC, POSITIVE], ids=["elastic", "positive"])
-def test_sparse_epochs_end_where_the_twin_ends(code: int, free: bool, width: Any) -> None:
-    A, columns = sparse.csc_array(X), np.array([0, 2, 3, 5])
-    slope = SLOPE - CURVE * (SLOPE.sum() / CURVE.sum()) if free else SLOPE.copy()
-    centre = CURVE @ X[:, columns] / CURVE.sum() if free else np.zeros(4)
-    mine, theirs, now = np.zeros(4), np.zeros(4), slope.copy()
-    indices, indptr = A.indices.astype(width), A.indptr.astype(width)
-    places = np.concatenate([[0], np.cumsum(np.diff(A.indptr)[columns])])
-    values, weighted, rows = np.empty(places[-1]), np.empty(places[-1]), np.empty(places[-1], dtype=np.int32)
-    means, norms, worst, offset = np.empty(4), np.empty(4), np.inf, 0.0
-    cd.gather_columns(A.data, indices, indptr, columns, CURVE, free, places, values, weighted, rows, means, norms)
-    np.testing.assert_allclose(means, centre, atol=1e-14)
-    for _ in range(1000):
-        worst, offset = cd.sparse_epoch(
-            np.arange(4), values, weighted, rows, places, CURVE.sum(), now, mine, means, norms, code, 0.3, 0.05, offset
-        )
-    out = np.zeros(20)
-    cd.gathered_product(np.array([1, 3]), values, rows, places, np.array([9.0, 0.5, 9.0, -2.0]), out)
-    np.testing.assert_allclose(out, X[:, columns[[1, 3]]] @ [0.5, -2.0], atol=1e-14)
-    column_twin(X[:, columns], CURVE, slope.copy(), theirs, centre, code, 0.3, 0.05, 2000)
-    assert worst <= 1e-13
-    np.testing.assert_allclose(mine, theirs, atol=1e-10)
-
-
-def test_sparse_product() -> None:
-    A, columns, step = sparse.csc_array(X), np.array([4, 1]), np.array([0.5, -2.0])
-    out = np.ones(20)
-    cd.sparse_product(A.data, A.indices, A.indptr, columns, step, out)
-    np.testing.assert_allclose(out, 1 + X[:, columns] @ step)
+def test_gram_fit_knows_its_duality_gap(code: int, ridge: float) -> None:
+    H, pull, square, l1 = X.T @ X, X.T @ SLOPE, float(SLOPE @ SLOPE), 1.5
+    w, gradient = np.zeros(6), np.empty(6)
+    primal, dual = cd.gram_fit(H, pull, square, 0.25, gradient, w, code, l1, ridge, 1e-9, 0.0, 1000)
+    residual = X @ w - SLOPE
+    loss = 0.5 * residual @ residual
+    np.testing.assert_allclose(gradient, X.T @ residual, atol=1e-12)
+    assert primal == pytest.approx(0.25 + loss + l1 * np.abs(w).sum() + 0.5 * ridge * w @ w, rel=1e-12)
+    pulls = np.maximum(-gradient, 0.0) if code == POSITIVE else np.abs(gradient)
+    scale = 1.0 if ridge else min(1.0, l1 / pulls.max())
+    price = (np.maximum(pulls - l1, 0.0) ** 2).sum() / (2 * ridge) if ridge else 0.0
+    assert dual == pytest.approx(0.25 - scale**2 * loss - scale * SLOPE @ residual - price, rel=1e-12)
+    assert 0 <= primal - dual <= 1e-9 * primal
+    assert w.any()
 
 
 def test_group_epochs() -> None:

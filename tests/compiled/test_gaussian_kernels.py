@@ -6,59 +6,98 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from corollary._compiled.em import gaussian as kernels
+from corollary._compiled.em import dense, diagonal
+from corollary._compiled.em import shares as kernels
+from corollary._compiled.em.shares import CHUNK
 from corollary.core.types import Array
 
 RNG = np.random.default_rng(0)
 
 
-def test_enter() -> None:
-    X, centre, inverse, Z = RNG.normal(size=(9, 4)), RNG.normal(size=4), 2.0 ** np.arange(4), np.empty((9, 4))
-    kernels.enter(X, centre, inverse, Z)
-    np.testing.assert_array_equal(Z, (X - centre) * inverse)
+@pytest.mark.parametrize("n", [1, 9, CHUNK])
+def test_turn(n: int) -> None:
+    X, centre, inverse = RNG.normal(size=(n + 5, 4)), RNG.normal(size=4), 2.0 ** np.arange(4)
+    turned = np.full(4 * CHUNK, 7.0)
+    kernels.turn(X, 3, 3 + n, centre, inverse, turned)
+    expected = np.zeros((4, CHUNK))
+    expected[:, :n] = ((X[3 : 3 + n] - centre) * inverse).T
+    np.testing.assert_array_equal(turned.reshape(4, CHUNK), expected)
+
+
+@pytest.mark.parametrize("d", [4, 8, 20])
+def test_whiten_and_distances(d: int) -> None:
+    z, root, centre = RNG.normal(size=(d, CHUNK)), np.triu(RNG.normal(size=(d, d))), RNG.normal(size=d)
+    y, squares = np.empty(d * CHUNK), np.empty(CHUNK)
+    dense.whiten(z.ravel(), root, y)
+    np.testing.assert_allclose(y.reshape(d, CHUNK), root.T @ z, rtol=1e-12, atol=1e-13)
+    dense.distances(y, centre, squares)
+    np.testing.assert_allclose(squares, ((root.T @ z - centre[:, None]) ** 2).sum(axis=0), rtol=1e-12)
+
+
+@pytest.mark.parametrize("d", [4, 12])
+@pytest.mark.parametrize("kept", [16, CHUNK])
+def test_add_products(d: int, kept: int) -> None:
+    packed, roots = RNG.normal(size=(d, CHUNK)), RNG.uniform(size=CHUNK)
+    second, first = np.ones((d, d)), np.ones(d)
+    dense.add_products(packed.ravel(), roots, kept, second, first)
+    own = packed[:, :kept]
+    np.testing.assert_allclose(np.triu(second), np.triu(1 + own @ own.T), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(first, 1 + own @ roots[:kept], rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("density", [0.02, 0.6, 1.0])
+def test_pack(density: float) -> None:
+    d, padded, chunks = 3, 4, 3
+    mean = RNG.normal(size=d)
+    Z = np.zeros((chunks, padded, CHUNK))
+    Z[:, :d] = RNG.normal(size=(chunks, d, CHUNK))
+    share = RNG.uniform(size=(chunks, CHUNK)) * (RNG.uniform(size=(chunks, CHUNK)) < density)
+    chosen, packed, roots = np.empty(CHUNK, dtype=np.int64), np.zeros(padded * CHUNK), np.zeros(CHUNK)
+    second, first, filled = np.zeros((padded, padded)), np.zeros(padded), 0
+    for c in range(chunks):
+        last = c == chunks - 1
+        filled = dense.pack(Z[c].ravel(), share[c], mean, chosen, packed, roots, filled, last, second, first)
+    assert filled == 0
+    moved = Z[:, :d] - mean[:, None]
+    expected = np.einsum("cin,cjn,cn->ij", moved, moved, share)
+    np.testing.assert_allclose(np.triu(second[:d, :d]), np.triu(expected), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(first[:d], np.einsum("cin,cn->i", moved, share), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("d", [1, 4, 7])
-@pytest.mark.parametrize("tied", [False, True])
-def test_whitened_squares(d: int, tied: bool) -> None:
-    k, n = 3, 11
-    Y, centres, squares = RNG.normal(size=(d if tied else k * d, n)), RNG.normal(size=(k, d)), np.empty((k, n))
-    kernels.whitened_squares(Y, centres, 0 if tied else d, squares)
-    stacked = np.broadcast_to(Y, (k, d, n)) if tied else Y.reshape(k, d, n)
-    np.testing.assert_allclose(squares, ((stacked - centres[:, :, None]) ** 2).sum(axis=1), rtol=1e-13)
-
-
-@pytest.mark.parametrize("d", [1, 4, 7])
-@pytest.mark.parametrize("n", [3, 8, 21])
-def test_diagonal_squares(d: int, n: int) -> None:
+def test_diagonal_squares(d: int) -> None:
     k = 3
-    Z, centres, roots = RNG.normal(size=(n, d)), RNG.normal(size=(k, d)), RNG.uniform(1, 2, size=(k, d))
-    turned, squares = np.empty((d, n)), np.empty((k, n))
-    kernels.diagonal_squares(Z, turned, centres, roots, squares)
-    expected = ((Z[None] * roots[:, None] - centres[:, None]) ** 2).sum(axis=2)
-    np.testing.assert_allclose(squares, expected, rtol=1e-13)
+    z, centres, roots = RNG.normal(size=(d, CHUNK)), RNG.normal(size=(k, d)), RNG.uniform(1, 2, size=(k, d))
+    squares = np.empty((k, CHUNK))
+    diagonal.diagonal_squares(z.ravel(), centres, roots, squares)
+    expected = ((z.T[None] * roots[:, None] - centres[:, None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(squares, expected, rtol=1e-12)
 
 
 def settled(squares: Array, cut: float, labels: Array, weights: Array) -> tuple[float, Array, Array, Array]:
+    """Posteriors (n, k), log densities and counts; chunks have room for more rows than there are."""
     k, n = squares.shape
-    posterior, logs, counts = np.empty((n, k)), np.empty(n), np.zeros(k)
-    offsets = np.log(np.arange(1.0, k + 1))
-    shares, top = squares.copy(), np.empty(n)
-    kernels.joint(shares, offsets, labels, top, logs)
-    kernels.exponentials(shares, top, np.full(k, cut))
-    total = kernels.settle(shares, top, weights, labels, posterior, logs, counts)
-    return total, posterior, logs, counts
+    shares, top, logs, factors, counts = np.zeros((k, CHUNK)), *np.empty((3, CHUNK)), np.zeros((k, 2))
+    shares[:, :n] = squares
+    kernels.relative(shares, np.log(np.arange(1.0, k + 1)), np.full(k, cut), 0.5, labels, top, logs)
+    total = kernels.settle(shares, top, weights, labels, logs, factors, counts)
+    np.testing.assert_array_equal(shares[:, n:], 0.0)
+    return total, shares[:, :n].T, logs[:n], counts[:, 0]
 
 
 def test_exponentials_are_exact_to_the_last_bits() -> None:
-    x = -np.concatenate([[0.0, 1e-300, 1e-9, 699.9], RNG.exponential(30.0, 5000), RNG.uniform(0, 1, 5000)])[None]
-    found = x.copy()
-    kernels.exponentials(found, np.zeros(x.shape[1]), np.array([-745.0]))
-    np.testing.assert_allclose(found, np.exp(x), rtol=5e-16)
-    assert found[0, 0] == 1.0
-    far = np.array([[-701.0, -1e6, -np.inf]])
-    kernels.exponentials(far, np.zeros(3), np.array([-745.0]))
-    np.testing.assert_array_equal(far, 0.0)
+    x = -np.concatenate([[1e-300, 1e-9, 699.9], RNG.exponential(30.0, 5000), RNG.uniform(0, 1, 5000)])
+    for start in range(0, len(x), CHUNK):
+        own = x[start : start + CHUNK]
+        squares, top, none = np.zeros((2, CHUNK)), np.empty(CHUNK), np.empty(0, dtype=np.int32)
+        squares[1, : len(own)] = -2 * own
+        kernels.relative(squares, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
+        np.testing.assert_array_equal(squares[0], 1.0)
+        np.testing.assert_allclose(squares[1, : len(own)], np.exp(own), rtol=5e-16)
+    far = np.zeros((2, CHUNK))
+    far[1, :3] = 1402.0, 2e6, np.inf
+    kernels.relative(far, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
+    np.testing.assert_array_equal(far[1, :3], 0.0)
 
 
 def test_settle() -> None:
@@ -91,26 +130,12 @@ def test_settle_far_from_everything() -> None:
     np.testing.assert_array_equal(posterior, [[0.5, 0.5]])
 
 
-def test_pack() -> None:
-    n, d = 20, 3
-    Z, mean = RNG.normal(size=(n, d)), RNG.normal(size=d)
-    posterior = RNG.uniform(size=(n, 2)) * (RNG.uniform(size=(n, 2)) < 0.6)
-    packed = np.empty((n, d))
-    kept = kernels.pack(Z, posterior, 1, mean, packed)
-    share = posterior[:, 1]
-    assert kept == (share > 0).sum()
-    expected = np.sqrt(share[share > 0])[:, None] * (Z - mean)[share > 0]
-    np.testing.assert_allclose(packed[:kept], expected, rtol=1e-13)
-
-
-@pytest.mark.parametrize("n", [3, 20, 22])
-def test_diagonal_moments(n: int) -> None:
+def test_diagonal_moments() -> None:
     k, d = 2, 3
-    Z, means, posterior = RNG.normal(size=(n, d)), RNG.normal(size=(k, d)), RNG.uniform(size=(n, k))
-    posterior[::3, 0] = 0.0
-    posterior[4:12] = 0.0
+    z, means, shares = RNG.normal(size=(d, CHUNK)), RNG.normal(size=(k, d)), RNG.uniform(size=(k, CHUNK))
+    shares[0, ::3] = 0.0
     first, second = np.ones((k, d)), np.ones((k, d))
-    kernels.diagonal_moments(Z, posterior, means, first, second)
-    steps = Z[:, None] - means
-    np.testing.assert_allclose(first, 1 + np.einsum("nk,nkd->kd", posterior, steps), rtol=1e-12)
-    np.testing.assert_allclose(second, 1 + np.einsum("nk,nkd->kd", posterior, steps**2), rtol=1e-12)
+    diagonal.diagonal_moments(z.ravel(), shares, means, first, second)
+    steps = z.T[:, None] - means
+    np.testing.assert_allclose(first, 1 + np.einsum("kn,nkd->kd", shares, steps), rtol=1e-12)
+    np.testing.assert_allclose(second, 1 + np.einsum("kn,nkd->kd", shares, steps**2), rtol=1e-12)

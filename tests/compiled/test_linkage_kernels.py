@@ -14,7 +14,8 @@ from corollary._compiled.linkage import labels as linkage_labels
 from corollary._compiled.linkage import spanning_tree
 from corollary._compiled.linkage import tree as linkage_tree
 from corollary._compiled.linkage import triangle as linkage_triangle
-from corollary._compiled.linkage.centroid import merge_centres
+from corollary._compiled.linkage.centroid import DESK, DONE, merge_centres
+from corollary.core.parallel import run_team, threads
 from corollary.solvers.linkage.centres import CentreTree
 
 METRICS = {
@@ -40,11 +41,11 @@ def test_rows_of_the_triangle(metric: int, d: int) -> None:
     X = rows(300, d)
     D = squareform(pdist(X, METRICS[metric]))
     triangle = np.empty(300 * 299 // 2)
-    best, near = np.full(300, NOTHING), np.full(300, -1)
-    shape = linkage_triangle.PLAIN
-    linkage_triangle.fill_rows(
-        np.ascontiguousarray(X.T), metric, shape, 0, 300, triangle, triangle.view(np.int64), best, near
-    )
+    best, near = np.full((3, 300), NOTHING), np.full((3, 300), -1)
+    shape, bits = linkage_triangle.PLAIN, triangle.view(np.int64)
+    with threads(3):
+        run_team(linkage_triangle.fill, np.ascontiguousarray(X.T), metric, shape, triangle, bits, best, near)
+    best, near = best[0], near[0]
     np.testing.assert_allclose(triangle, lower(D), rtol=1e-12)
     np.fill_diagonal(D, np.inf)
     np.testing.assert_array_equal(near, D.argmin(axis=1))
@@ -70,13 +71,16 @@ def test_merged_rows(linkage: int) -> None:
     columns = np.where(other >= 0, join(D[:, one], D[:, other], share), D[:, one])
     expected = np.where(other[:, None] >= 0, join(columns[one], columns[other], share[:, None]), columns[one])
     m = len(one)
-    out, best, near = np.empty(m * (m - 1) // 2), np.full(m, NOTHING), np.full(m, -1)
-    linkage_triangle.merge_rows(
-        lower(D), 0, m, one, np.flatnonzero(other >= 0), other, share, linkage, out, 0, out.view(np.int64), best, near
-    )
-    np.testing.assert_allclose(out, lower(expected), rtol=1e-12)
+    triangle, merged, buffer = lower(D), np.flatnonzero(other >= 0), np.empty(5 * m)  # several bands
+    best, near = np.full((3, m), NOTHING), np.full((3, m), -1)
+    with threads(3):
+        run_team(
+            linkage_triangle.merge_round, triangle, one, merged, other, share, linkage, buffer, buffer.view(np.int64),
+            best, near,
+        )  # fmt: skip
+    np.testing.assert_allclose(triangle[: m * (m - 1) // 2], lower(expected), rtol=1e-12)
     np.fill_diagonal(expected, np.inf)
-    np.testing.assert_array_equal(near, expected.argmin(axis=1))
+    np.testing.assert_array_equal(near[0], expected.argmin(axis=1))
 
 
 def naive_spanning_tree(D: Any) -> Any:
@@ -98,9 +102,9 @@ def test_spanning_trees(n: int) -> None:
     expected = naive_spanning_tree(D)
     best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
     left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
-    spanning_tree.grow_points(
-        np.ascontiguousarray(X.T), EUCLIDEAN, np.arange(n), best, parent, 0, n - 1, left, right, bits
-    )
+    state = np.ascontiguousarray(X.T), EUCLIDEAN, np.arange(n), best, parent
+    with threads(3):
+        run_team(spanning_tree.grow_points, *state, left, right, bits, np.zeros((3, DESK), dtype=np.int64))
     lengths = np.sqrt(bits.view(np.float64))
     np.testing.assert_allclose(np.sort(lengths), expected, rtol=1e-12)
     np.testing.assert_allclose(lengths, D[left, right], rtol=1e-12)
@@ -176,8 +180,8 @@ def test_no_kernel_follows_a_comparison_that_failed(bad: float) -> None:
     assert linkage_tree.ward_chain(*tree.parts, True, tree.node_of, links, steps, left, right, heights, *desk) == 0
     columns, bits, squares = np.full((2, 5), bad), np.full(5, NOTHING), np.zeros(4, dtype=np.int64)
     place = np.concatenate([np.arange(5), np.full(5, -1)])
-    done = merge_centres(
-        columns, np.ones(5), np.arange(5), np.arange(5), bits, np.full(5, -1), bits.copy(), place, 0, 4, left, right,
-        squares,
-    )  # fmt: skip
-    assert done == 0 or np.isnan(squares.view(np.float64)).all()
+    desks = np.zeros((4, DESK), dtype=np.int64)
+    state = np.ones(5), np.arange(5), np.arange(5), bits, np.full(5, -1), bits.copy(), place
+    with threads(3):
+        run_team(merge_centres, columns, *state, left, right, squares, desks)
+    assert desks[-1, DONE] == 0 or np.isnan(squares.view(np.float64)).all()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from corollary.core.coder import Coder
 from corollary.core.scorer import Scorer
 from corollary.core.trees import Trees
 
@@ -70,23 +71,22 @@ def test_joined_trees_add_up_and_come_apart_again():
     assert joined.depth() == 1
 
 
-@pytest.mark.parametrize("outputs", [1, 2])
-def test_masks_give_what_walks_give(outputs):
-    rng = np.random.default_rng(1)
-    X = rng.integers(0, 50, (5000, 3)).astype(float)
-    X[rng.random(X.shape) < 0.1] = np.nan
-    parts = [stump(2, float(t), (t / 7, -t / 3), missing=bool(t % 2)) for t in range(70)]
-    parts[3:6] = [by_category([t]) for t in (1, 33, 49)]
-    trees = Trees.join(parts)
-    raw = np.zeros((5000, outputs))
-    for k in range(outputs):
-        scorer = Scorer.of(trees, k, outputs)
-        assert scorer is not None
-        scorer.add(X, raw[:, k : k + 1])
-        walked = np.zeros(5000)
-        for t in range(k, 70, outputs):
-            walked += parts[t].predict_sum(X)[:, 0]
-        np.testing.assert_array_equal(raw[:, k], walked)
+def test_a_column_may_hold_numbers_for_one_tree_and_categories_for_another():
+    trees = Trees.join([stump(0, 20.0), by_category([1, 45]), stump(2, 30.0, (5.0, 7.0)), by_category([2], words=1)])
+    X = np.random.default_rng(0).integers(0, 50, (200, 3)).astype(float)
+    scorer = Scorer.of(trees)
+    assert scorer is not None
+    assert len(scorer.coder.columns) == 3
+    np.testing.assert_array_equal(scorer.sums(X, np.zeros(1)), trees.walk_sum(X, np.zeros(1)))
+
+
+def test_more_thresholds_than_codes_are_walked():
+    n = 1 << 16
+    chain = Trees.join([stump(0, float(t)) for t in range(n)])
+    assert Coder.of(chain) is None
+    assert Scorer.of(chain) is None
+    X = np.full((600, 1), 0.5)
+    assert chain.predict_sum(X)[0, 0] == 2 - n
 
 
 def test_sparse_float32_and_strided_rows_are_the_same_rows():

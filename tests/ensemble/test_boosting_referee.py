@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_diabetes, load_iris
 
+from corollary._compiled.trees.boosting.books import CAP, RATE
 from corollary.core.loss import Quantile
 from corollary.ensemble.boosting.gradient_boosting import GradientBoostingClassifier, GradientBoostingRegressor
-from corollary.solvers.trees.boosting.leaves import Leaves
+from corollary.solvers.trees.boosting.growth import Growth
 
 MODELS: list[Any] = [
     GradientBoostingRegressor(n_estimators=15),
@@ -29,13 +30,23 @@ def data(model: Any) -> tuple[Any, Any]:
     )
 
 
+def shorten_steps(monkeypatch: pytest.MonkeyPatch, share: float) -> None:
+    """Every leaf takes this share of its step."""
+    real = Growth.__init__
+
+    def shorter(self: Growth, *args: Any) -> None:
+        real(self, *args)
+        self.rules[[RATE, CAP]] *= share
+
+    monkeypatch.setattr(Growth, "__init__", shorter)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=repr)
 def test_steps_that_are_too_short_are_caught_though_the_loss_falls(monkeypatch: pytest.MonkeyPatch, model: Any) -> None:
     X, y = data(model)
     assert model.fit(X, y).evidence_.holds
     assert model.evidence_.facts["leaves worked out again"] >= 6
-    real = Leaves.values
-    monkeypatch.setattr(Leaves, "values", lambda self, *args: 0.97 * real(self, *args))
+    shorten_steps(monkeypatch, 0.97)
     with pytest.warns(UserWarning, match="slope left in checked leaves"):
         model.fit(X, y)
     assert np.diff(model.evidence_.history["objective"]).max() <= 0  # the claim of old holds
@@ -126,8 +137,8 @@ def test_the_referee_works_out_the_step_of_every_leaf(
     found = model.fit(X, y, sample_weight=w).evidence_.verify(X, y, w)
     assert found.stands, found
     assert "of all leaves" in found.words
-    proved, real = model.evidence_, Leaves.values
-    monkeypatch.setattr(Leaves, "values", lambda self, *args: 0.999 * real(self, *args))
+    proved = model.evidence_
+    shorten_steps(monkeypatch, 0.999)
     with pytest.warns(UserWarning, match="slope left in checked leaves"):
         model.fit(X, y, sample_weight=w)
     model.evidence_ = replace(model.evidence_, status=proved.status, certificate=proved.certificate)

@@ -20,8 +20,8 @@ from corollary import (
     TimeBudget,
 )
 from corollary.core.types import Array
+from corollary.solvers.trees.boosting.growth import Growth
 from corollary.solvers.trees.boosting.objective import Objective
-from corollary.solvers.trees.boosting.tree import Grower
 from corollary.solvers.trees.forest import forest as forest_module
 
 
@@ -45,11 +45,12 @@ def classes(k: int = 3) -> tuple[Array, Array]:
     return make_classification(300, 6, n_informative=4, n_classes=k, random_state=0)
 
 
-@pytest.mark.parametrize("broken", [10, 11, 12])
-def test_boosting_keeps_whole_rounds(monkeypatch: pytest.MonkeyPatch, broken: int) -> None:
+@pytest.mark.parametrize("place", ["round", "_run"])
+def test_boosting_keeps_whole_rounds(monkeypatch: pytest.MonkeyPatch, place: str) -> None:
     """Ctrl-C in the fourth round of three trees: nine trees stay, those of a fit of three rounds."""
     X, y = classes()
-    monkeypatch.setattr(Grower, "grow", Breaks(Grower.grow, broken))
+    at = 4 if place == "round" else 5  # derivatives are worked out once before the first round
+    monkeypatch.setattr(Growth, place, Breaks(getattr(Growth, place), at))
     model = GradientBoostingClassifier(n_estimators=50, n_jobs=1)
     with pytest.raises(KeyboardInterrupt, match="Interrupted: rise of the training loss"):
         model.fit(X, y)
@@ -66,7 +67,7 @@ def test_boosting_keeps_whole_rounds(monkeypatch: pytest.MonkeyPatch, broken: in
 def test_boosting_keeps_the_rounds_whose_loss_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = classes(2)
     monkeypatch.setattr(Objective, "derivatives", Breaks(Objective.derivatives, 5))
-    model = GradientBoostingClassifier(n_estimators=50)
+    model = GradientBoostingClassifier(loss="exponential", n_estimators=50)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X, y)
     assert model.n_iter_ == model.trees_.n_trees == 3
@@ -80,8 +81,8 @@ def searched(model: Any, X: Array, y: Array) -> Any:
 @pytest.mark.parametrize("around", [cross_val_score, searched])
 def test_ctrl_c_in_a_round_ends_what_is_around_it(monkeypatch: pytest.MonkeyPatch, around: Any) -> None:
     X, y = classes()
-    grow = Breaks(Grower.grow, 8)
-    monkeypatch.setattr(Grower, "grow", grow)
+    grow = Breaks(Growth.round, 8)
+    monkeypatch.setattr(Growth, "round", grow)
     with pytest.raises(KeyboardInterrupt):
         around(GradientBoostingClassifier(n_estimators=20, n_jobs=1), X, y)
     assert grow.calls == 8  # no further fold was begun
@@ -162,8 +163,8 @@ def test_the_history_of_a_warm_start_goes_on() -> None:
 
 def test_a_loss_that_is_not_a_number_ends_the_fit_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = make_regression(200, 5, noise=5.0, random_state=0)
-    plain, calls = Objective.derivatives, iter(range(100))
-    monkeypatch.setattr(Objective, "derivatives", lambda *args: np.nan if next(calls) == 3 else plain(*args))
+    plain, calls = Objective.mean, iter(range(100))
+    monkeypatch.setattr(Objective, "mean", lambda *args: np.nan if next(calls) == 3 else plain(*args))
     model = GradientBoostingRegressor(n_estimators=10)
     with pytest.warns(UserWarning, match="Check failed: .* let the training loss rise"):
         model.fit(X, y)

@@ -153,11 +153,19 @@ def test_warm_start_goes_on(kind: str) -> None:
         model.fit(X[:, :2])
 
 
-def test_threads_do_not_change_the_answer() -> None:
-    X = blobs(3000)
-    one, many = (GaussianMixture(3, random_state=0, n_jobs=n_jobs).fit(X) for n_jobs in (1, 4))
-    np.testing.assert_array_equal(one.covariances_, many.covariances_)
-    np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
+@pytest.mark.parametrize("kind", KINDS)
+def test_threads_do_not_change_the_answer(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corollary.solvers.em.gaussian.SHARE", 1)  # so that these few rows are worth sixteen threads
+    X = blobs(9000)
+    labels = np.where(np.arange(len(X)) % 9 == 0, 0, -1)
+    one, *others = (
+        GaussianMixture(3, covariance_type=kind, random_state=0, n_jobs=n_jobs).fit(X, labels)
+        for n_jobs in (1, 2, 3, 7, 16)
+    )
+    for many in others:
+        np.testing.assert_array_equal(one.covariances_, many.covariances_)
+        np.testing.assert_array_equal(one.predict_proba(X), many.predict_proba(X))
+        assert one.lower_bounds_ == many.lower_bounds_
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -11,9 +11,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import hashlib
-import os
-import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -63,87 +60,34 @@ _INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _registered: list[Any] = []
 
 
-def _hash_sources() -> str:
-    """A hash of all source files of compiled code, 1 ms. Empty where there are none to see, as in a zip archive."""
-    top, found = os.path.dirname(__file__), hashlib.sha256()
-    for folder, folders, files in os.walk(top):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(files):
-            if name.endswith(".py"):
-                path = os.path.join(folder, name)
-                with open(path, "rb") as source:
-                    found.update(hashlib.sha256(source.read()).digest())
-                found.update(os.path.relpath(path, top).encode())
-    return found.hexdigest()
-
-
-_stamp = functools.cache(_hash_sources)  # of the sources that this process runs
-
 if HAVE_NUMBA:
-    from numba.core.caching import FunctionCache, IndexDataCacheFile
+    from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
-    from numba.core.runtime import rtsys
 
-    class _FilePerSignature(IndexDataCacheFile):
-        """A file for each signature of a kernel, named after it.
+    from corollary._compiled._cache import KernelCache
 
-        Numba numbers these files in an index. Two processes that compile two signatures at once can take the same
-        number, and one of them later runs the machine code of the other. A file ends with a hash of what is before it,
-        so that damaged machine code is compiled anew and never run.
-        """
+    class _Linked(JITCodeLibrary):
+        """Code that is only ever linked into other code: it is optimised there, once, and is no machine code here."""
 
-        def _name(self, key: Any) -> str:
-            number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8])
-            return self._data_name(number)
+        def _optimize_final_module(self) -> None: ...
 
-        def save(self, key: Any, data: Any) -> None:
-            self._save_data(self._name(key), (self._version, self._source_stamp, key, data))
+        def _finalize_specific(self) -> None: ...
 
-        def _dump(self, obj: Any) -> bytes:
-            content: bytes = super()._dump(obj)
-            return content + hashlib.sha256(content).digest()  # which those who unpickle the content do not see
-
-        def load(self, key: Any) -> Any:
-            try:
-                with open(self._data_path(self._name(key)), "rb") as file:
-                    content = file.read()
-                if hashlib.sha256(content[:-32]).digest() != content[-32:]:
-                    return None
-                version, stamp, kept, data = pickle.loads(content)  # as Numba reads it
-            except Exception:  # not there, or not readable: then it is compiled, and written anew
-                return None
-            return data if (version, stamp, kept) == (self._version, self._source_stamp, key) else None
-
-    class _Cache(FunctionCache):
-        """Numba's cache of compiled code on disk, read before all that only compiling needs is loaded (0.2 s).
-
-        Numba looks for changes in a kernel's own file only. Kernels hold code of the kernels that they call, in other
-        files too, so here an edit to any file makes all kernels compile anew. A cache that cannot be read or written
-        (a full disk, a folder that is gone) is no reason to fail.
-        """
-
-        def __init__(self, function: Any) -> None:
-            super().__init__(function)
-            stamp = self._impl.locator.get_source_stamp(), _stamp()
-            self._cache_file = _FilePerSignature(self._cache_path, self._impl.filename_base, stamp)
-
-        def save_overload(self, sig: Any, data: Any) -> None:
-            with suppress(OSError):  # of sources edited while this process runs, it may hold some old and some new
-                if _hash_sources() == _stamp():
-                    super().save_overload(sig, data)
-
-        def load_overload(self, sig: Any, target_context: Any) -> Any:
-            rtsys.initialize(target_context)
-            with suppress(OSError):
-                return self._load_overload(sig, target_context) or super().load_overload(sig, target_context)
-            return None
+        def serialize_using_object_code(self) -> Any:
+            return self.serialize_using_bitcode()
 
     class _Compiler(Compiler):
-        """Numba's compiler, undisturbed."""
+        """Numba's compiler, undisturbed. Kernels that Python never calls are made for linking alone."""
 
         def compile_extra(self, func: Any) -> Any:
-            with _no_collection():
-                return super().compile_extra(func)
+            codegen = self.state.targetctx.codegen()
+            outside = codegen._library_class
+            codegen._library_class = _Linked if self.state.flags.no_cpython_wrapper else JITCodeLibrary
+            try:
+                with _no_collection():
+                    return super().compile_extra(func)
+            finally:
+                codegen._library_class = outside
 
     def _uninterrupted(method: Callable[..., Any]) -> Callable[..., Any]:
         """Ctrl-C waits until a kernel is there: Numba empties its registries while it reads them.
@@ -163,9 +107,8 @@ def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", pipeline_class=_Compiler, **options)(function)
-    # no writable place for the cache, or no readable sources: compile in every process instead of failing
-    with suppress(RuntimeError, OSError):
-        dispatcher._cache = _Cache(function)
+    with suppress(RuntimeError, OSError):  # no readable sources: compile in every process instead of failing
+        dispatcher._cache = KernelCache(function, has_door=not options["no_cpython_wrapper"])
     # the doors to compiling; calls of a kernel that is there pass through neither
     dispatcher._compile_for_args = _uninterrupted(dispatcher._compile_for_args)
     dispatcher.compile = _uninterrupted(dispatcher.compile)
@@ -193,6 +136,11 @@ def fast_kernel(function: F) -> F:
     return _compile(function, fastmath=_FAST, **_FULL)
 
 
+def inner_fast_kernel(function: F) -> F:
+    """As ``inner_kernel``, letting the compiler reorder sums."""
+    return _compile(function, fastmath=_FAST, **_INNER)
+
+
 if HAVE_NUMBA:
     from llvmlite import ir
     from numba.core import types
@@ -211,6 +159,15 @@ if HAVE_NUMBA:
         return types.float64(types.int64), lambda context, builder, signature, args: builder.bitcast(
             args[0], ir.DoubleType()
         )
+
+    @intrinsic
+    def lowest_bit(typingctx: Any, bits: Any) -> Any:
+        """The number of the lowest bit that is set, of a uint64 that is not zero."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
+
+        return types.int64(types.uint64), codegen
 
     @intrinsic
     def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
@@ -238,6 +195,10 @@ else:  # pragma: no cover
     def float_of(bits: Any) -> float:
         """The float64 that has these 64 bits; whole numbers of Python do not wrap around by themselves."""
         return float(np.uint64(int(bits) % 2**64).view(np.float64))
+
+    def lowest_bit(bits: Any) -> int:
+        """The number of the lowest bit that is set, of a number that is not zero."""
+        return (int(bits) & -int(bits)).bit_length() - 1
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

@@ -26,6 +26,7 @@ from corollary._compiled.codes import (
     SQUARED_HINGE,
     TWEEDIE,
 )
+from corollary._compiled.team import meet, rows_of, take
 
 
 @inner_kernel
@@ -186,17 +187,59 @@ def _conjugate(code, parameter, y, u):
     return np.nan
 
 
+@inner_kernel
+def weighted_point(code, parameter, majorant, y, f, w):
+    """weight · (value, first, second derivative) at f; of a row without weight, whatever f has become, zeros.
+
+    ``majorant`` asks for the curvature of the parabola through the point that lies above a loss with flat parts,
+    ℓ′(r)/r with r = f − y, and 1 at r = 0.
+    """
+    if w == 0.0:
+        return 0.0, 0.0, 0.0
+    value, first, second = _point(code, parameter, y, f)
+    if majorant:
+        second = 1.0 if f == y else first / (f - y)
+    return w * value, w * first, w * second
+
+
 @lean_kernel
 def loss_block(code, parameter, y, f, weights, slope, curve):
     """Fill slope and curve with the weighted derivatives and return Σ weight · loss over a block of rows."""
     check_loss(code)
     total = 0.0
     for i in range(f.shape[0]):
-        value, first, second = _point(code, parameter, y[i], f[i])
-        w = weights[i]
-        total += w * value
-        slope[i] = w * first
-        curve[i] = w * second
+        value, slope[i], curve[i] = weighted_point(code, parameter, False, y[i], f[i], weights[i])
+        total += value
+    return total
+
+
+@lean_kernel
+def loss_rows(team, rank, code, parameter, majorant, y, f, weights, size, slope, curve, sums):
+    """The same for all rows, shared out by a team: ``sums`` receives Σ weight · loss of each block of ``size`` rows."""
+    check_loss(code)
+    block = take(team)
+    while block < sums.shape[0]:
+        start, stop = rows_of(block, f.shape[0], size)
+        total = 0.0
+        for i in range(start, stop):
+            value, slope[i], curve[i] = weighted_point(code, parameter, majorant, y[i], f[i], weights[i])
+            total += value
+        sums[block] = total
+        block = take(team)
+    meet(team)
+
+
+@inner_kernel
+def _conjugates(code, parameter, y, dual, weights, strict, start, stop):
+    total = 0.0
+    for i in range(start, stop):
+        w, u = weights[i], dual[i]
+        if strict and u * y[i] > 0.0:
+            return np.inf
+        if w > 0.0:
+            total += w * _conjugate(code, parameter, y[i], u / w)
+        elif u != 0.0:
+            return np.inf
     return total
 
 
@@ -204,14 +247,48 @@ def loss_block(code, parameter, y, f, weights, slope, curve):
 def conjugate_block(code, parameter, y, dual, weights):
     """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
     check_loss(code)
-    total = 0.0
-    for i in range(dual.shape[0]):
-        w = weights[i]
-        if w > 0.0:
-            total += w * _conjugate(code, parameter, y[i], dual[i] / w)
-        elif dual[i] != 0.0:
-            return np.inf
-    return total
+    return _conjugates(code, parameter, y, dual, weights, False, 0, dual.shape[0])
+
+
+@lean_kernel
+def conjugate_rows(team, rank, code, parameter, y, dual, weights, strict, size, sums):
+    """The same for all rows, shared out by a team: ``sums`` receives those of each block of ``size`` rows.
+
+    With ``strict`` a dual that no prediction of the row's class has as its slope makes it infinite.
+    """
+    check_loss(code)
+    block = take(team)
+    while block < sums.shape[0]:
+        start, stop = rows_of(block, dual.shape[0], size)
+        sums[block] = _conjugates(code, parameter, y, dual, weights, strict, start, stop)
+        block = take(team)
+    meet(team)
+
+
+@inner_kernel
+def _softmax_row(label, f, i, w, slope, at):
+    """One row of the softmax: weight · loss; slope[at] receives weight · (probabilities − indicator)."""
+    n_classes = f.shape[1]
+    if w == 0.0:
+        for k in range(n_classes):
+            slope[at, k] = 0.0
+        return 0.0
+    top = f[i, 0]
+    for k in range(1, n_classes):
+        top = max(top, f[i, k])
+    others = 0.0
+    for k in range(n_classes):
+        e = math.exp(f[i, k] - top)
+        slope[at, k] = e
+        if k != label:
+            others += e
+    norm = others + slope[at, label]
+    loss = math.log1p(others) if f[i, label] == top else math.log(norm) + (top - f[i, label])
+    scale = w / norm
+    for k in range(n_classes):
+        slope[at, k] *= scale
+    slope[at, label] = -scale * others
+    return w * loss
 
 
 @lean_kernel
@@ -221,33 +298,29 @@ def softmax_block(labels, f, weights, slope):
     What the other classes have is summed on its own, so that rows which are nearly certain keep their digits.
     """
     total = 0.0
-    n_classes = f.shape[1]
     for i in range(f.shape[0]):
-        top = f[i, 0]
-        for k in range(1, n_classes):
-            top = max(top, f[i, k])
-        label, w, others = labels[i], weights[i], 0.0
-        for k in range(n_classes):
-            e = math.exp(f[i, k] - top)
-            slope[i, k] = e
-            if k != label:
-                others += e
-        norm = others + slope[i, label]
-        loss = math.log1p(others) if f[i, label] == top else math.log(norm) + (top - f[i, label])
-        total += w * loss
-        scale = w / norm
-        for k in range(n_classes):
-            slope[i, k] *= scale
-        slope[i, label] = -scale * others
+        total += _softmax_row(labels[i], f, i, weights[i], slope, i)
     return total
 
 
 @lean_kernel
-def softmax_conjugate_block(labels, dual, weights):
-    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex or a row has no weight."""
-    total = 0.0
-    slack = 1e-12
-    for i in range(dual.shape[0]):
+def softmax_rows(team, rank, labels, f, weights, size, slope, sums):
+    """The same for all rows, shared out by a team: ``sums`` receives those of each block of ``size`` rows."""
+    block = take(team)
+    while block < sums.shape[0]:
+        start, stop = rows_of(block, f.shape[0], size)
+        total = 0.0
+        for i in range(start, stop):
+            total += _softmax_row(labels[i], f, i, weights[i], slope, i)
+        sums[block] = total
+        block = take(team)
+    meet(team)
+
+
+@inner_kernel
+def _entropies(labels, dual, weights, strict, start, stop):
+    total, slack = 0.0, 1e-12
+    for i in range(start, stop):
         w = weights[i]
         if w <= 0.0:
             for k in range(dual.shape[1]):
@@ -260,18 +333,35 @@ def softmax_conjugate_block(labels, dual, weights):
             u = dual[i, k] / w
             excess += u
             if k == labels[i]:
-                if u < -1.0 - slack:
+                if u < -1.0 - slack or (strict and u > 0.0):
                     return np.inf
                 if u > -1.0:
                     entropy += (1.0 + u) * math.log1p(u)
             else:
-                if u < -slack:
+                if u < (0.0 if strict else -slack):
                     return np.inf
                 entropy += _xlogx(max(u, 0.0))
         if abs(excess) > 1e-9:
             return np.inf
         total += w * entropy
     return total
+
+
+@lean_kernel
+def softmax_conjugate_block(labels, dual, weights):
+    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex or a row has no weight."""
+    return _entropies(labels, dual, weights, False, 0, dual.shape[0])
+
+
+@lean_kernel
+def softmax_conjugate_rows(team, rank, labels, dual, weights, strict, size, sums):
+    """The same for all rows, shared out by a team, as in ``conjugate_rows``."""
+    block = take(team)
+    while block < sums.shape[0]:
+        start, stop = rows_of(block, dual.shape[0], size)
+        sums[block] = _entropies(labels, dual, weights, strict, start, stop)
+        block = take(team)
+    meet(team)
 
 
 @inner_kernel

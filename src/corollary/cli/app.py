@@ -196,11 +196,15 @@ def inspect(file: Model) -> int:
 
 
 @app.command()
-def warmup() -> int:
+def warmup(
+    package: Annotated[
+        bool, typer.Option("--package", help="Put the code into the package, for any processor of this kind.")
+    ] = False,
+) -> int:
     """Compile every kernel now, so that no later fit waits for it."""
     from corollary.cli.warming import run_warmup
 
-    return run_warmup()
+    return run_warmup(package)
 
 
 @app.command()

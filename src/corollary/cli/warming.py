@@ -2,59 +2,112 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
+import multiprocessing
+import os
+import shutil
+import tempfile
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
+from corollary.core.thread_count import n_threads
 from corollary.registry import Entry, all_estimators
 
 _WITH_TARGET = ("regression", "classification")
 
 
-def run_warmup() -> int:
-    """Import the compiled modules and fit each estimator on small data of every kind; 1 if something failed."""
-    console = Console()
-    started = time.perf_counter()
-    failures: list[str] = []
-    entries = all_estimators()
-    with Progress(
-        BarColumn(bar_width=28), TextColumn("{task.completed}/{task.total}"), TextColumn("{task.description}"),
-        console=Console(stderr=True), transient=True, disable=not Console(stderr=True).is_terminal,
-    ) as bar:  # fmt: skip
-        line = bar.add_task("importing the kernels", total=len(entries))
-        failures += _import_kernels()
-        for entry in entries:
-            bar.update(line, description=entry.name)
-            began = time.perf_counter()
-            failure = _fit_everywhere(entry)
-            took = time.perf_counter() - began
+def run_warmup(package: bool = False) -> int:
+    """Fit each estimator on small data of every kind, families side by side in processes; 1 if something failed.
+
+    With ``package`` the machine code is for any processor of this machine's level and is put into the package itself,
+    from where it is used without compiling: what a wheel is then built from carries it.
+    """
+    console, started, entries = Console(), time.perf_counter(), all_estimators()
+    failures = []
+    with _target(package), _progress() as bar:
+        line = bar.add_task("compiling", total=len(entries))
+        for name, took, failure in _compile_all(entries, in_processes=package):
             mark = "[red]✗[/]" if failure else "[green]✓[/]"
-            console.print(f"{mark} {entry.name:<24} {took:6.2f} s", highlight=False)
-            if failure:
-                failures.append(f"{entry.name}: {failure}")
+            console.print(f"{mark} {name:<24} {took:6.2f} s", highlight=False)
+            failures += [f"{name}: {failure}"] if failure else []
             bar.advance(line)
     for failure in failures:
         console.print(failure, style="red", markup=False, highlight=False)
     console.print(f"{len(entries)} estimators in {time.perf_counter() - started:.1f} s", highlight=False)
+    if package:
+        console.print(_what_is_shipped(), highlight=False)
     return 1 if failures else 0
 
 
-def _import_kernels() -> list[str]:
-    from corollary import _compiled
+def _progress() -> Progress:
+    terminal = Console(stderr=True)
+    columns = BarColumn(bar_width=28), TextColumn("{task.completed}/{task.total}"), TextColumn("{task.description}")
+    return Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal)
 
-    failures = []
-    for module in pkgutil.walk_packages(_compiled.__path__, f"{_compiled.__name__}."):
+
+@contextmanager
+def _target(package: bool) -> Iterator[None]:
+    """What processes started here compile for: this processor and its cache, or a level and the package."""
+    if not package:
+        yield
+        return
+    from corollary._compiled._cache import LEVELS, SHIP, SHIPPED, machine
+
+    if machine() not in LEVELS:
+        raise ValueError(f"Code can be packaged for {' and '.join(LEVELS)}, but this machine is {machine()}.")
+    with tempfile.TemporaryDirectory() as empty:
+        wanted = {SHIP: os.path.join(empty, "shipped"), "NUMBA_CACHE_DIR": os.path.join(empty, "cache")}
+        wanted |= {"NUMBA_CPU_NAME": LEVELS[machine()][0], "NUMBA_CPU_FEATURES": ""}
+        before = {name: os.environ.get(name) for name in wanted}
+        os.environ.update(wanted)
         try:
-            importlib.import_module(module.name)
-        except Exception as error:
-            failures.append(f"{module.name}: {error}")
-    return failures
+            yield
+            shutil.rmtree(SHIPPED, ignore_errors=True)
+            shutil.copytree(wanted[SHIP], SHIPPED)
+        finally:
+            for name, value in before.items():
+                os.environ.pop(name) if value is None else os.environ.__setitem__(name, value)
+
+
+def _what_is_shipped() -> str:
+    from corollary._compiled._cache import SHIPPED
+
+    sizes = [path.stat().st_size for path in Path(SHIPPED).rglob("*.nbc")]
+    return f"{len(sizes)} kernels, {sum(sizes) / 1e6:.1f} MB, in {SHIPPED}"
+
+
+def _compile_all(entries: Sequence[Entry], in_processes: bool) -> Iterator[tuple[str, float, str]]:
+    """Name, seconds and failure of each estimator. A family is compiled by one process: its members share kernels."""
+    families: dict[str, list[Entry]] = {}
+    for entry in entries:
+        families.setdefault(entry.module.rpartition(".")[0], []).append(entry)
+    workers = min(n_threads(), len(families))
+    if workers == 1 and not in_processes:
+        for family in families.values():
+            yield from map(_compile_one, family)
+        return
+    fresh = multiprocessing.get_context("spawn")  # a forked child would not read the environment again
+    with ProcessPoolExecutor(max(1, workers), mp_context=fresh) as pool:
+        largest_first = sorted(families.values(), key=len, reverse=True)
+        for done in as_completed([pool.submit(_compile_family, family) for family in largest_first]):
+            yield from done.result()
+
+
+def _compile_family(entries: Sequence[Entry]) -> list[tuple[str, float, str]]:
+    return [_compile_one(entry) for entry in entries]
+
+
+def _compile_one(entry: Entry) -> tuple[str, float, str]:
+    began = time.perf_counter()
+    failure = _fit_everywhere(entry)
+    return entry.name, time.perf_counter() - began, failure
 
 
 def _fit_everywhere(entry: Entry) -> str:

@@ -151,7 +151,10 @@ class KMeans(CentreModel):
             observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
             bounded = self.algorithm != "lloyd"
             moves = Moves(rows, rng, bounded, self.tol)
-            starts = (Lloyd(rows, self._start(*sample, rng), bounded, self.tol) for _ in range(self._starts(10)))
+            held = rows if blocks is None else None
+            begun = (self._start(*sample, rng, held) for _ in range(self._starts(10)))
+            ahead = self.max_iter if observe is None else 1
+            starts = (Lloyd(rows, start, bounded, self.tol, ahead) for start in begun)
             limits = rules(self.max_iter, self.tol, observe)
             found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
             facts = best_row_move(rows, found.state.centres, found.state.labels, found.state.cost)

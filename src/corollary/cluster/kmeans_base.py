@@ -17,6 +17,7 @@ from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.nearest import distances_to, nearest
+from corollary.solvers.kmeans.rows import KMeansRows
 from corollary.solvers.kmeans.seeding import plus_plus, random_rows
 
 
@@ -125,11 +126,13 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 "weight. Ask for fewer clusters."
             )
 
-    def _start(self, X: Any, weights: Array, rng: np.random.RandomState) -> Array:
-        """Starting centres by the rule ``init``."""
+    def _start(self, X: Any, weights: Array, rng: np.random.RandomState, rows: KMeansRows | None = None) -> Array:
+        """Starting centres by the rule ``init``; ``rows`` are those of X, if they are there."""
         k = self.n_clusters
         if isinstance(self.init, str):
-            return (plus_plus if self.init == "k-means++" else random_rows)(X, weights, k, rng)
+            if self.init == "k-means++":
+                return plus_plus(X, weights, k, rng, rows=rows)
+            return random_rows(X, weights, k, rng)
         given = self.init(X, k, random_state=rng) if callable(self.init) else self.init
         centres: Array = check_array(given, dtype=X.dtype, order="C", copy=True, input_name="init")
         if centres.shape != (k, X.shape[1]):

@@ -130,13 +130,12 @@ class SoftKMeans(CentreModel):
         seen = survey(source, max(SAMPLE, 64 * self.n_clusters), deepcopy(rng))
         rows, weights = seen.sample
         self._check_count(weights)
-        data = source.map(tuple, block_size(self.n_clusters))
-        model = SoftModel.of(data, seen, float(self.stiffness))
+        model = SoftModel.of(source.map(tuple, block_size(rows.shape[1])), seen, float(self.stiffness))
         n_init = self.n_init if isinstance(self.init, str) or callable(self.init) else 1
         starts = (self._start(rows, weights, rng).astype(np.float64) * model.scale for _ in range(n_init))
         whole = X if blocks is None else None
         observe = self._observer(whole, y, self.max_iter, lambda at: {"cluster_centers_": at / model.scale})
-        found = em(model, data, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
+        found = em(model, source, starts, tol=self.tol, max_iter=self.max_iter, observe=observe)
         certificate = found.evidence.certificate
         moves, step = certificate.value, model.next_step(found.summary)
         moves = step if step > certificate.tolerance else moves  # a step below the spacing of float64 moves nothing

@@ -8,6 +8,7 @@ its code; a category that was not seen in training is missing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,6 +35,18 @@ class Binner:
     def width(self) -> int:
         """Codes of any column are below this."""
         return int(self.n_bins.max(initial=0)) + 1
+
+    @property
+    def step(self) -> int:
+        """Bits of a code."""
+        return 8 * int(np.dtype(self.dtype).itemsize)
+
+    @property
+    def groups(self) -> Array:
+        """The first column of every group, and the end: columns whose codes share words of 64 bits, evenly many."""
+        d = len(self.n_bins)
+        count = -(-d * self.step // 64)
+        return d * np.arange(count + 1) // max(1, count)
 
     def check(self) -> None:
         """Raise ValueError unless every code is below ``width`` and every cut has a threshold; for bins from a file."""
@@ -96,18 +109,42 @@ class Binner:
         """Codes of X: one byte a cell (two with more than 255 bins). Threads over blocks of rows."""
         from corollary._compiled.trees.binning import bin_block
 
-        n, d = X.shape
-        codes = np.empty((n, d), dtype=self.dtype, order="F" if order == "F" else "C")
-        X = X.tocsr() if scipy.sparse.issparse(X) else X
+        codes = np.empty(X.shape, dtype=self.dtype, order="F" if order == "F" else "C")
 
-        def run(start: int, stop: int) -> None:
-            rows = X[start:stop]
-            rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
-            block = np.array(rows.T, dtype=np.float64, order="C")
+        def run(block: Array, start: int, stop: int) -> None:
             bin_block(block, self.thresholds, self.n_bins, self.categorical, codes[start:stop].T)
 
-        each_block(run, n, max(16, _BLOCK_BYTES // (8 * max(1, d))))
+        _each_block_of_columns(X, run)
         return codes
+
+    def words(self, X: Any) -> Array:
+        """Codes of X, those of the columns of a group side by side in words of 64 bits, uint64 (groups, rows).
+
+        The first column of a group has the lowest bits. Eight bytes a group and row. Threads over blocks of rows.
+        """
+        from corollary._compiled.trees.binning import bin_words
+
+        groups, step = self.groups, np.uint64(self.step)
+        words = np.zeros((len(groups) - 1, X.shape[0]), dtype=np.uint64)
+
+        def run(block: Array, start: int, stop: int) -> None:
+            bin_words(block, self.thresholds, self.n_bins, self.categorical, groups, step, words[:, start:stop])
+
+        _each_block_of_columns(X, run)
+        return words
+
+
+def _each_block_of_columns(X: Any, task: Callable[[Array, int, int], None]) -> None:
+    """Run ``task(block, start, stop)`` on blocks of rows, as float64 with the rows of a column side by side."""
+    n, d = X.shape
+    X = X.tocsr() if scipy.sparse.issparse(X) else X
+
+    def run(start: int, stop: int) -> None:
+        rows = X[start:stop]
+        rows = rows.toarray() if scipy.sparse.issparse(rows) else rows
+        task(np.array(rows.T, dtype=np.float64, order="C"), start, stop)
+
+    each_block(run, n, max(16, _BLOCK_BYTES // (8 * max(1, d))))
 
 
 def _column(X: Any, f: int, rows: Array | None = None) -> Array:

@@ -7,7 +7,6 @@ cost digits.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,6 +36,11 @@ class Units:
     @property
     def log_scale(self) -> float:
         return float(np.log(self.scale).sum())
+
+    @property
+    def inside(self) -> tuple[Array, Array]:
+        """What rows are moved by, and multiplied by, to be in these units."""
+        return self.centre, 1.0 / self.scale
 
     def enter(self, X: Array, out: Array | None = None) -> Array:
         """Rows in these units, as float64."""
@@ -139,13 +143,6 @@ class Gaussians:
         sizes = np.broadcast_to(sizes, (len(off), *sizes.shape[1:]))
         moved = np.einsum("kj,kjl->kl", off, sizes) if self.kind in DENSE else off * sizes
         return float(np.sqrt(self.weights @ (moved**2).sum(axis=1)))
-
-    @cached_property
-    def whitening(self) -> tuple[Array, Array]:
-        """All U side by side, (d, k d) or (d, d), and the means times U: one matrix product whitens for all."""
-        d = self.means.shape[1]
-        matrix = np.ascontiguousarray(self.roots.transpose(1, 0, 2).reshape(d, -1))
-        return matrix, np.einsum("kj,kjl->kl", self.means, np.broadcast_to(self.roots, (len(self.means), d, d)))
 
 
 def penalty_of(roots: Array, regular: Array, k: int) -> Array:

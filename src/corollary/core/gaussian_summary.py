@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtri
 
 from corollary.core.gaussian import DENSE, FAINT, NEVER, Gaussians, penalty_of
 from corollary.core.types import Array
@@ -55,7 +55,7 @@ class GaussianSummary:
         scatter = self._scatter(counts, step)
         floor = self._floor(scatter, regular)
         covariances, roots, widened = _factor(self.at.kind, scatter, regular, floor)
-        if self.at.kind != "tied":
+        if self.at.kind != "tied" and not alive.all():
             shape = (-1,) + (1,) * (covariances.ndim - 1)
             covariances = np.where(alive.reshape(shape), covariances, self.at.covariances)
             roots = np.where(alive.reshape(shape), roots, self.at.roots)
@@ -102,26 +102,27 @@ def _factor(kind: str, scatter: Array, regular: Array, floor: Array) -> tuple[Ar
         widened: Array = np.any(variances < floor, axis=1)
         variances = np.maximum(variances, floor)
         return variances, 1.0 / np.sqrt(variances), widened
-    parts = [_widen(each + np.diag(regular), floor) for each in scatter]
-    return (
-        np.array([part[0] for part in parts]),
-        np.array([part[1] for part in parts]),
-        np.array([part[2] for part in parts]),
-    )
+    covariances = scatter + np.diag(regular)
+    covariances = (covariances + covariances.transpose(0, 2, 1)) / 2
+    try:
+        roots = np.array([dtrtri(lower.T)[0] for lower in np.linalg.cholesky(covariances)])
+        if (np.square(roots).sum(axis=2) @ floor <= 0.5).all():  # tr(Σ⁻¹ F) < 1: no direction is narrower than F
+            return covariances, roots, np.zeros(len(roots), dtype=bool)
+    except np.linalg.LinAlgError:
+        pass
+    parts = [_widen(each, floor) for each in covariances]
+    roots = np.array([dtrtri(lower.T)[0] for _, lower, _ in parts])
+    return np.array([part[0] for part in parts]), roots, np.array([part[2] for part in parts])
 
 
 def _widen(covariance: Array, floor: Array) -> tuple[Array, Array, bool]:
-    """(Σ, U, whether Σ had to be widened) for the Σ ⪰ diag(floor) nearest to ``covariance`` in likelihood."""
-    covariance = (covariance + covariance.T) / 2
-    eye = np.eye(len(floor))
+    """(Σ, L, whether Σ was widened), Σ = L Lᵀ, for the Σ ⪰ diag(floor) nearest to ``covariance`` in likelihood."""
     try:
         np.linalg.cholesky(covariance - np.diag(floor))
-        lower, wide = np.linalg.cholesky(covariance), False
+        return covariance, np.linalg.cholesky(covariance), False
     except np.linalg.LinAlgError:
         unit = np.sqrt(floor)
         values, vectors = np.linalg.eigh(covariance / np.outer(unit, unit))
         half = unit[:, None] * vectors * np.sqrt(np.maximum(values, 1.0))
-        covariance, wide = half @ half.T, True
         lower = np.asarray(np.linalg.qr(half.T, mode="r")).T  # of the half, so that nothing is squared
-        lower = lower * np.sign(np.diagonal(lower))
-    return covariance, solve_triangular(lower, eye, lower=True).T, wide
+        return half @ half.T, lower * np.sign(np.diagonal(lower)), True

@@ -91,27 +91,33 @@ class _BlasLimit:
     def reset(self) -> None:
         self._lock = threading.Lock()
         self._depth = 0
-        self._controller: Any = None
+        self._libraries: list[Any] | None = None
         self._with_scipy = False
-        self._limiter: Any = None
+        self._before: list[int] = []
 
     def __enter__(self) -> None:
         with self._lock:
             if self._depth == 0:
                 scipy_loaded = "scipy.linalg" in sys.modules  # it brings a BLAS of its own
-                if self._controller is None or scipy_loaded != self._with_scipy:
+                if self._libraries is None or scipy_loaded != self._with_scipy:
                     from threadpoolctl import ThreadpoolController
 
-                    self._controller = ThreadpoolController().select(user_api="blas")
+                    self._libraries = ThreadpoolController().select(user_api="blas").lib_controllers
                     self._with_scipy = scipy_loaded
-                self._limiter = self._controller.limit(limits=1)
+                # its own context would ask each library for its version and architecture, which takes longer
+                self._before = [library.get_num_threads() for library in self._libraries]
+                self._limit([1] * len(self._before))
             self._depth += 1
 
     def __exit__(self, *exc: object) -> None:
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                self._limiter.restore_original_limits()
+                self._limit(self._before)
+
+    def _limit(self, counts: list[int]) -> None:
+        for library, count in zip(self._libraries or (), counts, strict=True):
+            library.set_num_threads(count)
 
 
 _blas = _BlasLimit()

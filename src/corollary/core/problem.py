@@ -7,23 +7,32 @@ certificate of every convex model here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from corollary.core.design import Design
 from corollary.core.loss import Loss
-from corollary.core.parallel import map_blocks
+from corollary.core.loss.classification import of_classes
+from corollary.core.parallel import map_blocks, run_team
 from corollary.core.penalty import Penalty
 from corollary.core.summary import weighted_mean
 from corollary.core.types import Array
 
 SMALL = 4096  # up to this many raw predictions NumPy is as quick as a kernel, and Numba need not be loaded
-ROWS = 1 << 15  # rows per block of pointwise work
+ROWS = 1 << 12  # rows per block of pointwise work that threads share out in compiled code ...
+PYTHON_ROWS = 1 << 15  # ... and in Python
+SHARE = 1 << 14  # numbers whose logarithms are worth a thread
 EPS = float(np.finfo(np.float64).eps)
 LEAST = 1e-6  # of the null model's objective: what an objective is at least taken for
 FINEST = 1e14  # times the rounding of the targets: what the null model's objective is at least taken for
+
+
+def most_for(numbers: int) -> int:
+    """How many threads to spend on logarithms of so many numbers: starting one takes as long as some thousands."""
+    return max(1, numbers // SHARE)
 
 
 @dataclass(frozen=True)
@@ -60,22 +69,16 @@ class Problem:
     def pointwise(self, start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
         """Σ w ℓ, w ℓ′ and w ℓ″ for rows start:stop (ℓ″ is None for multi-class losses)."""
         y, w, loss = self.y[start:stop], self.weights[start:stop], self.loss
+        if raw.size > SMALL and loss.code >= 0:
+            part = replace(self, y=y, weights=w)
+            return part.derivatives(raw)
         if not w.all():  # a row of weight zero must not overflow either
             raw = np.where((w > 0)[:, None] if raw.ndim > 1 else w > 0, raw, 0.0)
-        if raw.size <= SMALL or loss.code < 0:  # without a kernel, however many rows there are
-            value = float(w @ loss.value(y, raw))
-            if loss.multiclass:
-                return value, w[:, None] * loss.gradient(y, raw), None
-            slope = w * loss.gradient(y, raw)
-            return value, slope, self._majorant(slope, raw - y, w) if loss.flat else w * loss.hessian(y, raw)
-        from corollary._compiled import losses
-
-        slope = np.empty_like(raw)
+        value = float(w @ loss.value(y, raw))
         if loss.multiclass:
-            return float(losses.softmax_block(y, raw, w, slope)), slope, None
-        curve = np.empty_like(raw)
-        value = float(losses.loss_block(loss.code, loss.parameter, y, raw, w, slope, curve))
-        return value, slope, self._majorant(slope, raw - y, w) if loss.flat else curve
+            return value, w[:, None] * loss.gradient(y, raw), None
+        slope = w * loss.gradient(y, raw)
+        return value, slope, self._majorant(slope, raw - y, w) if loss.flat else w * loss.hessian(y, raw)
 
     def _majorant(self, slope: Array, residual: Array, weights: Array) -> Array:
         """Curvature of the parabola through a point that lies above a loss with flat parts: ℓ′(r)/r, and 1 at r = 0."""
@@ -83,7 +86,22 @@ class Problem:
 
     def derivatives(self, raw: Array) -> tuple[float, Array, Array | None]:
         """``pointwise`` for all rows, on threads."""
-        parts = list(map_blocks(lambda a, b: self.pointwise(a, b, raw[a:b]), len(raw), ROWS))
+        loss, n = self.loss, len(raw)
+        if loss.code < 0 or raw.size <= SMALL:  # without a kernel, however many rows there are
+            return self._joined(raw)
+        from corollary._compiled import losses
+
+        slope, sums = np.empty(raw.shape), np.empty(-(-n // ROWS))
+        if loss.multiclass:
+            run_team(losses.softmax_rows, self.y, raw, self.weights, ROWS, slope, sums, most=most_for(raw.size))
+            return float(sums.sum()), slope, None
+        curve, of_loss = np.empty(n), (loss.code, loss.parameter, loss.flat)
+        args = (*of_loss, self.y, raw, self.weights, ROWS, slope, curve, sums)
+        run_team(losses.loss_rows, *args, most=most_for(n))
+        return float(sums.sum()), slope, curve
+
+    def _joined(self, raw: Array) -> tuple[float, Array, Array | None]:
+        parts = list(map_blocks(lambda a, b: self.pointwise(a, b, raw[a:b]), len(raw), PYTHON_ROWS))
         value = float(sum(part[0] for part in parts))
         slope = np.concatenate([part[1] for part in parts])
         curves = [part[2] for part in parts if part[2] is not None]
@@ -93,30 +111,58 @@ class Problem:
         """Σ w ℓ."""
         return self.derivatives(raw)[0]
 
+    def loss_of_constant(self, constant: Any) -> float:
+        """Σ w ℓ(y, c) for one raw prediction c (or one of each class) of all rows."""
+        if self.loss.task == "regression":
+            return self.loss_value(np.full(len(self.y), constant, dtype=np.float64))
+        kinds, weights = self._by_class
+        raw = np.tile(np.asarray(constant, dtype=np.float64), (len(kinds), *(1,) * np.ndim(constant)))
+        live = weights > 0
+        return float(weights[live] @ self.loss.value(kinds[live], raw[live]))
+
+    @cached_property
+    def _by_class(self) -> tuple[Array, Array]:
+        """All that y can be, and the weight of the rows of each: rows of a class differ in nothing else."""
+        if self.loss.multiclass:
+            return np.arange(self.n_classes), np.bincount(self.y, weights=self.weights, minlength=self.n_classes)
+        return np.array([1.0, -1.0]), np.array(of_classes(self.y, self.weights))
+
     def conjugate_sum(self, slope: Array) -> float:
         """Σ w ℓ*(slope / w), where slope plays the part of −θ; inf if a row of weight zero has one.
 
         At the edge of its domain a conjugate forgives rounding. Where the least loss is zero and is not reached, that
         edge is zero itself, and what is forgiven may be more than all there is: there nothing is.
         """
-        if self.loss.unattained and self._points_away(slope):
+        loss, n, strict = self.loss, len(slope), self.loss.unattained
+        if loss.code < 0 or slope.size <= SMALL:
+            if strict and self._points_away(slope):
+                return np.inf
+            return float(sum(map_blocks(lambda a, b: self._conjugates(a, b, slope[a:b]), n, PYTHON_ROWS)))
+        from corollary._compiled import losses
+
+        sums = np.empty(-(-n // ROWS))
+        args, most = (self.y, slope, self.weights, strict, ROWS, sums), most_for(slope.size)
+        if loss.multiclass:
+            run_team(losses.softmax_conjugate_rows, *args, most=most)
+        else:
+            run_team(losses.conjugate_rows, loss.code, loss.parameter, *args, most=most)
+        return float(sums.sum())
+
+    def conjugate_of_zero(self) -> float:
+        """Σ w ℓ*(0)."""
+        if self.loss.task == "regression":
+            return self.conjugate_sum(np.zeros(len(self.y)))
+        kinds, weights = self._by_class
+        live = weights > 0
+        return float(weights[live] @ self.loss.conjugate(kinds[live], np.zeros((live.sum(), *self.coef_shape[1:]))))
+
+    def _conjugates(self, start: int, stop: int, slope: Array) -> float:
+        y, w = self.y[start:stop], self.weights[start:stop]
+        live = w > 0
+        if slope[~live].any():
             return np.inf
-
-        def part(start: int, stop: int) -> float:
-            y, w, u = self.y[start:stop], self.weights[start:stop], slope[start:stop]
-            if u.size <= SMALL or self.loss.code < 0:
-                live = w > 0
-                if u[~live].any():
-                    return np.inf
-                scaled = u[live] / (w[live][:, None] if self.loss.multiclass else w[live])
-                return float(w[live] @ self.loss.conjugate(y[live], scaled))
-            from corollary._compiled import losses
-
-            if self.loss.multiclass:
-                return float(losses.softmax_conjugate_block(y, u, w))
-            return float(losses.conjugate_block(self.loss.code, self.loss.parameter, y, u, w))
-
-        return float(sum(map_blocks(part, len(slope), ROWS)))
+        scaled = slope[live] / (w[live][:, None] if self.loss.multiclass else w[live])
+        return float(w[live] @ self.loss.conjugate(y[live], scaled))
 
     def _points_away(self, slope: Array) -> bool:
         """Whether a slope has the wrong sign: no prediction of a row's class has it."""
@@ -132,24 +178,24 @@ class Problem:
         Where an intercept is fitted c is the best one: neither where zero lies on the scale of y nor how rare a class
         is must decide how small a gap looks. Without an intercept, and where raw predictions are logarithms, c = 0.
         """
-        raw = np.zeros((len(self.y), *self.coef_shape[1:]))
         if self.fit_intercept and (self.in_units_of_y or self.loss.task == "classification"):
             with np.errstate(all="ignore"):  # where only one class weighs anything, its constant is infinite
-                best = self.loss.best_constant(self.y, self.weights, self.n_classes)
+                of_rows = self._by_class if self.loss.task == "classification" else (self.y, self.weights)
+                best = self.loss.best_constant(*of_rows, self.n_classes)
                 constants = [best]
                 if self.in_units_of_y:  # halving comes near a target that has most of the weight, but not to it
                     constants.append(self.y[np.argmin(np.where(self.weights > 0, np.abs(self.y - best), np.inf))])
-                value = min(self.loss_value(raw + constant) for constant in constants)
+                value = min(self.loss_of_constant(constant) for constant in constants)
             if np.isfinite(value):
                 return value + self.offset
-        return self.loss_value(raw) + self.offset
+        return self.loss_of_constant(self.null_intercept()) + self.offset
 
     def terms(self) -> float:
         """Σ w |ℓ(y, 0)|: how large the terms of the dual objective are, however small its value.
 
         Conjugates at the slopes of rows that are fitted well are nearly −ℓ(y, 0) + u·f with both parts of that size.
         """
-        return self.loss_value(np.zeros((len(self.y), *self.coef_shape[1:])))
+        return self.loss_of_constant(self.null_intercept())
 
     @property
     def in_units_of_y(self) -> bool:

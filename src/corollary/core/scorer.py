@@ -1,4 +1,8 @@
-"""Scorer: an ensemble of small trees prepared for predicting many rows at once (see ``_compiled/trees/scorer.py``)."""
+"""Scorer: an ensemble prepared for predicting many rows at once.
+
+Trees of at most 32 leaves are scored by masks (``_compiled/trees/scorer.py``), larger ones are walked
+(``_compiled/trees/walker.py``); both on codes (``_compiled/trees/coding.py``), in one compiled call.
+"""
 
 from __future__ import annotations
 
@@ -7,79 +11,92 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.trees import scorer as compiled
-from corollary._compiled.trees.binning import bin_block
-from corollary.core.parallel import each_block
+from corollary._compiled.trees import scorer as by_masks
+from corollary._compiled.trees import walker as by_walks
+from corollary._compiled.trees.coding import LANES
+from corollary.core.coder import Coder, Ranks
+from corollary.core.flat import flatten
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 
-MOST_LEAVES = 32
-WORTH_ROWS = 4096  # for fewer rows the trees are walked: preparing the tables would take longer
-_BLOCK_BYTES, _TABLE_BYTES = 1 << 17, 64 << 20
+_SHARE = 1 << 14  # values of leaves that are worth another thread
+_MOST_ROWS = 2048  # that walk down a tree while it stays in a core's cache
 
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """Tables of one output's trees. Codes of a column count the thresholds used in the ensemble below the value."""
+    """Trees as tables. Answers are those of walks, to the last bit."""
 
-    columns: Array  # the columns in use
-    thresholds: Array  # float64 (columns in use, power of two), padded with +inf
-    n_bins: Array
-    categorical: Array
-    offsets: Array
-    masks: Array  # uint32 (groups, codes of all columns, 32)
-    leaves: Array  # float64 (groups, 32, 32)
+    coder: Coder
+    masks: tuple[Any, ...] | None  # (questions about numbers, about categories, sets, values of leaves)
+    walks: tuple[Any, ...] | None  # (roots, nodes, category, sets, first slot of categories, values)
+    n_trees: int
+    n_values: int
 
     @staticmethod
-    def of(trees: Trees, output: int, n_outputs: int) -> Scorer | None:
-        """Tables for the trees ``output``, ``output + n_outputs``, …; None when a tree has too many leaves."""
-        stops = np.append(trees.roots[1:], trees.node_count).astype(np.int64)[output::n_outputs]
-        roots = trees.roots[output::n_outputs].astype(np.int64)
-        if np.any(stops - roots > 2 * MOST_LEAVES - 1):
+    def of(trees: Trees, known: Ranks | None = None) -> Scorer | None:
+        """None when 16 bits cannot tell a column's thresholds apart."""
+        coded = Coder.of(trees, known)
+        if coded is None:
             return None
-        inner = np.concatenate([np.arange(a, b) for a, b in zip(roots, stops, strict=True)])
-        inner = inner[trees.feature[inner] >= 0]
-        columns, own = np.unique(trees.feature[inner], return_inverse=True)
-        position = np.zeros(trees.node_count, dtype=np.int64)
-        feature = trees.feature.astype(np.int64)
-        feature[inner] = own
-        n_bins, edges, categorical = [], [], []
-        for j in range(len(columns)):
-            nodes = inner[own == j]
-            is_category = bool(trees.category[nodes[0]] >= 0)
-            values = np.unique(trees.threshold[nodes]) if not is_category else np.empty(0)
-            position[nodes] = np.searchsorted(values, trees.threshold[nodes])
-            edges.append(values)
-            categorical.append(is_category)
-            n_bins.append(32 * trees.bitsets.shape[1] if is_category else len(values) + 1)
-        offsets = np.concatenate([[0], np.cumsum(np.array(n_bins, dtype=np.int64) + 1)])
-        groups = -(-len(roots) // compiled.GROUP)
-        if groups * int(offsets[-1]) * compiled.GROUP * 4 > _TABLE_BYTES:
-            return None
-        thresholds = np.full((len(columns), 1 << max(1, max(map(len, edges), default=1)).bit_length()), np.inf)
-        for j, values in enumerate(edges):
-            thresholds[j, : len(values)] = values
-        masks = np.full((groups, int(offsets[-1]), compiled.GROUP), 0xFFFFFFFF, dtype=np.uint32)
-        leaves = np.zeros((groups, compiled.GROUP, 32))
-        bins = np.array(n_bins, dtype=np.int32)
-        compiled.fill_tables(
-            roots, stops, feature, position, trees.left, trees.missing_left, trees.category, trees.bitsets, offsets,
-            bins, trees.value[:, 0].copy(), masks, leaves,
-        )  # fmt: skip
-        return Scorer(columns, thresholds, bins, np.array(categorical, dtype=bool), offsets, masks, leaves)
+        coder, slot, rank = coded
+        by_set = np.flatnonzero(trees.category >= 0)
+        category = np.full(trees.node_count, -1, dtype=np.int32)
+        category[by_set] = np.arange(len(by_set))
+        # one more bit: where what no set knows goes
+        sets, missing = trees.bitsets[trees.category[by_set]], trees.missing_left[by_set, None]
+        bits = np.ascontiguousarray(np.hstack([sets, missing.astype(np.uint32)]))
+        stops = np.append(trees.roots[1:], trees.node_count)
+        masks = walks = None
+        few_words = not len(by_set) or bits.shape[1] <= by_masks.WORDS
+        if few_words and np.all(stops - trees.roots < 2 * by_masks.LEAVES):
+            masks = _masks(trees, stops.astype(np.int32), slot, rank, category, bits)
+        else:
+            nodes = np.where(trees.feature >= 0, trees.left, np.arange(trees.node_count)).astype(np.uint64)
+            nodes |= (slot.astype(np.uint64) << np.uint64(32)) | (rank.astype(np.uint64) << np.uint64(48))
+            category = category[: trees.node_count * bool(len(by_set))]
+            walks = trees.roots, nodes, category, bits, coder.first_set, trees.value
+        return Scorer(coder, masks, walks, trees.n_trees, trees.value.shape[1])
 
-    def add(self, X: Any, raw: Array) -> None:
-        """raw[i, 0] += the trees' sum for row i of a dense X."""
-        every = np.arange(len(self.columns))
-        together = np.array_equal(self.columns, np.arange(X.shape[1]))
+    def sums(self, X: Any, start: Array) -> Array:
+        """start + Σ over trees of the values at the leaves of the rows of a dense X, (rows, outputs)."""
+        return self._sums(X, start, np.empty(0, dtype=np.int64))[0]
 
-        def run(start: int, stop: int) -> None:
-            rows = X[start:stop] if together else X[start:stop][:, self.columns]
-            block = np.array(rows.T, dtype=np.float64, order="C")
-            codes = np.empty(block.shape, dtype=np.uint16)
-            bin_block(block, self.thresholds, self.n_bins, self.categorical, codes)
-            total = raw[start:stop, 0].copy()
-            compiled.score_block(codes, every, self.offsets, self.masks, self.leaves, total)
-            raw[start:stop, 0] = total
+    def sums_unread(self, X: Any, start: Array) -> Array | None:
+        """The same for an X that ``as_it_is``; None if a number of it is infinite, in whatever column."""
+        unused = np.setdiff1d(np.arange(X.shape[1]), self.coder.columns)
+        found, infinite = self._sums(X, start, unused)
+        return None if infinite else found
 
-        each_block(run, X.shape[0], max(64, _BLOCK_BYTES // (8 * max(1, len(self.columns)))))
+    def _sums(self, X: Any, start: Array, others: Array) -> tuple[Array, bool]:
+        """(the sums, whether a number in the columns of trees and others is infinite)."""
+        source, n = flatten(X), X.shape[0]
+        out, seen = np.empty((n, len(start))), np.zeros(1, dtype=np.int64)
+        most = max(1, n * self.n_trees * self.n_values // _SHARE)
+        given = tuple(source), others, self.coder.tables, self.coder.n_slots
+        if self.masks is not None:
+            run_team(by_masks.score_rows, *given, *self.masks, start, out, seen, most=most)
+        else:
+            assert self.walks is not None
+            size = -(-n // (4 * min(n_threads(), most))) // LANES * LANES
+            size = min(_MOST_ROWS, max(LANES, size))
+            run_team(by_walks.walk_rows, *given, size, *self.walks, start, out, seen, most=most)
+        return out, bool(seen[0])
+
+
+def _masks(trees: Trees, stops: Array, slot: Array, rank: Array, category: Array, bits: Array) -> tuple[Any, ...]:
+    """The tables of ``score_rows``."""
+    by_set = int((category >= 0).sum())
+    most = int((trees.feature >= 0).sum()) - by_set + trees.n_trees  # a tree of an odd number of questions has one more
+    numbers, sets = (
+        (np.empty(trees.n_trees, np.int64), np.empty(size, np.int64), np.empty(size, kind), np.empty(size, np.uint32))
+        for size, kind in ((most, np.uint16), (by_set, np.int64))
+    )
+    leaves = np.zeros((trees.n_trees, trees.value.shape[1], by_masks.LEAVES))
+    scratch = np.empty(trees.node_count, np.int64), np.empty(trees.node_count, np.int64)
+    by_masks.fill_tables(
+        trees.roots, stops, trees.feature, trees.left, category, (slot, rank), trees.value, scratch, numbers, sets,
+        leaves,
+    )  # fmt: skip
+    return numbers, sets, bits, leaves

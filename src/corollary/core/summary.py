@@ -32,6 +32,37 @@ def weighted_mean(Y: Array, weights: Array | None = None) -> Array:
         return np.asarray(first + (apart.sum(axis=0) if weights is None else weights @ apart) / (total or 1.0))
 
 
+def products_about(
+    X: Array, Y: Array, weights: Array | None, shift: Array | float | None, buffer: Array | None = None
+) -> Array:
+    """Products of the columns of (X − shift, 1) with each other and with Y, weighted; below, Σ w y² of each output.
+
+    Without shift and weights no row is copied. ``buffer`` is scratch space of at least m rows and d + 1 columns; one
+    per thread saves the page faults of a fresh array per block. An overflow shows as inf or NaN in the result, not as
+    a warning from a worker thread.
+    """
+    m, d = X.shape
+    found = np.zeros((d + 2, d + 1 + Y.shape[1]))
+    with np.errstate(over="ignore", invalid="ignore"):
+        if shift is None and weights is None:
+            found[:d, :d], found[:d, d + 1 :] = X.T @ X, X.T @ Y
+            found[:d, d], found[d, d + 1 :] = np.ones(m) @ X, Y.sum(axis=0)
+            found[d, d], found[d + 1, d + 1 :] = m, np.einsum("ik,ik->k", Y, Y)
+            return found
+        rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
+        np.subtract(X, 0.0 if shift is None else shift, out=rows[:, :d])
+        rows[:, d] = 1.0
+        if weights is not None:
+            root = np.sqrt(weights)[:, None]
+            rows *= root
+            Y = Y * root
+        # the column of ones makes one matrix product give second moments and sums at once
+        found[: d + 1, : d + 1], found[: d + 1, d + 1 :] = rows.T @ rows, rows.T @ Y
+        found[d + 1, d + 1 :] = np.einsum("ik,ik->k", Y, Y)
+        found[d, d] = m if weights is None else weights.sum()
+    return found
+
+
 @dataclass(frozen=True)
 class Moments:
     """Weighted count, means and centred second moments of a block of rows (X, Y).
@@ -54,27 +85,20 @@ class Moments:
     ) -> Moments:
         """Summarize the rows of X (m × d) and Y (m × k). ``shift`` is any point near the mean of X.
 
-        ``buffer`` is scratch space of at least m rows and d + 1 columns; one per thread saves the page faults of a
-        fresh array per block. An overflow shows as inf or NaN in the result, not as a warning from a worker thread.
+        ``buffer`` is as in ``products_about``.
         """
-        m, d = X.shape
-        rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
+        mean_y = weighted_mean(Y, weights)
+        return cls.from_products(products_about(X, Y - mean_y, weights, shift, buffer), X.shape[1], shift, mean_y)
+
+    @classmethod
+    def from_products(cls, products: Array, d: int, shift: Array | float, mean_y: Array) -> Moments:
+        """From what ``products_about`` gives, or a sum of that over blocks of rows about the same points."""
         with np.errstate(over="ignore", invalid="ignore"):
-            np.subtract(X, shift, out=rows[:, :d])
-            rows[:, d] = 1.0
-            total = float(m) if weights is None else float(weights.sum())
-            mean_y = weighted_mean(Y, weights)
-            centred_y = Y - mean_y
-            if weights is not None:
-                root = np.sqrt(weights)[:, None]
-                rows *= root
-                centred_y *= root
-            # the column of ones makes one matrix product give second moments and sums at once
-            both, cross = rows.T @ rows, rows.T @ centred_y
-            offset = both[:d, d] / (total or 1.0)
-            xx = both[:d, :d] - np.outer(total * offset, offset)
-            xy = cross[:d] - np.outer(offset, cross[d])  # cross[d] is rounding: mean_y is not exact
-            return cls(total, shift + offset, mean_y, xx, xy, np.einsum("ik,ik->k", centred_y, centred_y))
+            xx, offset, cross, total = products[:d, :d], products[:d, d], products[:d, d + 1 :], float(products[d, d])
+            offset = offset / (total or 1.0)
+            xx = xx - np.outer(total * offset, offset)
+            off = products[d, d + 1 :]  # Σ w (y − ȳ): rounding, since the mean is not exact
+            return cls(total, shift + offset, mean_y, xx, cross - np.outer(offset, off), products[d + 1, d + 1 :])
 
     def __add__(self, other: Moments) -> Moments:
         weight = self.weight + other.weight

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -13,8 +13,11 @@ import scipy.sparse
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
-_BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
+if TYPE_CHECKING:
+    from corollary.core.scorer import Scorer
 
+_BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
+_WORTH_ROWS = 160  # for fewer, preparing tables would take longer than a walk
 
 _DTYPES = {"roots": ("int32", 1), "feature": ("int32", 1), "threshold": ("float64", 1), "left": ("int32", 1)}
 _DTYPES |= {"missing_left": ("bool", 1), "category": ("int32", 1), "bitsets": ("uint32", 2), "value": ("float64", 2)}
@@ -154,43 +157,38 @@ class Trees:
         self._each_block(X, run)
         return out
 
-    def predict_sum(self, X: Any, out: Array | None = None) -> Array:
-        """Sum over trees of the value at each row's leaf, float64 (rows, outputs); adds to ``out`` when given."""
+    def predict_sum(self, X: Any, start: Array | None = None) -> Array:
+        """start + Σ over trees of the values at each row's leaf, trees in order: float64 (rows, outputs).
+
+        Where there are more outputs than values at a leaf, tree t belongs to output t mod outputs. Memory: a few
+        kilobytes a thread beyond the answer and what is prepared for each node.
+        """
+        start = np.zeros(self.value.shape[1]) if start is None else start
+        scorer = None if scipy.sparse.issparse(X) else self.scorer(X.shape[0])
+        return self.walk_sum(X, start) if scorer is None else scorer.sums(X, start)
+
+    def scorer(self, n_rows: int) -> Scorer | None:
+        """Tables for predicting so many rows; None where a walk is as fast."""
+        if n_rows < _WORTH_ROWS:
+            return None
+        from corollary.core.scorer import Scorer
+
+        return Scorer.of(self)
+
+    def walk_sum(self, X: Any, start: Array) -> Array:
+        """As ``predict_sum``, with nothing prepared: for few rows, for sparse ones, and where codes are too many."""
         from corollary._compiled.trees.traverse import sum_block
 
-        total = np.zeros((X.shape[0], self.value.shape[1])) if out is None else out
+        out = np.repeat(start[None, :], X.shape[0], axis=0)
 
-        def run(block: Array, walk: Any, start: int) -> None:
-            sum_block(*(block, *walk, self.value, total[start : start + len(block)]))
+        def run(block: Array, walk: Any, begin: int) -> None:
+            sum_block(*(block, *walk, self.value, out[begin : begin + len(block)]))
 
         self._each_block(X, run)
-        return total
-
-    def add_outputs(self, X: Any, raw: Array, n_outputs: int) -> Array:
-        """Add tree t's values to column t mod ``n_outputs`` of ``raw``, in place."""
-        from corollary._compiled.trees.traverse import sum_block
-        from corollary.core.scorer import WORTH_ROWS, Scorer
-
-        if X.shape[0] >= WORTH_ROWS and not scipy.sparse.issparse(X):
-            scorers = [Scorer.of(self, k, n_outputs) for k in range(n_outputs)]
-            if all(scorer is not None for scorer in scorers):
-                for k, scorer in enumerate(scorers):
-                    assert scorer is not None
-                    scorer.add(X, raw[:, k : k + 1])
-                return raw
-
-        def add(block: Array, walk: Any, start: int) -> None:
-            for k in range(n_outputs):
-                out = raw[start : start + len(block), k : k + 1]
-                total = out.copy()
-                sum_block(*(block, self.roots[k::n_outputs].copy(), *walk[1:], self.value, total))
-                out[:] = total
-
-        self._each_block(X, add)
-        return raw
+        return out
 
     def one_row(self, x: Array, start: Array) -> Array:
-        """As ``add_outputs`` for one C-ordered float64 row, in one call of the kernel."""
+        """As ``predict_sum`` for one C-ordered float64 row, in one call of the kernel."""
         out = start.copy()
         walk = (self.roots, self.feature, self.threshold, self.left, self.missing_left, self.category, self.bitsets)
         _one_row()(x, *walk, self.value, out)

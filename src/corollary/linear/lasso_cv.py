@@ -15,6 +15,7 @@ from corollary.core.design import Design, as_design
 from corollary.core.evidence import Status
 from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
+from corollary.core.parallel import map_each, stop_if_ended
 from corollary.core.summary import Moments
 from corollary.core.types import Array
 from corollary.linear.folds import Fold, mean_over_folds, splits
@@ -52,7 +53,8 @@ class _Folds:
         train = self.folds[k][0]
         small = None
         if self.held_out is not None:
-            small = compress(self._training_moments(k), 0, fit_intercept=self.fit_intercept)
+            # for a choice among strengths; two columns that differ in one row only are common in a part of the rows
+            small = compress(self._training_moments(k), 0, fit_intercept=self.fit_intercept, rough=True)
         rows = self.design if small is not None else self.design.rows(train)
         return SquaredPath(rows, self.y[train], self.weights[train], self.fit_intercept, small)
 
@@ -239,26 +241,41 @@ class ElasticNetCV(LinearRegressor):
 
     def _cross_validate(self, folds: _Folds, ratios: Array, grids: Array) -> _Scored:
         scored = _Scored(np.full((*grids.shape, len(folds.folds)), np.nan))
-        for k in range(len(folds.folds)):
-            for r, ratio in enumerate(ratios):
-                coefs, intercepts = [], []
-                for coef, intercept, optimal in self._walk(folds.path(k), float(ratio), grids[r]):
-                    coefs.append(coef)
-                    intercepts.append(intercept)
-                    scored.optimal += optimal
-                    if self._stop_between("strength"):
-                        scored.last = State(coef, intercept)
-                        break
-                errors = folds.errors(k, np.stack(coefs, axis=1), np.array(intercepts))
-                scored.errors[r, : len(coefs), k] = errors
-                if scored.last is not None:
-                    return scored
+        tasks = [(k, r) for k in range(len(folds.folds)) for r in range(len(ratios))]
+
+        def path(task: tuple[int, int]) -> tuple[Array, int, State | None]:
+            k, r = task
+            return self._along(folds, k, float(ratios[r]), grids[r])
+
+        # callbacks are asked after each strength, in order; rows of several folds at once would be copies of X
+        in_turn = bool(getattr(self, "_skl_callbacks", None)) or folds.held_out is None
+        for (k, r), (errors, optimal, last) in zip(
+            tasks, map(path, tasks) if in_turn else map_each(path, tasks), strict=False
+        ):
+            scored.errors[r, : len(errors), k] = errors
+            scored.optimal += optimal
+            if last is not None:
+                scored.last = last
+                break
         return scored
+
+    def _along(self, folds: _Folds, k: int, ratio: float, grid: Array) -> tuple[Array, int, State | None]:
+        """Held-out errors along one path, how many fits were optimal, and where a callback ended it, if one did."""
+        coefs, intercepts, count, last = [], [], 0, None
+        for coef, intercept, optimal in self._walk(folds.path(k), ratio, grid):
+            coefs.append(coef)
+            intercepts.append(intercept)
+            count += optimal
+            if self._stop_between("strength"):
+                last = State(coef, intercept)
+                break
+        return folds.errors(k, np.stack(coefs, axis=1), np.array(intercepts)), count, last
 
     def _walk(self, path: SquaredPath, ratio: float, grid: Array) -> Iterator[tuple[Array, float, bool]]:
         # choosing a strength needs far fewer digits than the answer itself
         penalties = (penalty_of(float(alpha), ratio, self.positive) for alpha in grid)
         for coef, intercept, optimal in path.walk(penalties, tol=max(self.tol, 1e-6), max_iter=self.max_iter):
+            stop_if_ended()
             yield coef, intercept if self.fit_intercept else 0.0, optimal
 
     @predicting

@@ -15,7 +15,7 @@ from corollary.core.evidence import Evidence
 from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
 from corollary.core.penalty import Penalty, PositiveElasticNet
-from corollary.core.problem import Problem, relative_gap
+from corollary.core.problem import LEAST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
 from corollary.linear.rounding import blur, relative, rounded, still
@@ -24,6 +24,9 @@ from corollary.solvers.linear.compress import Compressed, compress, worth_compre
 from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.loop import Observer
+
+AT_ONCE = 400  # columns of dense data, up to which all their products cost no more than a few passes over X
+EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 
 
 def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:
@@ -95,32 +98,37 @@ class SquaredPath:
                 found = uninterrupted(self.solve(penalty, tol=tol, max_iter=max_iter))
                 yield found.coef, self.intercept(found), found.evidence.holds
             return
+        from corollary._compiled.linear import cd
+
         R, y = self.compressed.R, self.compressed.y
         scale = self.data[2][0] if len(y) else 1.0
-        H, w = scale * (R.T @ R), np.zeros(R.shape[1])
-        null = self.offset + 0.5 * scale * float(y @ y)
+        H, pull, square = scale * (R.T @ R), scale * (R.T @ y), scale * float(y @ y)
+        null, w, gradient = self.offset + 0.5 * square, np.zeros(R.shape[1]), np.empty(R.shape[1])
         for penalty in penalties:
-            for part in (0.1, 1e-3, 1e-6):  # of the strength: as exact as the gap asks
-                slope = scale * (R @ w - y)
-                w, _ = minimise_quadratic(H, R.T @ slope, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
-                gap = self._gap(penalty, w, scale, null)
+            shape = penalty.code, penalty.l1, penalty.l2, tol, LEAST * null
+            primal, dual = cd.gram_fit(H, pull, square, self.offset, gradient, w, *shape, EPOCHS)
+            gap = relative_gap(primal, dual, null)
+            for part in (0.1, 1e-3, 1e-6):  # of the strength, where descent alone is slow: as exact as the gap asks
                 if gap <= tol:
                     break
-            yield w, self.compressed.intercept(w), gap <= tol
-
-    def _gap(self, penalty: Penalty, w: Array, scale: float, null: float) -> float:
-        problem = self.problem(penalty)
-        assert self.compressed is not None
-        residual = self.compressed.R @ w - self.compressed.y
-        primal = problem.primal_value(0.5 * scale * float(residual @ residual), w)
-        slope = scale * residual
-        return relative_gap(primal, problem.dual_value(slope, self.compressed.R.T @ slope), null)
+                w, _ = minimise_quadratic(H, gradient, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
+                primal, dual = cd.gram_fit(H, pull, square, self.offset, gradient, w, *shape, 0)
+                gap = relative_gap(primal, dual, null)
+            yield w.copy(), self.compressed.intercept(w), gap <= tol
 
 
-def squared_paths(X: Any, Y: Array, weights: Array, fit_intercept: bool) -> Iterator[SquaredPath]:
-    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them."""
+def squared_paths(
+    X: Any, Y: Array, weights: Array, fit_intercept: bool, *, once: bool = False
+) -> Iterator[SquaredPath]:
+    """One ``SquaredPath`` per column of Y; tall data are compressed in one pass for all of them.
+
+    ``once`` says that there is one strength: then products of all columns cost more than the few that a fit looks at,
+    unless there are few columns, or rows have to be read again for each pass.
+    """
     design = as_design(X)
-    moments = design.moments(Y, weights) if worth_compressing(design.shape) else None
+    wide = once and design.resident and (design.is_sparse or design.shape[1] > AT_ONCE)
+    plain = None if (weights == 1.0).all() else weights
+    moments = design.moments(Y, plain) if worth_compressing(design.shape) and not wide else None
     for target in range(Y.shape[1]):
         small = None if moments is None else compress(moments, target, fit_intercept=fit_intercept)
         yield SquaredPath(design, np.ascontiguousarray(Y[:, target]), weights, fit_intercept, small)

@@ -71,8 +71,8 @@ class GaussianMixture(MixtureDensity):
     Notes
     -----
     *Cost.* One pass over X for each iteration: O(n k d²) for "full" and "tied" (half of it only where components
-    overlap), O(n k d) otherwise. Extra memory: a few MB a thread, a few copies of the sample for the start and five
-    numbers a row.
+    overlap), O(n k d) otherwise. Extra memory: 128 k d numbers a thread, the sums of at most 64 parts of the rows (all
+    together 64 MB, unless those of 16 take more), a few copies of the sample for the start and five numbers a row.
 
     *Evidence.* Stationary: how far one more EM step would move the parameters, in standard deviations of the components
     (d² is the sum of (π' − π)²/π, of π ‖Σ^(−1/2)(μ' − μ)‖² and of ½ π ‖Σ^(−1/2)(Σ' − Σ)Σ^(−1/2)‖² over all of them), at

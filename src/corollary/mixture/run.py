@@ -17,7 +17,7 @@ from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.mixture.labels import Labels
 from corollary.solvers.em import Estimate, em
-from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, block_size
+from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, part_rows, sums_shape
 from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
 from corollary.solvers.loop import Observer
 
@@ -43,8 +43,9 @@ class MixtureRun:
                 f"Expected n_samples >= n_components but got n_components = {self.k}, n_samples = {self.seen.n_rows}."
             )
         if self.kind in DENSE:  # covariances, roots and sums, before and after, and what factorising them takes
-            n_matrices = 8 * (1 if self.kind == "tied" else self.k)
-            check_memory(8 * n_matrices * self.d**2, "Covariances of all columns", 'use covariance_type="diag"')
+            length = int(np.prod(sums_shape(self.kind, self.k, self.d)))
+            parts = -(-self.seen.n_rows // part_rows(self.seen.n_rows, length))
+            check_memory(8 * (8 + parts) * length, "Covariances of all columns", 'use covariance_type="diag"')
         self.units = Units.spanning(
             self.seen.typical,
             self.seen.low,
@@ -54,7 +55,7 @@ class MixtureRun:
         )
         # divided twice, so that no square of a scale is taken that could leave the range of float64
         self.model = GaussianModel(self.units, parameters.reg_covar / self.units.scale / self.units.scale)
-        self.data = source.map(self._coded, block_size(self.kind, self.k, self.d))
+        self.data = source.map(self._coded)
 
     def _coded(self, block: Any) -> LabelledRows:
         """The block with components in the place of labels."""

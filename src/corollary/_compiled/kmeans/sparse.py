@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel
+from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 UNIT = 2.0**-52
 CLOSE = 1e-4  # squared distances below this share of the squared norms are worked out from differences
@@ -26,15 +27,14 @@ def _nearest_by_differences(row, columns, score, limit):
 
 
 @kernel
-def nearest_sparse(start, stop, data, indices, indptr, scale, columns, half, squares, labels):
+def nearest_sparse(start, stop, data, indices, indptr, scale, columns, half, squares, labels, score, row):
     """Nearest centre of each row, whose squared norms are ``squares``; the first of those at equal distance.
 
     ``columns`` is the transposed centres (d × k), so that each entry of a row meets the k centres in one stretch.
     Scores are half the squared distance less half the squared norm of the row; where rounding leaves open which is the
-    least, differences decide.
+    least, differences decide. ``score`` and ``row`` are memory to work in, of k numbers and of d zeros.
     """
-    k = len(half)
-    score, row, longest = np.empty(k), np.zeros(columns.shape[0]), 0.0
+    k, longest = len(half), 0.0
     for j in range(k):
         longest = max(longest, half[j])
     for i in range(start, stop):
@@ -62,14 +62,13 @@ def nearest_sparse(start, stop, data, indices, indptr, scale, columns, half, squ
 
 
 @kernel
-def own_distances(start, stop, data, indices, indptr, scale, centres, half, squares, labels, distances):
+def own_distances(start, stop, data, indices, indptr, scale, centres, half, squares, labels, distances, gap):
     """Squared distance of each row, of squared norm ``squares``, to the centre of its label.
 
     ‖x‖² − 2 x·c + ‖c‖² loses all digits where a row is close to its centre and far from zero: there the differences of
-    all columns are squared.
+    all columns are squared, in ``gap``, memory for d numbers.
     """
     d = centres.shape[1]
-    gap = np.empty(d)
     for i in range(start, stop):
         own = labels[i]
         score = half[own]
@@ -88,16 +87,15 @@ def own_distances(start, stop, data, indices, indptr, scale, centres, half, squa
 
 
 @kernel
-def move_sparse(rows, data, indices, indptr, scale, weights, old, new, sums):
+def move_sparse(start, stop, data, indices, indptr, scale, weights, old, new, sums):
     """Take rows out of the sums of their old labels (none if negative) and add them to those of the new.
 
-    ``old`` belongs to ``rows`` and ``new`` to all of X. The last two columns of ``sums`` are as for dense rows.
+    Rows whose label stays are left alone. The last two columns of ``sums`` are as for dense rows.
     """
     d = sums.shape[1] - 2
-    for r in range(len(rows)):
-        i = rows[r]
-        w, a, b = weights[i], old[r], new[i]
-        if w == 0.0:
+    for i in range(start, stop):
+        w, a, b = weights[i], old[i], new[i]
+        if w == 0.0 or a == b:
             continue
         if a >= 0:
             sums[a, d] -= w
@@ -109,3 +107,76 @@ def move_sparse(rows, data, indices, indptr, scale, weights, old, new, sums):
             if a >= 0:
                 sums[a, indices[p]] -= value
             sums[b, indices[p]] += value
+
+
+@inner_kernel
+def _add_moved(team, rank, entries, weights, old, new, few, parts, total):
+    """Add what changed labels do to the sums: by parts, added up in their order, or at once if it is ``few``."""
+    data, indices, indptr, scale = entries
+    n, (k, width) = new.shape[0], total.shape
+    if few:
+        if rank == 0:
+            move_sparse(0, n, data, indices, indptr, scale, weights, old, new, total)
+        return
+    size = count_blocks(n, parts.shape[0])
+    part = take(team)
+    while part < parts.shape[0]:
+        a, b = rows_of(part, n, size)
+        parts[part] = 0.0
+        move_sparse(a, b, data, indices, indptr, scale, weights, old, new, parts[part])
+        part = take(team)
+    if not meet(team):
+        return
+    first, end = share(team, rank, width)
+    for part in range(parts.shape[0]):
+        for j in range(k):
+            for c in range(first, end):
+                total[j, c] += parts[part, j, c]
+
+
+@kernel
+def assign_sparse(
+    team, rank, size, entries, columns, half, squares, weights, labels, old, counts, scratch, parts, total
+):
+    """Give all rows the label of their nearest centre, and add what this changes to the sums, ``total``.
+
+    ``counts`` has for each block of rows how many of them moved, and how many entries these have.
+    """
+    data, indices, indptr, scale = entries
+    n, blocks = labels.shape[0], counts.shape[0]
+    score, row = scratch[0][rank], scratch[1][rank]
+    block = take(team)
+    while block < blocks:
+        a, b = rows_of(block, n, size)
+        for i in range(a, b):
+            old[i] = labels[i]
+        nearest_sparse(a, b, data, indices, indptr, scale, columns, half, squares, labels, score, row)
+        moved, heavy = 0, 0
+        for i in range(a, b):
+            if old[i] != labels[i]:
+                moved += 1
+                heavy += indptr[i + 1] - indptr[i]
+        counts[block, 0], counts[block, 1] = moved, heavy
+        block = take(team)
+    if not meet(team):
+        return
+    entries_moved = 0
+    for block in range(blocks):
+        entries_moved += counts[block, 1]
+    _add_moved(team, rank, entries, weights, old, labels, entries_moved < total.size, parts, total)
+
+
+@kernel
+def review_sparse(
+    team, rank, size, entries, centres, half, squares, weights, labels, none, distances, scratch, parts, total
+):  # fmt: skip
+    """Squared distances of all rows to the centres of their labels, and the sums of the clusters."""
+    data, indices, indptr, scale = entries
+    n, gap = labels.shape[0], scratch[rank]
+    block = take(team)
+    while block < count_blocks(n, size):
+        a, b = rows_of(block, n, size)
+        own_distances(a, b, data, indices, indptr, scale, centres, half, squares, labels, distances, gap)
+        block = take(team)
+    if meet(team):
+        _add_moved(team, rank, entries, weights, none, labels, False, parts, total)

@@ -1,9 +1,8 @@
-"""Coordinate descent on a quadratic model ½ (w − w₀)ᵀH(w − w₀) + gᵀ(w − w₀) + Ω(w), in three layouts.
+"""Coordinate descent on a quadratic model ½ (w − w₀)ᵀH(w − w₀) + gᵀ(w − w₀) + Ω(w), holding H.
 
-``gram_epochs`` holds H itself, so a coordinate that does not move costs nothing and one that moves costs O(s).
-``dense_epochs`` and ``sparse_epoch`` hold columns of X and the current slope of every row instead, for working sets
-too large to square. All leave w and the slope or gradient consistent, and return the largest violation of the
-optimality conditions seen in the last epoch.
+A coordinate that does not move costs nothing and one that moves costs O(s). Working sets too large to square, or so
+sparse that their columns are shorter than a row of H, are descended along their columns (``columns.py``). w and the
+gradient stay consistent; what is returned is the largest violation of the optimality conditions in the last epoch.
 """
 
 from __future__ import annotations
@@ -96,123 +95,42 @@ def group_epochs(H, gradient, w, starts, curvature, strength, step, max_epochs, 
 
 
 @fast_kernel
-def dense_epochs(X, curve, slope, w, centre, norms, code, l1, l2, max_epochs, tol):
-    """Columns X (n × s, Fortran order) about ``centre``; ``slope`` is the derivative of the model by raw prediction.
+def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max_epochs):
+    """Descent from w until the duality gap of ½ wᵀHw − pullᵀw + ½ square + offset + Ω(w) is small: primal and dual.
 
-    Σ slope = 0 is kept when centre is the curve-weighted mean, so no explicit intercept moves here.
+    Small is at most ``tol`` of the objective, or of ``least`` if that is more. ``gradient`` is kept at H w − pull; then
+    the loss and both of its conjugate's terms are sums over coefficients.
     """
     _check_penalty(code)
-    n, s = X.shape
-    worst = 0.0
-    for _ in range(max_epochs):
-        worst = 0.0
-        for j in range(s):
-            h = norms[j]
-            if h + l2 <= 0.0:
-                continue
-            g = 0.0
-            m = centre[j]
-            for i in range(n):
-                g += (X[i, j] - m) * slope[i]
-            old = w[j]
-            new = _minimiser(code, h * old - g, h, l1, l2)
-            change = new - old
-            if change != 0.0:
-                w[j] = new
-                worst = max(worst, abs(change) * (h + l2))
-                for i in range(n):
-                    slope[i] += change * curve[i] * (X[i, j] - m)
-        if worst <= tol:
+    d = w.shape[0]
+    for j in range(d):
+        gradient[j] = -pull[j]
+    for j in range(d):
+        if w[j] != 0.0:
+            for k in range(d):
+                gradient[k] += w[j] * H[j, k]
+    primal, dual = 0.0, 0.0
+    for epoch in range(max_epochs + 1):
+        if epoch > 0:
+            gram_epochs(H, gradient, w, code, l1, l2, 1, 0.0)
+        along, own, size, ridge, largest = 0.0, 0.0, 0.0, 0.0, 0.0
+        for j in range(d):
+            along += pull[j] * w[j]
+            own += w[j] * gradient[j]
+            size += abs(w[j])
+            ridge += w[j] * w[j]
+            largest = max(largest, -gradient[j] if code == POSITIVE else abs(gradient[j]))
+        loss = 0.5 * (square - along + own)
+        primal = offset + loss + l1 * size + 0.5 * l2 * ridge
+        scale, excess = 1.0, 0.0
+        if l2 > 0.0:  # every dual point is feasible, at a price
+            for j in range(d):
+                over = max((-gradient[j] if code == POSITIVE else abs(gradient[j])) - l1, 0.0)
+                excess += over * over
+            excess /= 2.0 * l2
+        elif largest > l1:
+            scale = l1 / largest
+        dual = offset - scale * scale * loss - scale * (along - square) - excess
+        if primal - dual <= tol * max(abs(primal), least):
             break
-    return worst
-
-
-@fast_kernel
-def gather_columns(data, indices, indptr, columns, curve, free, places, values, weighted, rows, centre, norms):
-    """Copy some columns of a CSC matrix side by side, with their products by ``curve``.
-
-    Column j lies at places[j]:places[j + 1] afterwards; ``norms`` are curvatures along it. With an intercept (``free``)
-    columns are meant about their weighted means, ``centre``.
-    """
-    curve_sum = curve.sum()
-    for j in range(columns.shape[0]):
-        at, square, total = places[j], 0.0, 0.0
-        for p in range(indptr[columns[j]], indptr[columns[j] + 1]):
-            i, x = indices[p], data[p]
-            v = x * curve[i]
-            values[at], weighted[at], rows[at] = x, v, i
-            square += v * x
-            total += v
-            at += 1
-        centre[j] = total / curve_sum if free else 0.0
-        norms[j] = max(square - centre[j] * total, 0.0)
-
-
-@fast_kernel
-def _gathered_dot(values, rows, start, stop, slope):
-    """Σ values[p] · slope[rows[p]]. Four sums do not wait for each other; unsigned indices need no test of a sign."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    whole = start + (stop - start) // 4 * 4
-    for p in range(start, whole, 4):
-        u = np.uintp(p)
-        v, w, x = u + np.uintp(1), u + np.uintp(2), u + np.uintp(3)
-        a += values[u] * slope[np.uintp(rows[u])]
-        b += values[v] * slope[np.uintp(rows[v])]
-        c += values[w] * slope[np.uintp(rows[w])]
-        d += values[x] * slope[np.uintp(rows[x])]
-    for p in range(whole, stop):
-        a += values[p] * slope[np.uintp(rows[p])]
-    return a + b + c + d
-
-
-@fast_kernel
-def _scatter(values, rows, start, stop, change, out):
-    """out[rows[p]] += change · values[p]."""
-    for p in range(start, stop):
-        u = np.uintp(p)
-        out[np.uintp(rows[u])] += change * values[u]
-
-
-@fast_kernel
-def sparse_epoch(chosen, values, weighted, rows, places, curve_sum, slope, w, centre, norms, code, l1, l2, offset):
-    """One epoch over the chosen gathered columns; returns the largest violation and the updated offset.
-
-    The means of the columns touch every row, so they are kept as one number: the true slope is slope − offset · curve.
-    """
-    _check_penalty(code)
-    worst = 0.0
-    for a in range(chosen.shape[0]):
-        j = chosen[a]
-        h = norms[j]
-        if h + l2 <= 0.0:
-            continue
-        start, stop = places[j], places[j + 1]
-        g = _gathered_dot(values, rows, start, stop, slope) - offset * centre[j] * curve_sum
-        old = w[j]
-        new = _minimiser(code, h * old - g, h, l1, l2)
-        change = new - old
-        if change != 0.0:
-            w[j] = new
-            worst = max(worst, abs(change) * (h + l2))
-            _scatter(weighted, rows, start, stop, change, slope)
-            offset += change * centre[j]
-    return worst, offset
-
-
-@fast_kernel
-def gathered_product(chosen, values, rows, places, step, out):
-    """Add Σ step[j] · column j to ``out`` over the chosen gathered columns."""
-    for a in range(chosen.shape[0]):
-        j = chosen[a]
-        change = step[j]
-        if change != 0.0:
-            _scatter(values, rows, places[j], places[j + 1], change, out)
-
-
-@fast_kernel
-def sparse_product(data, indices, indptr, columns, step, out):
-    """Add X[:, columns] · step to ``out``, for a CSC matrix; columns that do not move cost nothing."""
-    for j in range(columns.shape[0]):
-        change = step[j]
-        if change != 0.0:
-            _scatter(data, indices, indptr[columns[j]], indptr[columns[j] + 1], change, out)
+    return primal, dual

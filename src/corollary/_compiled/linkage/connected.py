@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import kernel
-from corollary._compiled.linkage.triangle import COMPLETE, SINGLE
-
-WARD, CENTROID = 3, 4  # the linkages of centres come last
+from corollary._compiled.linkage.triangle import COMPLETE, SINGLE, WARD
 
 
 @kernel

@@ -91,3 +91,23 @@ def cut(children, merged, labels, parent, number):
             found += 1
         labels[i] = number[top]
     return found
+
+
+@kernel
+def node_means(columns, weights, order, first, counts, nodes, means, masses):
+    """Weighted means of the rows below some nodes, and their weights.
+
+    Rows are taken relative to the first of them, so that what they share costs no digits of the mean.
+    """
+    for t in range(nodes.shape[0]):
+        rows = order[first[nodes[t]] : first[nodes[t]] + counts[nodes[t]]]
+        mass = 0.0
+        for i in rows:
+            mass += weights[i]
+        for c in range(columns.shape[0]):
+            column, total = columns[c], 0.0
+            origin = column[rows[0]]
+            for i in rows:
+                total += weights[i] * (column[i] - origin)
+            means[t, c] = origin + total / mass
+        masses[t] = mass

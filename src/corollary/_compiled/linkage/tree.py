@@ -12,8 +12,10 @@ import numpy as np
 
 from corollary._compiled._jit import fast_kernel, kernel
 from corollary._compiled.linkage.triangle import NOTHING
+from corollary._compiled.team import count_blocks, rows_of, take
 
 WIDE = 32
+SOME = 64  # places that a thread takes at a time
 
 
 @kernel
@@ -133,20 +135,31 @@ def _search(
 
 
 @kernel
-def neighbours(
-    blocks, weights, low, high, light, levels, ward, places, first, last, best, near, second, point, stack, gaps,
-    values, bits,
-):  # fmt: skip
-    """The nearest other place of places[first:last], how near it is, and, unless ``ward``, how near the next one is."""
-    nobody = places[first] * 0 - 1
-    for q in range(first, last):
-        p = places[q]
-        for c in range(point.shape[0]):
-            point[c] = blocks[p // WIDE, c, p % WIDE]
-        best[q], near[q], second[q] = _search(
-            blocks, weights, low, high, light, levels, ward, point, weights[p], p, np.inf, nobody, not ward,
-            stack, gaps, values, bits,
-        )  # fmt: skip
+def neighbours(team, rank, blocks, weights, low, high, light, levels, ward, places, best, near, second):
+    """The nearest other place of each of ``places``, how near it is, and, unless ``ward``, how near the next one is.
+
+    Threads take some places at a time.
+    """
+    depth, nobody = 2 * levels + 4, np.int64(-1)
+    point, stack, gaps, values = (
+        np.empty(blocks.shape[1]),
+        np.empty(depth, np.int64),
+        np.empty(depth),
+        np.empty(WIDE + 1),
+    )
+    bits, n = values.view(np.int64), places.shape[0]
+    block = take(team)
+    while block < count_blocks(n, SOME):
+        first, last = rows_of(block, n, SOME)
+        for q in range(first, last):
+            p = places[q]
+            for c in range(point.shape[0]):
+                point[c] = blocks[p // WIDE, c, p % WIDE]
+            best[q], near[q], second[q] = _search(
+                blocks, weights, low, high, light, levels, ward, point, weights[p], p, np.inf, nobody, not ward,
+                stack, gaps, values, bits,
+            )  # fmt: skip
+        block = take(team)
 
 
 @kernel

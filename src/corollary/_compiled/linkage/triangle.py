@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled._jit import fast_kernel, inner_kernel, kernel
 from corollary._compiled.codes import EUCLIDEAN, MANHATTAN
+from corollary._compiled.team import SIZE, count_blocks, meet, rows_of, share, take
 
 PLAIN, ROOT, HALF = 0, 1, 2  # what becomes of the sum
-COMPLETE, AVERAGE, SINGLE = 0, 1, 2
+COMPLETE, AVERAGE, SINGLE, WARD, CENTROID = range(5)  # the linkages of centres come last
 CHUNK = 256
+ROWS = 32  # that a thread takes at a time, and that share what is fetched from memory
 TILE = 16
 NOTHING = np.int64(0x7FF0000000000000)  # the bits of infinity
 
@@ -72,13 +74,11 @@ def note_nearest(row, start, i, best, near):
                 break
 
 
-@kernel
-def fill_rows(columns, metric, shape, first, last, triangle, bits, best, near):
+@inner_kernel
+def _fill_rows(columns, metric, shape, first, last, points, triangle, bits, best, near):
     """Distances of rows first … last − 1 to all before them, and what is nearest among those pairs."""
-    d = columns.shape[0]
-    points = np.empty((last - first, d))
     for i in range(first, last):
-        for k in range(d):
+        for k in range(columns.shape[0]):
             points[i - first, k] = columns[k, i]
     for start in range(0, last, CHUNK):
         for i in range(max(first, start + 1), last):
@@ -94,11 +94,48 @@ def fill_rows(columns, metric, shape, first, last, triangle, bits, best, near):
             note_nearest(bits[base + start : base + stop], start, i, best, near)
 
 
+@inner_kernel
+def _agree(team, rank, bests, nears, m):
+    """bests[0], nears[0] = the nearest that any thread knows, of equally near ones that of the least number."""
+    first, end = share(team, rank, m)
+    best, near = bests[0], nears[0]
+    for u in range(1, team[SIZE]):
+        for j in range(first, end):
+            value, who = bests[u, j], nears[u, j]
+            closer = value < best[j] or (value == best[j] and value < NOTHING and who < near[j])
+            best[j] = value if closer else best[j]
+            near[j] = who if closer else near[j]
+
+
 @kernel
-def scan_rows(first, last, bits, best, near):
-    """What is nearest among the pairs of rows first … last − 1."""
-    for i in range(first, last):
-        note_nearest(bits[i * (i - 1) // 2 : i * (i + 1) // 2], 0, i, best, near)
+def fill(team, rank, columns, metric, shape, triangle, bits, bests, nears):
+    """All distances of points, and what is nearest to each; threads take rows.
+
+    ``bests`` and ``nears`` have a row for each thread, which come as ``NOTHING`` and −1; the answer is in the first.
+    """
+    n = columns.shape[1]
+    points = np.empty((ROWS, columns.shape[0]))
+    block = take(team)
+    while block < count_blocks(n, ROWS):
+        first, last = rows_of(block, n, ROWS)
+        _fill_rows(columns, metric, shape, first, last, points, triangle, bits, bests[rank], nears[rank])
+        block = take(team)
+    if meet(team):
+        _agree(team, rank, bests, nears, n)
+
+
+@kernel
+def scan(team, rank, bits, bests, nears):
+    """What is nearest to each row of a triangle that is there, as ``fill`` tells it."""
+    n = bests.shape[1]
+    block = take(team)
+    while block < count_blocks(n, ROWS):
+        first, last = rows_of(block, n, ROWS)
+        for i in range(first, last):
+            note_nearest(bits[i * (i - 1) // 2 : i * (i + 1) // 2], 0, i, bests[rank], nears[rank])
+        block = take(team)
+    if meet(team):
+        _agree(team, rank, bests, nears, n)
 
 
 @kernel
@@ -152,25 +189,66 @@ def _cross(triangle, first, last, one, merged, other, crossing):
                 crossing[K - first, q] = triangle[base + one[K]]
 
 
-@kernel
-def merge_rows(triangle, first, last, one, merged, other, share, linkage, out, base, bits, best, near):
-    """Rows first … last − 1 of the triangle after merges: new cluster K is one[K] and, unless −1, other[K] > one[K].
+@inner_kernel
+def _merge_rows(triangle, first, last, one, merged, other, share, linkage, out, base, bits, best, near, second, cross):
+    """Rows first … last − 1 of the triangle after merges, no more than ``TILE`` of them.
 
-    ``one`` rises, so that d(one[K], one[J]) lies in row one[K] for J < K; ``merged`` lists the clusters of two parts.
     Row K is written to ``out`` from its place in the new triangle less ``base``.
     """
-    second, crossing = np.empty(last), np.empty((TILE, merged.shape[0]))
+    _cross(triangle, first, last, one, merged, other, cross)
     for K in range(first, last):
-        if (K - first) % TILE == 0:
-            _cross(triangle, K, min(last, K + TILE), one, merged, other, crossing)
         offset = K * (K - 1) // 2 - base
         row = out[offset : offset + K]
-        _gather(triangle, one[K], K, one, merged, other, share, linkage, crossing[(K - first) % TILE], row)
+        _gather(triangle, one[K], K, one, merged, other, share, linkage, cross[K - first], row)
         if other[K] >= 0:
-            _gather(triangle, other[K], K, one, merged, other, share, linkage, crossing[0, :0], second)
+            _gather(triangle, other[K], K, one, merged, other, share, linkage, cross[0, :0], second)
             for J in range(K):
                 row[J] = _join(row[J], second[J], share[K], linkage)
         note_nearest(bits[offset : offset + K], 0, K, best, near)
+
+
+@kernel
+def merge_round(team, rank, triangle, one, merged, other, part, linkage, buffer, bits, bests, nears):
+    """Rewrite the triangle in place after merges: new cluster K is one[K] and, unless −1, other[K] > one[K].
+
+    ``one`` rises, so that d(one[K], one[J]) lies in row one[K] for J < K; ``merged`` lists the clusters of two parts,
+    and ``part`` is the share of the first. Row K of the new triangle needs rows one[K] ≥ K and other[K] > one[K] of the
+    old one, and its place there ends before row K + 1 begins. So a band of rows is worked out aside, by threads that
+    take some, before it is written, and nothing is lost. What is nearest is told as by ``fill``.
+    """
+    m, first = one.shape[0], np.int64(0)
+    second, cross = np.empty(m), np.empty((TILE, merged.shape[0]))
+    while first < m:
+        base = first * (first - 1) // 2
+        last = first + 1
+        while last < m and (last + 1) * last // 2 - base <= buffer.shape[0]:
+            last += 1
+        block = take(team)
+        while block < count_blocks(last - first, TILE):
+            start, stop = rows_of(block, last - first, TILE)
+            _merge_rows(
+                triangle, first + start, first + stop, one, merged, other, part, linkage, buffer, base, bits,
+                bests[rank], nears[rank], second, cross,
+            )  # fmt: skip
+            block = take(team)
+        if not meet(team):
+            return
+        start, stop = share(team, rank, last * (last - 1) // 2 - base)
+        triangle[base + start : base + stop] = buffer[start:stop]
+        if not meet(team):
+            return
+        first = last
+    _agree(team, rank, bests, nears, m)
+
+
+@kernel
+def weigh(triangle, weights):
+    """Squared distances become Ward's measure, w v / (w + v) times as large."""
+    for i in range(weights.shape[0]):
+        base = i * (i - 1) // 2
+        row = triangle[base : base + i]
+        for j in range(i):
+            row[j] *= weights[i] * weights[j] / (weights[i] + weights[j])
 
 
 @kernel
@@ -218,7 +296,12 @@ def chain(triangle, weights, linkage, alive, links, steps, left, right, heights)
                 alive[kept] = y
                 kept += 1
                 if y != a:
-                    triangle[_entry(a, y)] = _join(triangle[_entry(a, y)], triangle[_entry(b, y)], share, linkage)
+                    here, there = triangle[_entry(a, y)], triangle[_entry(b, y)]
+                    joined = _join(here, there, share, linkage)
+                    if linkage == WARD:  # neither part is nearer to y than they are to each other: nothing cancels
+                        total = weights[a] + weights[b]
+                        joined += weights[y] / (total + weights[y]) * ((here - joined) + (there - least))
+                    triangle[_entry(a, y)] = joined
         weights[a] += weights[b]
         done, length = done + 1, length - 2
     return done

@@ -66,6 +66,15 @@ def _below(x, row, bits):
 
 
 @inner_kernel
+def _bits_for(length):
+    """The logarithm of a power of two."""
+    bits = 0
+    while (1 << bits) < length:
+        bits += 1
+    return bits
+
+
+@inner_kernel
 def _bin_numbers(column, row, bits, missing, out):
     """Four searches at once: each waits for memory most of the time, so they cost little more than one."""
     whole = column.shape[0] - column.shape[0] % 4
@@ -95,9 +104,7 @@ def bin_block(block, edges, n_bins, categorical, out):
     The bin is the number of edges below the value. Missing values, and category codes that were not seen, get the bin
     after the last.
     """
-    bits = 0
-    while (1 << bits) < edges.shape[1]:
-        bits += 1
+    bits = _bits_for(edges.shape[1])
     for f in range(block.shape[0]):
         missing = n_bins[f]
         if categorical[f]:
@@ -106,3 +113,41 @@ def bin_block(block, edges, n_bins, categorical, out):
                 out[f, i] = np.int64(x) if 0.0 <= x < missing else missing
         else:
             _bin_numbers(block[f], edges[f], bits, missing, out[f])
+
+
+@inner_kernel
+def _bin_into(column, row, bits, missing, shift, out):
+    """As ``_bin_numbers``, for bits of words that are zero so far."""
+    whole = column.shape[0] - column.shape[0] % 4
+    for i in range(0, whole, 4):
+        x0, x1, x2, x3 = column[i], column[i + 1], column[i + 2], column[i + 3]
+        p0, p1, p2, p3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+        for s in range(bits - 1, -1, -1):
+            u = np.uint64(s)
+            half = (np.uint64(1) << u) - np.uint64(1)
+            p0 += np.uint64(row[p0 + half] < x0) << u
+            p1 += np.uint64(row[p1 + half] < x1) << u
+            p2 += np.uint64(row[p2 + half] < x2) << u
+            p3 += np.uint64(row[p3 + half] < x3) << u
+        out[i] |= (p0 if x0 == x0 else missing) << shift
+        out[i + 1] |= (p1 if x1 == x1 else missing) << shift
+        out[i + 2] |= (p2 if x2 == x2 else missing) << shift
+        out[i + 3] |= (p3 if x3 == x3 else missing) << shift
+    for i in range(whole, column.shape[0]):
+        x = column[i]
+        out[i] |= (np.uint64(_below(x, row, bits)) if x == x else missing) << shift
+
+
+@lean_kernel
+def bin_words(block, edges, n_bins, categorical, groups, step, words):
+    """As ``bin_block``, with the bins of the columns of a group in words of 64 bits, the first in the lowest bits."""
+    bits = _bits_for(edges.shape[1])
+    for c in range(words.shape[0]):
+        for f in range(groups[c], groups[c + 1]):
+            missing, shift, out = np.uint64(n_bins[f]), np.uint64(f - groups[c]) * step, words[c]
+            if categorical[f]:
+                for i in range(block.shape[1]):
+                    x = block[f, i]
+                    out[i] |= (np.uint64(x) if 0.0 <= x < n_bins[f] else missing) << shift
+            else:
+                _bin_into(block[f], edges[f], bits, missing, shift, out)

@@ -1,6 +1,6 @@
 """Search nodes of a finished tree for a better split, all of them in one pass over each sorted column.
 
-This is the check of exact trees, so it shares nothing with the kernels that grow them. An order that was kept from the
+This is the check of trees, so it shares nothing with the kernels that grow them. An order that was kept from the
 growth is not trusted: that it holds every row once, and that values ascend in it, is seen to on the way.
 """
 
@@ -22,7 +22,7 @@ def _log(mass, of):
 
 
 @inner_kernel
-def _logs(criterion, left, totals, j, a, whole, near):
+def logs(criterion, left, totals, j, a, whole, near):
     """What a cut of node j gains by logarithms, times the outputs; −inf if a side would predict zero."""
     found = 0.0
     for k in range(totals.shape[1]):
@@ -34,18 +34,35 @@ def _logs(criterion, left, totals, j, a, whole, near):
 
 
 @inner_kernel
-def _add(sums, j, row, weight, codes, y, centre):
-    """Add a row to the sums of node j: weights by class, or weighted targets less the node's ``centre``."""
+def larger_gain(criterion, left, totals, j, whole, near, best):
+    """The gain of the cut of node j with the sums ``left``, or ``best`` if that is larger.
+
+    Of squares it is W Σ q² / (a b) with q = left − a · mean; divided only where more is gained.
+    """
+    width = totals.shape[1]
+    a, gained = left[j, width], 0.0
+    b = whole - a
+    if criterion != SQUARES:
+        return max(best, logs(criterion, left, totals, j, a, whole, near))
+    for k in range(width):
+        q = left[j, k] - a * totals[j, k]
+        gained += q * q
+    return gained * whole / (a * b) if gained * whole > best * (a * b) else best
+
+
+@inner_kernel
+def add(sums, at, row, weight, codes, y, centre, j):
+    """Add a row to sums[at]: weights by class, or weighted targets less the ``centre`` of node j."""
     if codes is None:
         pass
     else:
         for o in range(codes.shape[1]):
-            sums[j, codes[row, o]] += weight
+            sums[at, codes[row, o]] += weight
     if y is None:
         pass
     else:
         for o in range(y.shape[1]):
-            sums[j, o] += weight * (y[row, o] - centre[j, o])
+            sums[at, o] += weight * (y[row, o] - centre[j, o])
 
 
 @lean_kernel
@@ -104,10 +121,10 @@ def describe(first, node, side, criterion, codes, y, w, weight, centre, totals, 
             for p in range(first[i], first[i + 1]):
                 j = node[p]
                 weight[j] += w[i]
-                _add(totals, j, i, w[i], codes, y, centre)
+                add(totals, j, i, w[i], codes, y, centre, j)
                 if turn == 2 and side[p]:
                     on_left[j, totals.shape[1]] += w[i]
-                    _add(on_left, j, i, w[i], codes, y, centre)
+                    add(on_left, j, i, w[i], codes, y, centre, j)
         if turn < 2 and codes is None and criterion == SQUARES:
             for j in range(m):
                 for k in range(totals.shape[1]):
@@ -120,7 +137,7 @@ def describe(first, node, side, criterion, codes, y, w, weight, centre, totals, 
             for k in range(totals.shape[1]):
                 taken[j] += (on_left[j, k] - a * totals[j, k]) ** 2 * whole / (a * (whole - a))
         elif a > 0.0:
-            taken[j] = _logs(criterion, on_left, totals, j, a, whole, near)
+            taken[j] = logs(criterion, on_left, totals, j, a, whole, near)
 
 
 @lean_kernel
@@ -152,17 +169,9 @@ def search_columns(
                 if before > last[j] and count[j] >= min_leaf and size[j] - count[j] >= min_leaf:
                     a, b = left[j, width], weight[j] - left[j, width]
                     if a >= min_weight and b >= min_weight:
-                        if criterion == SQUARES:  # W Σ q² / (a b), divided only where more is gained
-                            gained = 0.0
-                            for k in range(width):
-                                q = left[j, k] - a * totals[j, k]
-                                gained += q * q
-                            if gained * weight[j] > best[j] * (a * b):
-                                best[j] = gained * weight[j] / (a * b)
-                        else:
-                            best[j] = max(best[j], _logs(criterion, left, totals, j, a, weight[j], near))
+                        best[j] = larger_gain(criterion, left, totals, j, weight[j], near, best[j])
                 last[j] = before
                 count[j] += 1
                 left[j, width] += w[row]
-                _add(left, j, row, w[row], codes, y, centre)
+                add(left, j, row, w[row], codes, y, centre, j)
     return True

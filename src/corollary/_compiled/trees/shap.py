@@ -18,6 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel, inner_kernel, kernel
+from corollary._compiled.team import count_blocks, rows_of, take
+from corollary._compiled.trees.coding import LANES as ROWS
+from corollary._compiled.trees.coding import load
 from corollary._compiled.trees.traverse import categorical_left
 
 LANES = 8  # rows at a time
@@ -54,6 +57,15 @@ def paths(root, stop, feature, left, cover, parent, before, share, part, slot):
 
 
 @kernel
+def all_paths(roots, stops, feature, left, cover, edges, most):
+    """``paths`` of all trees side by side in ``edges``, and ``most`` columns that meet on a path of each."""
+    parent, before, slot, share, part = edges
+    for t in range(roots.shape[0]):
+        a, b = roots[t], stops[t]
+        most[t] = paths(a, b, feature, left, cover, parent[a:b], before[a:b], share[a:b], part[a:b], slot[a:b])
+
+
+@kernel
 def expectation(roots, stops, feature, left, cover, value, out):
     """out[t mod groups] += mean value of tree t over its training rows."""
     groups = out.shape[0] // value.shape[1]
@@ -68,17 +80,6 @@ def expectation(roots, stops, feature, left, cover, value, out):
                 share = cover[left[node]] / cover[node] if cover[node] > 0.0 else 0.5
                 reach[left[node]] = reach[node] * share
                 reach[left[node] + 1] = reach[node] * (1.0 - share)
-
-
-@kernel
-def _lanes(X):
-    """Columns of X as rows, padded with the last row of X to whole lanes."""
-    n, d = X.shape
-    out = np.empty((d, (n + LANES - 1) // LANES * LANES))
-    for i in range(out.shape[1]):
-        for f in range(d):
-            out[f, i] = X[min(i, n - 1), f]
-    return out
 
 
 @inner_kernel
@@ -209,31 +210,52 @@ def _walk(columns, start, root, splits, left, value, edges, points, lost, path, 
             depth -= 1
 
 
-@kernel
-def shap_block(
-    X, roots, stops, feature, threshold, left, missing_left, category, bitsets, value, cover, rules, depth, pairs, phi
-):
-    """phi[i, f, k] += Shapley value of column f in output k of row i; tree t with one value belongs to t mod outputs.
+@inner_kernel
+def _hand_over(phi, begin, end, used, n_columns, pairs, out):
+    """The values of a block of rows, to where the columns in use are among all."""
+    for i in range(begin, end):
+        for f in range(used.shape[0]):
+            for g in range(used.shape[0] if pairs else 1):
+                here = f * used.shape[0] + g if pairs else f
+                there = used[f] * n_columns + used[g] if pairs else used[f]
+                for k in range(out.shape[2]):
+                    out[i, there, k] = phi[i - begin, here, k]
 
-    With ``pairs``, phi[i, f · columns + g, k] += half the interaction of columns f ≠ g: both pulls, integrated.
-    ``rules[0, p - 1]`` and ``rules[1, p - 1]`` are the points and weights of Gauss's rule with p points on [0, 1].
+
+@kernel
+def shap_rows(team, rank, source, used, size, roots, stops, splits, left, value, edges, most, rules, depth, pairs,
+              n_columns, out):  # fmt: skip
+    """out[i, f, k] = Shapley value of column f in output k of row i; tree t with one value belongs to t mod outputs.
+
+    With ``pairs``, out[i, f · columns + g, k] = half the interaction of columns f ≠ g: both pulls, integrated. Features
+    of ``splits`` are numbers among the columns ``used``. ``rules[0, p - 1]`` and ``rules[1, p - 1]`` are the points and
+    weights of Gauss's rule with p points on [0, 1]. Threads take ``size`` rows at a time.
     """
-    groups = phi.shape[2] // value.shape[1]
-    size, most, slots = (stops - roots).max(), rules.shape[1], 2 * depth + 2
-    parent, before, slot = np.empty(size, np.int32), np.empty(size, np.int32), np.empty(size, np.int32)
-    share, parts, columns = np.empty(size), np.empty(size), _lanes(X)
-    path = (np.ones((slots, LANES)), np.ones(slots), np.ones((slots, most)), np.empty((slots, most, LANES)))
-    sums = np.empty((slots, value.shape[1], most, LANES))
+    n, groups, slots = out.shape[0], out.shape[2] // value.shape[1], 2 * depth + 2
+    columns = np.empty((used.shape[0], ROWS))
+    phi = np.empty((size, used.shape[0] ** (2 if pairs else 1), out.shape[2]))
+    high = rules.shape[1]
+    path = (np.ones((slots, LANES)), np.ones(slots), np.ones((slots, high)), np.empty((slots, high, LANES)))
+    sums = np.empty((slots, value.shape[1], high, LANES))
     scratch, line = (np.empty(LANES), np.empty(LANES)), np.empty((2, depth + 1), np.int32)
-    edges, splits = (parent, before, slot, share, parts), (feature, threshold, missing_left, category, bitsets)
-    for tree in range(roots.shape[0]):
-        root = roots[tree]
-        if feature[root] < 0:
-            continue
-        n = (paths(root, stops[tree], feature, left, cover, parent, before, share, parts, slot) + 1) // 2
-        points, lost = rules[0, n - 1, :n], -1.0 / (1.0 - rules[0, n - 1, :n])  # the pull of a column that failed
-        for q in range(n):
-            path[3][0, q] = rules[1, n - 1, q]
-        for start in range(0, X.shape[0], LANES):
-            _walk(columns, start, root, splits, left, value, edges, points, lost, path, sums, scratch, line,
-                  phi[start : start + LANES], tree % groups, pairs)  # fmt: skip
+    parent, before, slot, share, part = edges
+    block = take(team)
+    while block < count_blocks(n, size):
+        begin, end = rows_of(block, n, size)
+        for f in range(used.shape[0]):
+            load(source, used[f], begin, columns[f])
+        phi[:] = 0.0
+        for t in range(roots.shape[0]):
+            root, p = roots[t], (most[t] + 1) // 2
+            if splits[0][root] < 0:
+                continue
+            stop = stops[t]
+            own = parent[root:stop], before[root:stop], slot[root:stop], share[root:stop], part[root:stop]
+            points, lost = rules[0, p - 1, :p], -1.0 / (1.0 - rules[0, p - 1, :p])  # the pull of a column that failed
+            for q in range(p):
+                path[3][0, q] = rules[1, p - 1, q]
+            for start in range(0, end - begin, LANES):
+                _walk(columns, start, root, splits, left, value, own, points, lost, path, sums, scratch, line,
+                      phi[start : start + LANES], t % groups, pairs)  # fmt: skip
+        _hand_over(phi, begin, end, used, n_columns, pairs, out)
+        block = take(team)

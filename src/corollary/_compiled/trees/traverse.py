@@ -51,13 +51,13 @@ def apply_block(X, roots, feature, threshold, left, missing_left, category, bits
 
 @kernel
 def sum_block(X, roots, feature, threshold, left, missing_left, category, bitsets, value, out):
-    """out[i] += Σ over trees of the value at row i's leaf, trees in order."""
-    n_outputs = value.shape[1]
+    """out[i] += Σ over trees of the values at row i's leaf, trees in order; tree t belongs to output t mod outputs."""
+    groups = out.shape[1] // value.shape[1]
     for t in range(roots.shape[0]):
         for i in range(X.shape[0]):
             leaf = _leaf_of(X[i], np.int64(roots[t]), feature, threshold, left, missing_left, category, bitsets)
-            for k in range(n_outputs):
-                out[i, k] += value[leaf, k]
+            for k in range(value.shape[1]):
+                out[i, t % groups + k] += value[leaf, k]
 
 
 @kernel

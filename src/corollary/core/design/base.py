@@ -104,6 +104,10 @@ class Design(ABC):
     def view(self, *, centre: Array | None = None, scale: Array | None = None, rows: Array | None = None) -> Design:
         """diag(rows) (X − 1 centreᵀ) diag(scale), with every operation, without a copy of X."""
 
+    def plain_rows(self) -> tuple[Array, Array] | None:
+        """An array with a row of X after the other in memory, and what is taken from each; None if that is not X."""
+        return None
+
     def unit_rows(self) -> Design:
         """A view whose rows have length one; rows of zeros stay zero."""
         norms = self.row_norms()

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T, with_constants
 from corollary.core.design.view import View
 from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
-from corollary.core.summary import Moments
+from corollary.core.summary import Moments, products_about, weighted_mean
 from corollary.core.types import Array
+
+MOMENT_BYTES = 1 << 20  # rows that are multiplied at once: they stay in a core's second cache
+SUMMED, SHARES = 16, 64  # so many of those at most are a task; fewer, if that leaves fewer tasks than threads may want
 
 
 class Scratch(threading.local):
     """Space for one block of rows, one for each thread: fresh memory for every block would cost as much as the work."""
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self.rows = np.empty((rows, columns))
+    def __init__(self, rows: int, columns: int, order: Literal["C", "F"] = "C") -> None:
+        self.rows = np.empty((rows, columns), order=order)
 
 
 class _ByRows(Design):
@@ -68,6 +71,9 @@ class DenseDesign(_ByRows):
     def matrix(self) -> Array:
         return self.X
 
+    def plain_rows(self) -> tuple[Array, Array] | None:
+        return (self.X, np.zeros(self.shape[1])) if self.X.flags.c_contiguous else None
+
     def _columns(self, start: int, stop: int) -> Array:
         return self.X[:, start:stop].astype(np.float64, copy=False)
 
@@ -92,18 +98,33 @@ class DenseDesign(_ByRows):
         return sum_blocks(lambda a, b: self.block(a, b).T @ rows[a:b], self.shape[0], self._size)
 
     def moments(self, Y: Array, weights: Array | None = None, shift: Array | None = None) -> Moments:
-        n, d = self.shape
-        if shift is None:
+        (n, d), centre = self.shape, shift
+        if centre is None and not self._about_zero(weights):
             with np.errstate(over="ignore", invalid="ignore"):
-                shift = with_constants(self._about(weights), self.X[0].astype(np.float64))
-        centre, size = shift, block_rows(n, 16 * d)
-        scratch = Scratch(size, d + 1)
+                centre = with_constants(self._about(weights), self.X[0].astype(np.float64))
+        at_once = max(64, MOMENT_BYTES // (8 * (d + 1)))
+        size = at_once * min(SUMMED, -(-n // (SHARES * at_once)))
+        scratch = Scratch(0 if centre is None else min(at_once, n), d + 1, "F" if self._by_column else "C")
+        mean_y = weighted_mean(Y, weights)
+        centred = Y - mean_y
 
-        def part(start: int, stop: int) -> Moments:
-            w = None if weights is None else weights[start:stop]
-            return Moments.of(self.X[start:stop], Y[start:stop], w, centre, scratch.rows)
+        def part(start: int, stop: int) -> Array:
+            total = np.zeros((d + 2, d + 1 + Y.shape[1]))
+            for first in range(start, stop, at_once):
+                own = slice(first, min(first + at_once, stop))
+                w = None if weights is None else weights[own]
+                total += products_about(self.X[own], centred[own], w, centre, scratch.rows)
+            return total
 
-        return sum_blocks(part, n, size)
+        return Moments.from_products(sum_blocks(part, n, size), d, 0.0 if centre is None else centre, mean_y)
+
+    def _about_zero(self, weights: Array | None) -> bool:
+        """Whether columns lie about zero, as a few rows show: their products lose no digits, and no copy is needed."""
+        if weights is not None or self.X.dtype != np.float64 or self.X.nbytes < MOMENT_BYTES:
+            return False
+        few = self.X[:: max(1, self.shape[0] // 64)]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool((np.abs(few.mean(axis=0)) <= 2 * few.std(axis=0)).all())
 
     def _about(self, weights: Array | None) -> Array:
         """The mean of a few rows, by their weights: a row of weight zero, however far away, must not lead there."""
@@ -123,7 +144,14 @@ class DenseDesign(_ByRows):
         return DenseDesign(out)
 
     def rows(self, index: Array) -> DenseDesign:
-        return DenseDesign(self.X[index])
+        index = np.asarray(index)
+        out = np.empty((len(index), self.shape[1]), dtype=self.X.dtype)
+
+        def work(start: int, stop: int) -> None:
+            np.take(self.X, index[start:stop], axis=0, out=out[start:stop], mode="clip")
+
+        each_block(work, len(index), block_rows(len(index), 64 * self.shape[1]))
+        return DenseDesign(out)
 
     def transposed(self) -> DenseDesign:
         return DenseDesign(self.X.T)
@@ -152,6 +180,12 @@ class DenseView(View, _ByRows):
             return task(start, stop, rows)
 
         return map_blocks(work, self.shape[0], size)
+
+    def plain_rows(self) -> tuple[Array, Array] | None:
+        found = self.base.plain_rows()
+        moved = found is not None and self.centre is not None and not found[1].any()
+        only = self.scale is None and self.factors is None and self.row_centre is None
+        return (found[0], self.centre) if found is not None and self.centre is not None and moved and only else None
 
     def take(self, columns: Array) -> DenseDesign:
         return DenseDesign(np.asfortranarray(self._of_columns(columns).block(0, self.shape[0])))

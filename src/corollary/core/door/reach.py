@@ -52,7 +52,10 @@ def largest_seen(X: Any) -> Array:
     if sparse.issparse(X):
         return _largest_sparse(X)
     n = X.shape[0]
-    largest: Array = np.abs(X if X.size <= SMALL else X[:: max(1, n // ROWS)]).max(axis=0, initial=0.0)
+    every = 1 if X.size <= SMALL else max(1, n // ROWS)
+    # where rows are scattered, those that lie side by side: a page of memory for each entry would be half of X
+    sample = X[:ROWS] if every > 1 and X.flags.f_contiguous else X[::every]
+    largest: Array = np.abs(sample).max(axis=0, initial=0.0)
     step = max(ROWS, SMALL // max(1, X.shape[1]))
     for start in range(0, n if X.size > SMALL else 0, step):
         small = np.flatnonzero(largest < LEAST)

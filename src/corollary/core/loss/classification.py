@@ -13,7 +13,7 @@ from corollary.core.types import Array
 
 def of_classes(y: Array, weights: Array) -> tuple[float, float]:
     """Σ w of y = 1 and of y = −1, each on its own: a class may weigh less than the rounding of the other's sum."""
-    return float(weights[y > 0].sum()), float(weights[y < 0].sum())
+    return float(np.where(y > 0, weights, 0.0).sum()), float(np.where(y < 0, weights, 0.0).sum())
 
 
 class Logistic(Loss):

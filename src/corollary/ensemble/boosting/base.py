@@ -17,6 +17,7 @@ from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
+from corollary.core.flat import as_it_is
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
@@ -24,7 +25,7 @@ from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
-from corollary.solvers.trees.boosting.tree import HistogramRules
+from corollary.solvers.trees.boosting.rules import HistogramRules
 from corollary.tables import TableReader
 
 LIMITS: dict[str, Limit] = {
@@ -86,13 +87,12 @@ class GradientBoosting(TableReader):
         plan = self._plan(X.shape[1])
         start = self._start(objective, X)
         binner = Binner.fit(X, self.max_bins, categorical, weights)
-        codes = binner.transform(X)
         judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
-        boosting = Boosting(codes, binner, objective, plan, random, start, judged, X)
+        boosting = Boosting(binner.words(X), binner, objective, plan, random, start, judged, X)
 
-        def attributes(trees: list[Trees]) -> dict[str, Any]:
-            joined = Trees.join(trees) if trees else _no_trees()
-            return {"start_": start.constant, "trees_": joined, "n_iter_": len(trees) // len(start.constant)}
+        def attributes(trees: Trees | None) -> dict[str, Any]:
+            rounds = 0 if trees is None else trees.n_trees // len(start.constant)
+            return {"start_": start.constant, "trees_": trees or _no_trees(), "n_iter_": rounds}
 
         trees, evidence = boost(boosting, self._observer(X, y, self.n_estimators, attributes))
         for name, value in attributes(trees).items():
@@ -188,13 +188,7 @@ class GradientBoosting(TableReader):
                 f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "
                 "on from."
             )
-        trees = tuple(self.trees_.tree(t) for t in range(self.trees_.n_trees))
-        return Start(self.start_, trees, self._raw_of(self.trees_, self.start_, X).T.copy())
-
-    @staticmethod
-    def _raw_of(trees: Trees, start: Array, X: Any) -> Array:
-        raw = np.repeat(start[None, :], X.shape[0], axis=0)
-        return trees.add_outputs(X, raw, len(start))
+        return Start(self.start_, self.trees_, self.trees_.predict_sum(X, self.start_).T.copy())
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
@@ -208,9 +202,14 @@ class GradientBoosting(TableReader):
 
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
-        X = self._read_predict(X)
+        raw: Array | None = None
+        if as_it_is(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
+            raw = scorer.sums_unread(X, self.start_)
+        if raw is None:
+            X = self._read_predict(X)
+            raw = self.trees_.predict_sum(X, self.start_)
         reach = max(magnitude(self.start_), magnitude(self.trees_.value))
-        return self._raw_of(self.trees_, self.start_, X).astype(answer_type(X.dtype, reach), copy=False)
+        return raw.astype(answer_type(X.dtype, reach), copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)

@@ -14,10 +14,13 @@ from corollary.core.door.reach import refuse_targets
 from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Limit, Real
 from corollary.core.loss import Loss, LossOf, as_loss, known_loss
+from corollary.core.parallel import each_block, threads
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.solvers.trees.boosting.objective import Objective
+
+_BLOCK = 1 << 14  # rows whose probabilities a thread makes at a time
 
 
 class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
@@ -394,8 +397,17 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             return np.log(self.predict_proba(X))
 
     def _probabilities(self, raw: Array) -> Array:
-        loss = as_loss(self.loss).for_classes(len(self.classes_))
-        return agreeing(loss.link.probabilities(raw), raw)
+        link = as_loss(self.loss).for_classes(len(self.classes_)).link
+        if len(raw) <= _BLOCK:
+            return agreeing(link.probabilities(raw), raw)
+        out = np.empty((len(raw), len(self.classes_)), dtype=raw.dtype)
+
+        def run(start: int, stop: int) -> None:
+            out[start:stop] = agreeing(link.probabilities(raw[start:stop]), raw[start:stop])
+
+        with threads(self.n_jobs):
+            each_block(run, len(raw), _BLOCK)
+        return out
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
         """Raw predictions after 1, 2, … rounds."""

@@ -17,6 +17,7 @@ from corollary.base import predicting
 from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
+from corollary.core.flat import as_it_is
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
@@ -182,9 +183,9 @@ class Forest(TableReader):
     def _walker(self) -> Walker:
         nodes, walker = _expanded.get(self, (None, None))
         if walker is None or nodes is not self.nodes_:
-            trees = expand(self.nodes_, self.criterion, classes=hasattr(self, "classes_"))
-            trees.check(self.n_features_in_)
-            walker = Walker.of(trees)
+            classes = hasattr(self, "classes_")
+            trees = expand(self.nodes_, self.criterion, classes=classes, n_features=self.n_features_in_)
+            walker = Walker(trees, self.nodes_)
             _expanded[self] = self.nodes_, walker
         return walker
 
@@ -195,8 +196,13 @@ class Forest(TableReader):
 
     def _means(self, X: Any) -> Array:
         """Mean over the trees of the values at the leaves of the rows."""
-        X = self._read_predict(X)
-        means: Array = self._walker.predict_sum(X) / self.trees_.n_trees
+        means: Array | None = None
+        if as_it_is(self, X) and self._walker.worth_tables(X.shape[0]) and self._walker.scorer is not None:
+            means = self._walker.scorer.sums_unread(X, np.zeros(self.trees_.value.shape[1]))
+        if means is None:
+            X = self._read_predict(X)
+            means = self._walker.predict_sum(X)
+        means /= self.trees_.n_trees
         return means.astype(answer_type(X.dtype, magnitude(self.trees_.value)), copy=False)
 
     @predicting

@@ -1,7 +1,7 @@
-"""A mixture of Gaussians as a latent-variable model for the EM engine: one pass over the rows per iteration.
+"""A mixture of Gaussians as a latent-variable model for the EM engine: one compiled call per iteration.
 
-A few hundred rows at a time are whitened for all components by one matrix product, compared with the means, and the
-rows in which a component has a share go, times its root, into one symmetric product; all that stays in the cache.
+Threads take parts of the rows, a grid fixed by their number and the size of the sums, and add their sums up in the
+order of the parts: the answer does not depend on the number of threads.
 
 With regularisation E the objective is Σ log Σ_k π_k N(x; μ_k, Σ_k) exp(−½ tr Σ_k⁻¹ E): each row stands for a cloud of
 covariance E around it, whose mean log density this is. Adding E to the scatter is the exact maximiser of it in the M
@@ -10,32 +10,47 @@ step, so that the objective never falls; adding E without the factor in the E st
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from corollary._compiled.em import gaussian as kernels
+from corollary._compiled.em import dense, diagonal
+from corollary._compiled.em.shares import CHUNK
 from corollary.core.gaussian import DENSE, Gaussians, Units
 from corollary.core.gaussian_summary import GaussianSummary
-from corollary.core.parallel import each_block
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
 
 AT_REST = 1e-7  # a length that rounding can have: covariances are known to half the digits of float64 or so
+PART, PARTS, FEWEST = 512, 64, 16  # the fewest rows of a part, the most parts, and the most if their sums are large
+SUMS = 1 << 23  # numbers in the sums of all parts
+SLAB = 1 << 19  # numbers that are copied at a time from rows in another order
+SHARE = 5_000_000  # products that are worth another thread: a tenth of a millisecond
+Known = tuple[Any, ...]  # means, means · roots, roots, offsets, cut, ½ (see ``_compiled/em/``)
+Inside = tuple[Array, Array]
 LabelledRows = tuple[Array, Array, Array]  # rows, weights, components of labelled rows (−1: not known)
 
 
-def chunk_rows(kind: str, k: int, d: int) -> int:
-    """Rows at a time: few enough for the results to stay in cache, and not a power of two, to avoid cache conflicts."""
-    fitting = (1 << 17) // (k * d) if kind in DENSE else (1 << 13) // max(k, d)
-    return int(np.clip(fitting, 64, 1024)) // 16 * 16 + 8
+class Space(threading.local):
+    """What the passes of a thread write to, kept from one to the next: fresh memory would cost as much as the sums."""
 
+    def __init__(self) -> None:
+        self.key: Any = None
+        self.arrays: tuple[Array, ...] = ()
 
-def enter(units: Units, X: Array, out: Array) -> Array:
-    """``units.enter``, compiled for the usual layouts of X."""
-    if not (X.flags.c_contiguous and X.flags.writeable):  # each layout would be compiled anew
-        return units.enter(X, out)
-    kernels.enter(X, units.centre, 1.0 / units.scale, out)
-    return out
+    def of(self, n_parts: int, lines: int, width: int, T: int, k: int, is_dense: bool) -> tuple[Array, ...]:
+        """Sums of the parts, and a place for each of T threads (see ``_compiled/em/``)."""
+        key = n_parts, lines, width, T, k, is_dense
+        if key != self.key:
+            kept = [np.empty((n_parts, lines, width)), np.empty((T, k, CHUNK))]
+            kept += [np.zeros((T, 1 + is_dense, width * CHUNK)), np.empty((T, 3, CHUNK))]
+            if is_dense:
+                kept += [np.empty((T, 2, max(k, CHUNK)), dtype=np.int64), np.zeros((T, k, (width + 1) * CHUNK))]
+            self.key, self.arrays = key, tuple(kept)
+        return self.arrays
 
 
 @dataclass(frozen=True)
@@ -44,19 +59,19 @@ class GaussianModel:
 
     units: Units
     regular: Array
+    space: Space = field(default_factory=Space, repr=False, compare=False)
 
     def e_step(self, block: LabelledRows, params: Gaussians) -> GaussianSummary:
         """Posteriors of the rows and what they contribute to the moments."""
-        X, weights, labels = block
-        sums = _Sums(params, X.shape[0], self.units.log_scale)
-        if not sums.dense and X.flags.c_contiguous and X.flags.writeable:
-            return sums.summary(sums.whole_pass(block, self.units), float(weights.sum()))
-        total = 0.0
-        for own in sums.chunks:
-            Z = enter(self.units, X[own], sums.rows[: own.stop - own.start])
-            total += sums.expect(Z, weights[own], labels[own])
-            sums.add(Z)
-        return sums.summary(total, float(weights.sum()))
+        known, inside = _known(params, self.units.log_scale), self.units.inside
+        total: GaussianSummary | None = None
+        for _, _, *rows in slabs(*block):
+            log_likelihood, *sums = summed(params.kind, known, rows, inside, self.space)
+            found = GaussianSummary(params, log_likelihood, float(rows[1].sum()), *sums)
+            total = found if total is None else total + found
+        if total is None:
+            raise ValueError("no rows to sum over")
+        return total
 
     def m_step(self, summary: GaussianSummary) -> Gaussians:
         return summary.finish(self.regular)
@@ -70,99 +85,95 @@ class GaussianModel:
         """A gain is about half the squared length of its step, so a gain of ``tol`` goes with the root of it."""
         return max(float(np.sqrt(tol)), AT_REST)
 
-    def assigned(self, X: Array, shares: Array, about: Array, kind: str) -> Gaussians:
+    def assigned(self, Z: Array, shares: Array, about: Array, kind: str) -> Gaussians:
         """The best parameters for given shares of rows (n, k), in these units already; ``about`` is near the means."""
-        sums = _Sums(Gaussians.blank(kind, about), len(X))
-        for own in sums.chunks:
-            sums.posterior[: own.stop - own.start] = shares[own]
-            sums.counts += shares[own].sum(axis=0)
-            sums.add(np.ascontiguousarray(X[own]))
-        return self.m_step(sums.summary(0.0, float(shares.sum())))
+        params, counts = Gaussians.blank(kind, about), shares.sum(axis=0)
+        first, second = np.empty(about.shape), np.zeros(params.roots.shape)
+        for k, mean in enumerate(about):
+            moved = Z - mean
+            first[k], scaled = shares[:, k] @ moved, moved * shares[:, k, None]
+            second[min(k, len(second) - 1)] += scaled.T @ moved if kind in DENSE else (scaled * moved).sum(axis=0)
+        return self.m_step(GaussianSummary(params, 0.0, float(counts.sum()), counts, first, second))
+
+    def divided(self, Z: Array, weights: Array, codes: Array, about: Array, kind: str) -> Gaussians:
+        """The same for rows that belong to one component each."""
+        params, d = Gaussians.blank(kind, about), Z.shape[1]
+        units = Units(np.zeros(d), np.ones(d))
+        return self.m_step(replace(self, units=units).e_step((Z, weights, codes.astype(np.int32)), params))
 
 
-class _Sums:
-    """Scratch space and running sums for one block of rows."""
+def part_rows(n: int, length: int) -> int:
+    """Rows of one part, whose sums are ``length`` numbers: few enough for many threads, and for sums to fit."""
+    parts = int(np.clip(SUMS // length, FEWEST, PARTS))
+    return -(-max(PART, -(-n // parts)) // CHUNK) * CHUNK
 
-    def __init__(self, params: Gaussians, n: int, log_scale: float = 0.0) -> None:
-        k, d = params.means.shape
-        self.offsets = params.offsets(log_scale)
-        size = min(chunk_rows(params.kind, k, d), max(n, 1))
-        self.params, self.dense = params, params.kind in DENSE
-        self.chunks = [slice(start, min(start + size, n)) for start in range(0, n, size)]
-        self.rows, self.posterior = np.empty((size, d)), np.empty((size, k))
-        self.top, self.logs = np.empty(size), np.empty(size)
-        self.counts, self.first = np.zeros(k), np.zeros((k, d))
-        self.second, self.squares = np.zeros_like(params.roots), np.empty(k * size)
-        self.turned = np.empty(0 if self.dense else d * size)
-        if self.dense:
-            self.whitened = np.empty(params.whitening[0].shape[1] * size)
-            self.packed, self.product = np.empty((size, d)), np.empty((d, d))
 
-    def expect(self, Z: Array, weights: Array, labels: Array) -> float:
-        """Fill posteriors and log densities; returns Σ weight · log density."""
-        params, (m, d), k = self.params, Z.shape, len(self.counts)
-        squares = self.squares[: k * m].reshape(k, m)
-        if self.dense:
-            matrix, centres = params.whitening
-            lines = matrix.shape[1]
-            whitened = np.matmul(matrix.T, Z.T, out=self.whitened[: lines * m].reshape(lines, m))
-            kernels.whitened_squares(whitened, centres, 0 if params.kind == "tied" else d, squares)
-        else:
-            turned = self.turned[: d * m].reshape(d, m)
-            kernels.diagonal_squares(Z, turned, params.means * params.roots, params.roots, squares)
-        top, logs = self.top[:m], self.logs[:m]
-        kernels.joint(squares, self.offsets, labels, top, logs)
-        kernels.exponentials(squares, top, params.cut)
-        return float(kernels.settle(squares, top, weights, labels, self.posterior[:m], logs, self.counts))
+def sums_shape(kind: str, k: int, d: int) -> tuple[int, int]:
+    """Lines of numbers that the sums of one part take; see ``_compiled/em/``."""
+    D = -(-d // 4) * 4
+    return ((D if kind == "tied" else k * D) + 2 * k + 1, D) if kind in DENSE else (3 * k + 1, d)
 
-    def whole_pass(self, block: LabelledRows, units: Units) -> float:
-        """Both steps for a whole block in one call: with diagonal components calls would take most of the time."""
-        params = self.params
-        known = (params.means, params.means * params.roots, params.roots, self.offsets, params.cut)
-        return float(
-            kernels.diagonal_pass(
-                *block, (units.centre, 1.0 / units.scale), known, len(self.top), self.rows, self.turned, self.squares,
-                self.posterior, self.top, self.logs, self.counts, self.first, self.second,
-            )
-        )  # fmt: skip
 
-    def add(self, Z: Array) -> None:
-        """Add the moments of these rows about the present means."""
-        params, posterior = self.params, self.posterior[: len(Z)]
-        if not self.dense:
-            kernels.diagonal_moments(Z, posterior, params.means, self.first, self.second)
-            return
-        self.first += posterior.T @ Z  # about zero; made about the means in the end, which costs them a rounding
-        for k, mean in enumerate(params.means):
-            kept = kernels.pack(Z, posterior, k, mean, self.packed)
-            if kept:
-                packed = self.packed[:kept]
-                self.second[0 if params.kind == "tied" else k] += np.matmul(packed.T, packed, out=self.product)
+def _known(params: Gaussians, log_scale: float) -> Known:
+    """What kernels have to know of parameters; whole roots are padded with zeros to a multiple of four columns."""
+    (k, d), means, roots = params.means.shape, params.means, params.roots
+    if params.kind not in DENSE:
+        return means, means * roots, np.ascontiguousarray(roots), params.offsets(log_scale), params.cut, 0.5
+    D = -(-d // 4) * 4
+    padded, centres = np.zeros((len(roots), D, D)), np.zeros((k, D))
+    padded[:, :d, :d] = roots
+    centres[:, :d] = (means[:, None] @ roots)[:, 0]
+    return means, centres, padded, params.offsets(log_scale), params.cut, 0.5
 
-    def summary(self, log_likelihood: float, weight: float) -> GaussianSummary:
-        first = self.first - self.counts[:, None] * self.params.means if self.dense else self.first
-        return GaussianSummary(self.params, log_likelihood, weight, self.counts, first, self.second)
+
+def one_pass(kind: str, known: Known, rows: Any, inside: Inside, out: tuple[Array, Array], space: Space) -> Array:
+    """One compiled pass over rows (X, weights, labels): its sums; posteriors and log densities if there is room.
+
+    ``inside`` are the units, as what is subtracted and multiplied by.
+    """
+    (n, d), k, is_dense = rows[0].shape, len(known[0]), kind in DENSE
+    lines, width = sums_shape(kind, k, d)
+    size, total = part_rows(n, lines * width), np.empty(lines * width)
+    n_parts, work = -(-n // size), n * k * (d * d if is_dense else 4 * d)
+    T = max(1, min(n_threads(), n_parts, work // SHARE))
+    parts, *scratch = space.of(n_parts, lines, width, T, k, is_dense)
+    kernel: Any = dense.dense_pass if is_dense else diagonal.diagonal_pass
+    flat = parts.reshape(n_parts, -1)
+    run_team(kernel, tuple(rows), inside, known, size, parts, flat, total, out, tuple(scratch), most=T)
+    return total.reshape(lines, width)
+
+
+def summed(kind: str, known: Known, rows: Any, inside: Inside, space: Space) -> tuple[float, Array, Array, Array]:
+    """Σ weight · log density, shares, first and second moments of rows (X, weights, labels)."""
+    k, d = known[0].shape
+    total = one_pass(kind, known, rows, inside, (np.empty((0, k)), np.empty(0)), space)
+    second, first, counts = total[: -2 * k - 1, :d], total[-2 * k - 1 : -k - 1, :d], total[-k - 1 : -1, 0].copy()
+    if kind in DENSE:
+        upper = np.triu(second.reshape(-1, total.shape[1], d)[:, :d])
+        second = upper + np.triu(upper, 1).transpose(0, 2, 1)
+    return float(total[-1, 0]), counts, first, second
+
+
+def slabs(X: Array, weights: Array, labels: Array) -> Iterator[tuple[Any, ...]]:
+    """(start, stop, X, weights, labels): all rows if kernels are compiled for the layout of X, else some at a time."""
+    n, d = X.shape
+    usual = X.flags.c_contiguous and X.flags.writeable  # each other layout would be compiled anew
+    size = n if usual else max(1, SLAB // (d * PART)) * PART
+    for start in range(0, n, max(1, size)):
+        own = slice(start, start + size)
+        rows = X if usual else np.array(X[own], order="C")
+        yield (
+            start,
+            min(start + size, n),
+            rows,
+            *(np.require(part[own], requirements=["C", "W"]) for part in (weights, labels)),
+        )
 
 
 def posteriors(X: Array, params: Gaussians, units: Units) -> tuple[Array, Array]:
     """Probabilities of the components (n, k) and log densities (n,) of rows, computed on threads."""
-    n, (k, d) = X.shape[0], params.means.shape
-    shares, logs = np.empty((n, k)), np.empty(n)
-
-    def task(start: int, stop: int) -> None:
-        sums = _Sums(params, stop - start, units.log_scale)
-        ones, unknown = np.ones(stop - start), np.full(stop - start, -1, dtype=np.int32)
-        for own in sums.chunks:
-            m = own.stop - own.start
-            Z = enter(units, X[start + own.start : start + own.stop], sums.rows[:m])
-            sums.expect(Z, ones[own], unknown[own])
-            shares[start + own.start : start + own.stop] = sums.posterior[:m]
-            logs[start + own.start : start + own.stop] = sums.logs[:m]
-
-    each_block(task, n, block_size(params.kind, k, d))
+    n, known, space = X.shape[0], _known(params, units.log_scale), Space()
+    shares, logs = np.empty((n, len(params.means))), np.empty(n)
+    for start, stop, *rows in slabs(X, np.ones(n), np.full(n, -1, dtype=np.int32)):
+        one_pass(params.kind, known, rows, units.inside, (shares[start:stop], logs[start:stop]), space)
     return shares, logs
-
-
-def block_size(kind: str, k: int, d: int) -> int:
-    """Rows of one task for a thread: several chunks, to keep summaries few, but not so many that others wait."""
-    return (4 if kind in DENSE else 32) * chunk_rows(kind, k, d)

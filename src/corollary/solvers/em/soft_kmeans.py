@@ -6,22 +6,24 @@ the free energy that soft k-means lowers; β is the stiffness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from scipy.spatial.distance import cdist
 
 from corollary.core.blocks import Block, Source
+from corollary.core.gaussian import NEVER
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.scaling import SQUARED, magnitude, power_of_two, scale_about
 from corollary.core.types import Array
+from corollary.solvers.em.gaussian import Space, slabs, summed
 from corollary.solvers.em.start import Survey
 from corollary.solvers.loop import overflow
 
 MANY = 16.0
 DIGITS = 1e-9  # the error of an exponent that is allowed
-SEEN = 1e-12  # a squared step of a centre that counts, relative to the variance
+STEEPEST = 1e290  # beyond, any difference decides: products with it must stay finite
 DOUBT = 64 * float(np.finfo(np.float64).eps)  # what a difference of sums of squares leaves, relative to these
 AT_REST = 1e-28  # squared movement, relative to the variance, that is rounding alone
 
@@ -63,6 +65,7 @@ class SoftModel:
     scale: float = 1.0
     spread: float = 1.0
     doubt: float = 0.0
+    space: Space = field(default_factory=Space, repr=False, compare=False)
     movement_name = "squared movement of the centres in the next step, relative to the mean variance"
 
     @classmethod
@@ -82,16 +85,20 @@ class SoftModel:
         return cls(inside, scale, max(spread, 0.0), max(spread - least, 0.0))
 
     def e_step(self, block: Block, centres: Array) -> SoftSums:
-        """How far rows belong to the centres, and what follows from it."""
-        X, weights = block
-        rows = _Rows(X.astype(np.float64) * self.scale, centres, self.stiffness, self.spread)
-        shares, energies = rows.shares()
-        shares *= weights[:, None]
-        counts, weight, energy = shares.sum(axis=0), float(weights.sum()), float(weights @ energies)
-        k, d = centres.shape
+        """How far rows belong to the centres, and what follows from it.
+
+        As of Gaussians with a common variance, from differences of rows and centres: rows may be far from zero.
+        """
+        (X, weights), (k, d) = block, centres.shape
+        steep = min(self.stiffness, STEEPEST)
+        known = centres, centres, np.ones((k, d)), np.zeros(k), np.full(k, NEVER), steep
+        inside, logs, counts, offsets = (np.zeros(d), np.full(d, self.scale)), 0.0, np.zeros(k), np.zeros((k, d))
+        for _, _, *rows in slabs(X, weights, np.full(len(X), -1, dtype=np.int32)):
+            found = summed("diag", known, rows, inside, self.space)
+            logs, counts, offsets = logs + found[0], counts + found[1], offsets + found[2]
+        weight, energy = float(weights.sum()), -logs / steep
         constant = 0.5 * d * np.log(self.stiffness / np.pi) - np.log(k) + d * np.log(self.scale)
-        log_likelihood = weight * constant - self.stiffness * energy
-        return SoftSums(centres, counts, rows.offsets(shares, counts), energy, log_likelihood, weight)
+        return SoftSums(centres, counts, offsets, energy, weight * constant - self.stiffness * energy, weight)
 
     def m_step(self, summary: SoftSums) -> Array:
         """Centres moved to the means of the rows, weighted by how far they belong; those without any stay."""
@@ -157,9 +164,9 @@ def _spread(data: Source, about: Array, scale: float) -> tuple[float, float, Arr
     return spread, DOUBT * float(squares) / mass / len(sums), about + np.array(sums) / mass / scale
 
 
-def block_size(k: int) -> int:
-    """Rows of one task for a thread: their distances to k centres stay in a core's second cache."""
-    return max(64, (1 << 15) // k)
+def block_size(d: int) -> int:
+    """Rows of one task for a thread, of the passes before the first iteration."""
+    return max(64, (1 << 15) // d)
 
 
 def responsibilities(X: Array, centres: Array, stiffness: float) -> tuple[Array, Array]:
@@ -185,18 +192,16 @@ class _Rows:
     """Rows of a block, and what they have to do with the centres.
 
     Distances come from a matrix product about the middle of the centres, which rows far from zero would leave no digits
-    for. Where that is not enough, beside a row or a centre far from all others, they come from differences; so do the
-    steps of centres where what the product loses is seen beside the variance of the rows, ``spread``.
+    for. Where that is not enough, beside a row or a centre far from all others, they come from differences.
     """
 
-    def __init__(self, X: Array, centres: Array, stiffness: float, spread: float = np.inf) -> None:
+    def __init__(self, X: Array, centres: Array, stiffness: float) -> None:
         middle = centres.mean(axis=0)
         self.X, self.centres, self.stiffness = X, centres, stiffness
         self.rows, self.moved = X - middle, centres - middle
         self.own, self.squares = (np.einsum("ij,ij->i", part, part) for part in (self.rows, self.moved))
         reach = self.own.max(initial=0.0) + self.squares.max()
-        eps = float(np.finfo(np.float64).eps)
-        self.close = bool(stiffness * reach * eps <= DIGITS and reach * eps * eps <= SEEN * spread)
+        self.close = bool(stiffness * reach * float(np.finfo(np.float64).eps) <= DIGITS)
 
     def shares(self) -> tuple[Array, Array]:
         """How far each row belongs to each centre, and its free energy."""
@@ -212,9 +217,3 @@ class _Rows:
         scores /= totals[:, None]
         distances = np.maximum(self.own + least, 0.0) if self.close else least
         return scores, distances - np.log(totals) / self.stiffness
-
-    def offsets(self, shares: Array, counts: Array) -> Array:
-        """Σ share (x − c) of each centre c."""
-        if self.close:
-            return np.asarray(shares.T @ self.rows - counts[:, None] * self.moved)
-        return np.array([own @ (self.X - centre) for own, centre in zip(shares.T, self.centres, strict=True)])

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.gaussian import DENSE, Gaussians
+from corollary.core.parallel import map_blocks, sum_blocks
 from corollary.core.types import Array
 from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
 from corollary.solvers.kmeans.lloyd import lloyd
@@ -44,7 +45,7 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
     for block in blocks:
         X = block[0]
         n += len(X)
-        edges += [X.min(axis=0), X.max(axis=0)]
+        edges += _edges(X)
         if len(block) > 2:
             labels = np.union1d(labels, block[2][block[2] != -1])
         keys = np.concatenate([keys, rng.uniform(size=len(X))])
@@ -56,6 +57,17 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
         raise ValueError("There are no rows to learn from: every block is empty, or has no weight.")
     low, high = np.min(edges, axis=0), np.max(edges, axis=0)
     return Survey(n, low.astype(np.float64), high.astype(np.float64), labels, _joined(kept))
+
+
+def _edges(X: Array) -> list[Array]:
+    """The smallest and the largest number of each column, of some rows at a time."""
+    pairs = map_blocks(lambda start, stop: (X[start:stop].min(axis=0), X[start:stop].max(axis=0)), len(X), _some(X))
+    return [edge for pair in pairs for edge in pair]
+
+
+def _some(X: Array) -> int:
+    """Rows of X for one thread at a time: a megabyte."""
+    return max(64, (1 << 17) // X.shape[1])
 
 
 def present(block: Any) -> Any:
@@ -94,15 +106,13 @@ class Start:
             shares = rng.uniform(size=(len(Z), self.n_components))
             shares /= shares.sum(axis=1, keepdims=True)
             about = np.repeat(np.average(Z, axis=0, weights=weights)[None], self.n_components, axis=0)
-        else:
-            scaled, unit = _spread(Z, weights, common=self.kind == "spherical")
-            codes, about = self._clusters(scaled, unit, weights, labels, rng)
-            shares = np.zeros((len(Z), self.n_components))
-            shares[np.arange(len(Z)), codes] = 1.0
-        shares[labels >= 0] = 0.0
-        shares[labels >= 0, labels[labels >= 0]] = 1.0
-        shares *= weights[:, None]
-        return self._with_given(self.model.assigned(Z, shares, about, self.kind))
+            shares[labels >= 0] = 0.0
+            shares[labels >= 0, labels[labels >= 0]] = 1.0
+            return self._with_given(self.model.assigned(Z, shares * weights[:, None], about, self.kind))
+        scaled, unit = _spread(Z, weights, common=self.kind == "spherical")
+        codes, about = self._clusters(scaled, unit, weights, labels, rng)
+        codes = np.where(labels >= 0, labels, codes)
+        return self._with_given(self.model.divided(Z, weights, codes, about, self.kind))
 
     def _clusters(
         self, scaled: Array, unit: Array, weights: Array, labels: Array, rng: np.random.RandomState
@@ -145,8 +155,9 @@ def starts(begin: Start, seen: Survey, labels: Array, n_init: int, rng: np.rando
 
 def _spread(Z: Array, weights: Array, *, common: bool) -> tuple[Array, Array]:
     """Rows scaled so that every column has standard deviation one, for k-means, and the deviations."""
-    mean = np.average(Z, axis=0, weights=weights)
-    variance = np.average((Z - mean) ** 2, axis=0, weights=weights)
+    size, total = _some(Z), weights.sum()
+    mean = sum_blocks(lambda i, j: weights[i:j] @ Z[i:j], len(Z), size) / total
+    variance = sum_blocks(lambda i, j: weights[i:j] @ (Z[i:j] - mean) ** 2, len(Z), size) / total
     if common:
         variance = np.full_like(variance, variance.max())
     unit = np.sqrt(np.where(variance > 0, variance, 1.0))

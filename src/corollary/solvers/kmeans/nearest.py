@@ -21,7 +21,7 @@ from corollary.core.scaling import (
     sparse_row_lengths,
 )
 from corollary.core.types import Array
-from corollary.solvers.kmeans.dense import extents, place_of
+from corollary.solvers.kmeans.dense import extent_of, place_of
 from corollary.solvers.kmeans.rows import KMeansRows, Place
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import overflow
@@ -77,7 +77,7 @@ def _place(X: Any, weights: Array, centres: Array) -> Place:
     """Where rows are looked at: about their mean, in units in which neither they nor the centres have large squares."""
     if sparse.issparse(X):
         return np.zeros(X.shape[1]), power_of_two(max(magnitude(X), magnitude(centres)))
-    shift, scale = place_of(extents(np.asarray(X), weights), float(weights.sum()) or 1.0)
+    shift, scale = place_of([extent_of(np.asarray(X), weights)], float(weights.sum()) or 1.0)
     return shift, min(scale, power_of_two(magnitude(centres - shift)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,24 @@ class SumChange:
         return SumChange(self.sums + other.sums, self.moved + other.moved)
 
 
-def block_rows(n: int, k: int) -> int:
-    """Rows per block, from shapes alone: enough of them for threads, few enough that merging sums is cheap."""
-    blocks = max(1, min(64, max(n // 16384, min(8, n // 2048)), n // (2 * k)))
-    return -(-n // blocks)
+PART, PARTS = 512, 256  # the fewest rows of a part, and the most parts
+
+
+def part_rows(n: int, k: int) -> int:
+    """Rows of a part, from shapes alone: enough parts for threads, whose sums are few beside the numbers of X."""
+    parts = max(1, min(PARTS, n // PART, n // (4 * k)))
+    return -(-n // parts)
+
+
+def count_parts(n: int, size: int) -> int:
+    """How many parts of so many rows there are."""
+    return -(-n // size)
+
+
+@lru_cache(maxsize=8)
+def key_factors(d: int) -> Array:
+    """With which the numbers of a row add up to its key."""
+    return np.random.RandomState(0).uniform(0.5, 1.0, size=d)
 
 
 def writable(array: Array) -> Array:
@@ -47,6 +62,7 @@ class KMeansRows(ABC):
     """Weighted rows. ``total`` is Σ w ‖(x − shift) scale‖², ``spread`` the mean variance of the columns, scaled."""
 
     held = True  # whether single rows can be had without reading all
+    keys: Array  # a number for each row that depends on its values alone
 
     def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
         self.n, self.d = shape
@@ -69,9 +85,27 @@ class KMeansRows(ABC):
         """The centres from which distances are taken: of directions the length does not count, nor its rounding."""
         return of_length_one(centres) if self.angular else centres
 
+    @cached_property
+    def order(self) -> tuple[Array, Array]:
+        """The rows in the order of their keys, and the place of each in it."""
+        order = np.argsort(self.keys, kind="stable")
+        place = np.empty(self.n, dtype=np.int32)
+        place[order] = np.arange(self.n, dtype=np.int32)
+        return order, place
+
     @abstractmethod
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
         """Give every row the label of its nearest centre, one of the :meth:`heads`."""
+
+    def advance(
+        self, count: int, tol: float, centres: Array, sums: Array, labels: Array, bounds: Bounds | None
+    ) -> Array | None:
+        """At most ``count`` whole iterations, in place, and what is known of each; None where each is taken by hand.
+
+        They end early when nothing moves, when so little does that ``tol`` is reached, or when a cluster has no rows:
+        then that iteration has its labels and sums, but its centres have not moved.
+        """
+        return None
 
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
@@ -87,8 +121,9 @@ class KMeansRows(ABC):
 
     def exchange(self, rows: Array, old: Array, new: Array, k: int) -> Array:
         """The change of the sums when rows change labels (−1 is none)."""
-        change = np.zeros((k, self.d + 2))
-        kernels.move_rows(self.take(rows), self.shift, self.scale, self.weights[rows], old, new, change)
+        change, touched = np.zeros((k, self.d + 2)), np.ones(k, dtype=bool)
+        given = self.take(rows), self.shift, self.scale, self.weights[rows], old, new
+        kernels.move_rows(0, len(rows), *given, change, touched)
         return change
 
     def centres(self, sums: Array, before: Array) -> Array:

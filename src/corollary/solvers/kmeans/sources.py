@@ -13,7 +13,7 @@ from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import Reservoir
 from corollary.solvers.kmeans.bounds import Bounds
-from corollary.solvers.kmeans.dense import DenseRows, Extent, extents, place_of
+from corollary.solvers.kmeans.dense import DenseRows, Extent, extent_of, place_of
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange
 from corollary.solvers.kmeans.sparse import SparseRows
 
@@ -60,7 +60,7 @@ class StreamedRows(KMeansRows):
             thin |= bool(sparse.issparse(X))
             largest = max(largest, magnitude(X))
             if not (thin or angular):
-                parts += extents(X, weights[-1])
+                parts.append(extent_of(X, weights[-1]))
         if not weights:
             raise ValueError("blocks is empty: there are no rows to learn from.")
         super().__init__((sample.seen, d), np.result_type(*dtypes), np.concatenate(weights), angular)

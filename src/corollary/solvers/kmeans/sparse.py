@@ -8,11 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from corollary._compiled.kmeans import sparse as kernels
-from corollary.core.parallel import sum_blocks
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.scaling import magnitude, power_of_two, sparse_row_lengths
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
-from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, block_rows
+from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, count_parts, key_factors, part_rows
+
+PARTS = 16  # at most, each of which has sums of its own
+TRIED = 1 << 20  # products of entries and centres that are worth another thread
 
 
 class SparseRows(KMeansRows):
@@ -35,6 +38,8 @@ class SparseRows(KMeansRows):
         entry_weights = np.repeat(self.weights, np.diff(self.indptr))
         moment = np.bincount(self.indices, entry_weights * self.data * place[1], self.d)
         self._settle(place, float(self.weights @ self.squares), moment)
+        self.keys = np.bincount(row_of, self.data * key_factors(self.d)[self.indices], self.n)
+        self.entries = self.data, self.indices, self.indptr, self.scale
 
     def take(self, rows: Array) -> Array:
         kept = sparse.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.d))[rows]
@@ -44,34 +49,32 @@ class SparseRows(KMeansRows):
         scaled = self.heads(centres) * self.scale
         return scaled, np.einsum("ij,ij->i", scaled, scaled) / 2
 
+    def _parts(self, k: int) -> Array:
+        """Sums for parts of the rows, from shapes alone: as many numbers as X has at most."""
+        parts = max(1, min(PARTS, len(self.data) // (k * (self.d + 2))))
+        return np.empty((parts, k, self.d + 2))
+
+    def _team(self, k: int) -> int:
+        """How many threads a pass is worth."""
+        return max(1, min(n_threads(), len(self.data) * k // TRIED))
+
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
-        scaled, half = self._table(centres)
-        columns = np.ascontiguousarray(scaled.T)
-        entries = (self.data, self.indices, self.indptr, self.scale)
-
-        def task(start: int, stop: int) -> SumChange:
-            old = labels[start:stop].copy()
-            kernels.nearest_sparse(start, stop, *entries, columns, half, self.squares, labels)
-            changed = np.flatnonzero(labels[start:stop] != old)
-            sums = np.zeros((len(centres), self.d + 2))
-            kernels.move_sparse(changed + start, *entries, self.weights, old[changed], labels, sums)
-            return SumChange(sums, len(changed))
-
-        return sum_blocks(task, self.n, block_rows(self.n, len(centres)))
+        k, (scaled, half), workers = len(centres), self._table(centres), self._team(len(centres))
+        change, size = np.zeros((k, self.d + 2)), part_rows(self.n, 1)
+        counts = np.zeros((count_parts(self.n, size), 2), dtype=np.int64)
+        scratch = np.empty((workers, k)), np.zeros((workers, self.d))
+        seen = np.ascontiguousarray(scaled.T), half, self.squares, self.weights, labels, np.empty_like(labels)
+        target = counts, scratch, self._parts(k), change
+        run_team(kernels.assign_sparse, size, self.entries, *seen, *target, most=workers)
+        return SumChange(change, int(counts[:, 0].sum()))
 
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
-        scaled, half = self._table(centres)
+        (scaled, half), workers = self._table(centres), self._team(len(centres))
         distances, none = np.empty(self.n), np.full(self.n, -1, dtype=np.int32)
-        entries = (self.data, self.indices, self.indptr, self.scale)
-
-        def task(start: int, stop: int) -> Array:
-            kernels.own_distances(start, stop, *entries, scaled, half, self.squares, labels, distances)
-            sums = np.zeros((len(centres), self.d + 2))
-            rows = np.arange(start, stop)
-            kernels.move_sparse(rows, *entries, self.weights, none[start:stop], labels, sums)
-            return sums
-
-        sums = sum_blocks(task, self.n, block_rows(self.n, len(centres)))
+        sums, gap = np.zeros((len(centres), self.d + 2)), np.empty((workers, self.d))
+        seen = scaled, half, self.squares, self.weights, labels, none
+        target = distances, gap, self._parts(len(centres)), sums
+        run_team(kernels.review_sparse, part_rows(self.n, 1), self.entries, *seen, *target, most=workers)
         sums[:, : self.d] -= sums[:, self.d, None] * scaled
         return distances, sums
 

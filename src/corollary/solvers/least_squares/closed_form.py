@@ -2,9 +2,9 @@
 
 | data | factor | passes over X |
 |---|---|---|
-| n ≥ d, condition number ≤ 200 | Cholesky of the centred moments | 1 |
-| n ≥ d, up to 1e6 | the same, then corrected from the residuals | 2 to 4 |
-| n ≥ d, worse, or small | orthogonal, corrected from residuals in double-double | 4 to 6 |
+| n ≥ d, condition number ≤ 200 | Cholesky of the centred moments (small data: corrected from the residuals) | 1 (2) |
+| n ≥ d, up to 1e6, not small | the same, corrected from the residuals | 2 to 4 |
+| n ≥ d, worse | orthogonal, corrected from residuals in double-double | 4 to 6 |
 | n < d | Cholesky of X Xᵀ, else its singular values | 3 to 5 |
 | thousands of columns and rows, sparse | none: conjugate gradients | many |
 """

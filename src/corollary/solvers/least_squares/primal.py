@@ -18,7 +18,15 @@ from corollary.core.types import Array
 from corollary.solvers.least_squares.double_double import gradient
 from corollary.solvers.least_squares.root import Root, root_of_gram, root_of_spectrum, root_of_triangle
 from corollary.solvers.least_squares.seen import seen_by_rows
-from corollary.solvers.least_squares.task import SMALL, SPECTRUM, Answer, Factor, OutOfRange, Task, plain_gradient
+from corollary.solvers.least_squares.task import (
+    SMALL,
+    SPECTRUM,
+    Answer,
+    Factor,
+    OutOfRange,
+    Task,
+    plain_gradient,
+)
 
 PLAIN = 200.0  # condition number up to which squaring it leaves eleven digits
 SQUARED = 1e6  # condition number up to which the moments, refined, are as good as an orthogonal factor
@@ -27,10 +35,13 @@ SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the las
 
 def solve_primal(task: Task, method: str) -> Answer:
     """``method`` is "auto", "cholesky" (moments only) or "svd" (orthogonal factor only)."""
-    if method == "cholesky" or (method == "auto" and task.size > SMALL):
-        answer = _by_moments(task)
+    if method in ("cholesky", "auto"):
+        small = method == "auto" and task.size <= SMALL
+        answer = _by_moments(task, exact=small)
         if answer is not None:
             return answer
+        if small:
+            task.__dict__.pop("moments")  # nobody is to take them for good ones
         if method == "cholesky":
             raise ValueError(
                 "solver='cholesky' found XᵀX + alpha·I too close to singular. Use solver='svd' (or 'auto'), drop "
@@ -39,8 +50,12 @@ def solve_primal(task: Task, method: str) -> Answer:
     return _by_rows(task)
 
 
-def _by_moments(task: Task) -> Answer | None:
-    """From one pass over X; None if the moments have lost too many digits."""
+def _by_moments(task: Task, *, exact: bool) -> Answer | None:
+    """From one pass over X; None if the moments have lost too many digits.
+
+    ``exact`` is for small data, which can afford any route: they take this one only where its loss is of no account,
+    and the corrections always.
+    """
     moments = task.moments
     _check_range(task, moments)
     mean = moments.mean_x if task.fit_intercept else np.zeros_like(moments.mean_x)
@@ -55,14 +70,16 @@ def _by_moments(task: Task) -> Answer | None:
     values, index = task.groups
     roots = []
     for alpha in values:
-        H = xx + np.diag(task.penalty(alpha))
+        H = xx + np.diag(task.penalty(alpha)) if alpha > 0 else xx
         root = root_of_gram(H)
+        if exact and (root is None or root.condition > PLAIN):
+            return None
         if root is None or root.condition > SQUARED:
             root = _deficient_root(task, H, mean, np.sqrt(raw)) if alpha == 0 else None
         if root is None:
             return None
         roots.append(root)
-    return _polish(task, Factor(roots, index, mean, varied), xx, xy, yy, level)
+    return _polish(task, Factor(roots, index, mean, varied), xx, xy, yy, level, exact=exact)
 
 
 def _check_range(task: Task, moments: Moments) -> None:
@@ -89,7 +106,7 @@ def _deficient_root(task: Task, H: Array, mean: Array, raw: Array) -> Root | Non
     return root if (np.sqrt(images) <= noise).all() and _seen(task, null) is None else None
 
 
-def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array) -> Answer:
+def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: Array, *, exact: bool) -> Answer:
     """Solve from the moments; compute residuals from the rows only where the moments are not accurate enough."""
     varied = factor.varied[:, None]
     coef = factor.solve(xy) * varied
@@ -99,7 +116,7 @@ def _polish(task: Task, factor: Factor, xx: Array, xy: Array, yy: Array, level: 
     rounding = 4 * EPS * factor.condition * np.sqrt(np.einsum("jk,jk->k", coef, xy).clip(0.0))
     gap, passes = 0.5 * (np.sqrt(factor.whiten(slope)) + rounding) ** 2, 0
     best = np.full_like(gap, np.inf)
-    if factor.condition > PLAIN or (squares < 1e-3 * yy).any():
+    if exact or factor.condition > PLAIN or (squares < 1e-3 * yy).any():
         while passes < 5:
             passes += 1
             seen = plain_gradient(task, factor.mean, coef, level)
@@ -204,7 +221,8 @@ def _answer(
     root, d = factor.roots[0], len(coef)
     gap = gap + _delivered(factor, coef)
     values, index = task.groups
-    dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
+    taken = [r.penalty_share(task.penalty(a)) if a > 0 else 0.0 for r, a in zip(factor.roots, values, strict=True)]
+    dof = np.array([r.rank - share for r, share in zip(factor.roots, taken, strict=True)])
     spread, intercept_spread = _spread(task, factor)
     notes: tuple[str, ...] = ()
     if root.rank < d:

@@ -85,7 +85,7 @@ class Task:
     @cached_property
     def yardstick(self) -> Array:
         """What an objective is at least taken for, when a gap is relative to it (see ``core.problem``)."""
-        weights = self.root**2
+        weights = np.ones(len(self.Y)) if self.weights is None else self.weights
         rounding = FINEST * EPS**2 * (weights @ self.Y**2)
         return np.asarray(LEAST * np.maximum(weights @ (self.Y - self.level) ** 2, rounding))
 
@@ -122,6 +122,8 @@ class Task:
     @cached_property
     def groups(self) -> tuple[Array, Array]:
         """The different values of alpha, and which of them each output has."""
+        if len(self.alpha) == 1:
+            return self.alpha, np.zeros(1, dtype=np.intp)
         values, index = np.unique(self.alpha, return_inverse=True)
         return values, index
 
@@ -133,6 +135,8 @@ class Task:
     @cached_property
     def penalties(self) -> Array:
         """α s of each coefficient and output (d, k)."""
+        if not self.alpha.any():
+            return np.zeros((self.design.shape[1], len(self.alpha)))
         return np.stack([self.penalty(float(alpha)) for alpha in self.alpha], axis=1)
 
     def penalty_value(self, coef: Array) -> Array:

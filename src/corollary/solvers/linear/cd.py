@@ -2,8 +2,8 @@
 
 Minimises ½ (w − w₀)ᵀH(w − w₀) + gᵀ(w − w₀) + Ω(w). Descent finds which coefficients are non-zero and their signs; given
 those, the minimiser solves a linear system. If its signs agree, that is the answer to full precision; if not, the
-segment to it is followed to the first sign change, which lowers the objective, and descent goes on. This takes the
-place of extrapolation wherever H fits in memory.
+segment to it is followed to the first sign change, which lowers the objective, or to where all that would change their
+sign are zero, if that is lower; and descent goes on.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from corollary.core.design import DenseDesign, Design, SparseDesign
+from corollary.core.design import Design
 from corollary.core.penalty import Penalty
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
+from corollary.solvers.linear.columns import Columns
 from corollary.solvers.loop import overflow
 
 GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one would not fit in cache, or in memory
-HISTORY = 5
-MAX_EPOCHS, MAX_ROUNDS = 2000, 60  # of descent on columns; on H, with solves on the support between them
-SPARSE_ROUNDS, FEW, FEW_ROUNDS = 200, 256, 20  # of descent on sparse columns; few of them are solved for exactly then
+HISTORY = 5  # as in the kernel
+MAX_ROUNDS = 60  # of descent on H, with solves on the support between them
+ROUNDS, FEW, FEW_ROUNDS = 100, 256, 10  # of descent on columns; few of them are solved for exactly then
+AT_ONCE = 5  # rounds in one call, after which Ctrl-C is heard
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
 PATIENT, ROUNDING = 5, 1e-15  # rounds after which a violation of the size of rounding is taken for that
 IDLE = 2  # rounds in a row that may lower the model by no more than its rounding
 STEEPER = 1e-10  # added to the diagonal of H, relative to it, where H is too nearly singular to solve with
+STEEP = 1e-2  # the same where there are more coefficients than its rank
 
 
 class Stall:
@@ -46,11 +49,18 @@ class Stall:
 
 
 def minimise_quadratic(
-    H: Array, gradient: Array, w: Array, penalty: Penalty, *, tol: float, max_rounds: int = MAX_ROUNDS
+    H: Array,
+    gradient: Array,
+    w: Array,
+    penalty: Penalty,
+    *,
+    tol: float,
+    max_rounds: int = MAX_ROUNDS,
+    rank: float = np.inf,
 ) -> tuple[Array, Array]:
     """The minimiser from ``w``, and the gradient g + H (w − w₀) there. ``gradient`` is that of the start.
 
-    ``H`` may be larger than ``w``; its leading block counts.
+    ``H`` may be larger than ``w``; its leading block counts. Its rank is ``rank`` at most.
 
     Every coordinate's optimality condition holds to within ``tol`` on return, unless ``max_rounds`` ran out or rounds
     no longer lower the model by more than it is rounded.
@@ -75,129 +85,86 @@ def minimise_quadratic(
         before, signs = signs, np.sign(w)
         if (signs == before).all():
             # where descent and this undo each other's signs, a coefficient that reached zero is left there for a while
-            while _solve_on_support(H, gradient, w, penalty) and turn >= PATIENT:
+            while _solve_on_support(H, gradient, w, penalty, rank) and turn >= PATIENT:
                 pass
     return w, gradient
 
 
+def even_weight(curve: Array) -> float:
+    """What all weights are, or zero if they differ."""
+    return float(curve[0]) if (curve == curve[0]).all() else 0.0
+
+
 def minimise_columns(
-    design: Design, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, *, free: bool, tol: float
+    design: Design,
+    columns: Array,
+    curve: Array,
+    slope: Array,
+    w: Array,
+    penalty: Penalty,
+    *,
+    free: bool,
+    tol: float,
+    bowls: tuple[Array, Array] | None = None,
 ) -> Array:
     """The same minimiser over some columns of a design, without forming H: for sets that are sparse or too large.
 
-    Holds the slope of every row instead. Dense epochs are extrapolated (Anderson) every ``HISTORY`` of them, and the
-    extrapolated point is kept if it is better. ``free`` means that an intercept follows every step.
+    Holds the slope of every row instead. Most epochs visit non-zero coefficients only and are extrapolated (Anderson);
+    one over all columns precedes any claim that the conditions hold. ``free`` means that an intercept follows every
+    step; ``bowls`` are the means of the columns (zero without an intercept) and their curvatures, if they are known.
+    Where X does not lie by columns, those are copied.
     """
     total = float(curve.sum())
     if free:
         slope = slope - curve * (slope.sum() / total)
-    if isinstance(design, SparseDesign):
-        found, reached = _minimise_sparse(design, columns, curve, slope.copy(), w.copy(), penalty, free, tol)
-        if reached or len(columns) > FEW:
-            return found
-        # descent crawls where columns are nearly collinear, as one huge row makes them
-        few = design.take(columns)
-        H = few.gram(curve)
-        if free:
-            centre_gram(H, few.rmatvec(curve), total)
-        return minimise_quadratic(H, few.rmatvec(slope) + H @ (found - w), found, penalty, tol=tol)[0]
-    from corollary._compiled.linear import cd
-
-    part = design.take(columns)
-    assert isinstance(part, DenseDesign)
-    centre = part.rmatvec(curve) / total if free else np.zeros(len(columns))
-    norms = part.column_squares(centre, curve)
-    start, base, w, slope = w, slope, w.copy(), slope.copy()
-    trail = [w.copy()]
-    for _ in range(MAX_EPOCHS):
-        worst = cd.dense_epochs(part.X, curve, slope, w, centre, norms, penalty.code, penalty.l1, penalty.l2, 1, tol)
-        if worst <= tol:
-            break
-        trail.append(w.copy())
-        if len(trail) <= HISTORY:
-            continue
-        guess = _extrapolate(np.array(trail))
-        trail = [w.copy()]
-        if guess is None:
-            continue
-        move = part.matvec(guess - start)
-        there = base + curve * (move - float(centre @ (guess - start)))
-        now = float((slope + base) @ part.matvec(w - start)) / 2 + penalty.value(w)
-        if float((there + base) @ move) / 2 + penalty.value(guess) < now:
-            w, slope, trail = guess, there, [guess.copy()]
-    return w
-
-
-def _minimise_sparse(
-    design: SparseDesign, columns: Array, curve: Array, slope: Array, w: Array, penalty: Penalty, free: bool, tol: float
-) -> tuple[Array, bool]:
-    """The minimiser, and whether its conditions hold to within ``tol``.
-
-    Most epochs visit non-zero coefficients only; a full epoch precedes any claim that the conditions hold.
-    """
-    from corollary._compiled.linear import cd
-
-    X, s = design.by_column(), len(columns)
-    places = np.concatenate([[0], np.cumsum(X.indptr[columns + 1] - X.indptr[columns])]).astype(np.int64)
-    values, weighted, rows = np.empty(places[s]), np.empty(places[s]), np.empty(places[s], dtype=np.int32)
-    centre, norms = np.empty(s), np.empty(s)
-    cd.gather_columns(X.data, X.indices, X.indptr, columns, curve, free, places, values, weighted, rows, centre, norms)
-    total, offset, every = float(curve.sum()), 0.0, np.arange(s)
-
-    def epoch(chosen: Array, offset: float) -> tuple[float, float]:
-        found: tuple[float, float] = cd.sparse_epoch(
-            chosen, values, weighted, rows, places, total, slope, w, centre, norms, penalty.code, penalty.l1,
-            penalty.l2, offset,
-        )  # fmt: skip
+    laid, at = Columns.of(design), columns
+    if laid is None:
+        laid, at = Columns.of(design.take(columns)), np.arange(len(columns))
+    assert laid is not None
+    if bowls is None:
+        bowls = laid.bowls(at, curve, free)
+    few = len(columns) <= FEW
+    found, reached = descend_columns(
+        laid, at, bowls, curve, slope.copy(), w, penalty, tol, FEW_ROUNDS if few else ROUNDS
+    )
+    if reached or not few:
         return found
-
-    for _ in range(FEW_ROUNDS if s <= FEW else SPARSE_ROUNDS):
-        worst, offset = epoch(every, offset)
-        if worst <= tol:
-            return w, True
-        support = np.flatnonzero(w)
-        trail = [w[support]]
-        for _ in range(2 * HISTORY):
-            inner, offset = epoch(support, offset)
-            if inner <= 0.5 * tol:
-                break
-            trail.append(w[support])
-            if len(trail) <= HISTORY:
-                continue
-            guess = _extrapolate(np.array(trail))
-            trail = [w[support]]
-            if guess is None:
-                continue
-            step = np.zeros(s)
-            step[support] = guess - w[support]
-            move = np.zeros(len(slope))
-            cd.gathered_product(support, values, rows, places, step, move)
-            shift = float(centre @ step)
-            there = slope + curve * move
-            # half the slopes before and after, along the move, is by how much the quadratic changes
-            both = slope + there - (2 * offset + shift) * curve
-            gain = 0.5 * float(both @ (move - shift)) + penalty.value(w + step) - penalty.value(w)
-            if gain < 0:
-                w[support] = guess
-                slope[:] = there
-                offset += shift
-                trail = [guess.copy()]
-    return w, False
+    # descent crawls where columns are nearly collinear, as one huge row makes them
+    part = design.take(columns)
+    H = part.gram(curve)
+    if free:
+        centre_gram(H, part.rmatvec(curve), total)
+    return minimise_quadratic(H, part.rmatvec(slope) + H @ (found - w), found, penalty, tol=tol)[0]
 
 
-def _extrapolate(trail: Array) -> Array | None:
-    """The affine combination of the iterates whose successive differences cancel best; exact zeros stay zero."""
-    steps = np.diff(trail, axis=0)
-    gram = steps @ steps.T
-    try:
-        weights = np.linalg.solve(gram + 1e-12 * np.trace(gram) * np.eye(len(gram)), np.ones(len(gram)))
-    except np.linalg.LinAlgError:
-        return None
-    if not np.isfinite(weights).all() or weights.sum() == 0:
-        return None
-    guess: Array = (weights / weights.sum()) @ trail[1:]
-    guess[trail[-1] == 0] = 0.0
-    return guess
+def descend_columns(
+    laid: Columns,
+    columns: Array,
+    bowls: tuple[Array, Array],
+    curve: Array,
+    slope: Array,
+    w: Array,
+    penalty: Penalty,
+    tol: float,
+    rounds: int,
+) -> tuple[Array, bool]:
+    """The minimiser, where so many rounds of twenty epochs suffice, and whether the conditions hold to within ``tol``.
+
+    ``slope``, whose sum is zero if an intercept is free, moves along; ``bowls`` are as in ``minimise_columns``.
+    """
+    from corollary._compiled.linear import columns as kernels
+
+    w = w.copy()
+    given, s, n = (laid.data, laid.rows, laid.starts, columns, *bowls, curve, even_weight(curve)), len(w), len(slope)
+    scratch = np.empty(s, dtype=np.intp), np.empty((HISTORY + 1, s)), np.empty((HISTORY + 1, n))
+    offset, reached = 0.0, False
+    for done in range(0, rounds, AT_ONCE):
+        reached, offset = kernels.descend(
+            *given, slope, w, penalty.code, penalty.l1, penalty.l2, offset, tol, min(AT_ONCE, rounds - done), *scratch
+        )
+        if reached:
+            break
+    return w, reached
 
 
 def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Array, Array]:
@@ -216,14 +183,16 @@ def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Ar
     return w + step, gradient + H @ step
 
 
-def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> bool:
+def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty, rank: float) -> bool:
     """Move w towards the minimiser among coefficients with its signs, in place, as far as the signs hold.
 
-    Returns whether a coefficient reached zero before that, so that the support is smaller now.
+    That is to the first sign change, or to where all that would change are zero, whichever is lower. Returns whether a
+    coefficient reached zero before the minimiser, so that the support is smaller now.
 
     Where H is singular (classes of softmax share a direction, columns may be equal) rounding can make the solution
     anything: a move that does not lower the model is not made, and one of a slightly steeper model is tried instead,
-    which lowers both.
+    which lowers both. With more coefficients than its rank the way to zero is free for all but so many: in a much
+    steeper model they go together, and not one by one.
     """
     support = np.flatnonzero(w)
     if support.size == 0:
@@ -234,12 +203,15 @@ def _solve_on_support(H: Array, gradient: Array, w: Array, penalty: Penalty) -> 
         pull += penalty.l1 * np.sign(old)
     block = H[np.ix_(support, support)]
     block.flat[:: len(block) + 1] += penalty.l2
-    for steeper in (0.0, STEEPER):
+    singular = support.size > rank and penalty.l2 == 0
+    for steeper in (STEEP,) if singular else (0.0, STEEPER):
         step = _newton_step(block, pull, steeper)
         if step is None:
             continue
-        step = _up_to_zero(old, step) if penalty.convex else step
-        if float(pull @ step) + 0.5 * float(step @ (block @ step)) < 0:
+        steps = [_up_to_zero(old, step), _all_to_zero(old, step)] if penalty.convex else [step]
+        gains = [float(pull @ each) + 0.5 * float(each @ (block @ each)) for each in steps]
+        if min(gains) < 0:
+            step = steps[int(np.argmin(gains))]
             w[support] = old + step
             gradient += step @ H[support, : len(w)]
             return bool((w[support] == 0).any())
@@ -270,6 +242,11 @@ def _up_to_zero(w: Array, step: Array) -> Array:
     target = w + reach * step
     target[np.flatnonzero(crossing)[fractions == reach]] = 0.0
     return target - w
+
+
+def _all_to_zero(w: Array, step: Array) -> Array:
+    """The step, but that coefficients which would change their sign end at zero."""
+    return np.where((w + step) * w < 0, -w, step)
 
 
 def _minimise_groups(

@@ -114,8 +114,7 @@ class Solver(ABC):
         """The dual value of θ = 0, which is always feasible: it shows that an exact fit is optimal."""
         if not problem.has_dual:
             return -np.inf
-        zero = np.zeros((len(problem.y), *problem.coef_shape[1:]))
-        return problem.offset - problem.conjugate_sum(zero) - problem.penalty.conjugate(np.zeros(problem.coef_shape))
+        return problem.offset - problem.conjugate_of_zero() - problem.penalty.conjugate(np.zeros(problem.coef_shape))
 
     def certificate_name(self, problem: Problem) -> str:
         """What is shown: a duality gap, or where there is no dual problem only that no move of a kind helps."""

@@ -11,7 +11,6 @@ Reference: Liu and Nocedal (1989), *On the limited memory BFGS method*, Mathemat
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,11 @@ from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.newton import SAMPLE_ROWS, THINNING, thinned
+from corollary.solvers.linear.pairs import Precondition, added, along
 from corollary.solvers.linear.quadratic import FULL_BLOCK, class_hessian
+from corollary.solvers.linear.row_pass import row_pass
 from corollary.solvers.loop import overflow
 
-Precondition = Callable[[Array, Any], tuple[Array, Any]]  # (coefficients' gradient, intercept's) → a pair like it
-
-PAIRS = 10
 PATIENCE = 15  # iterations with one preconditioner before a better one is worth its price
 GRAM_COLUMNS = 2000
 
@@ -50,7 +48,7 @@ class LBFGS(Solver):
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept
         n, d = problem.design.shape
-        if n // THINNING >= max(SAMPLE_ROWS // 4, 20 * d) and not coef.any():
+        if n // THINNING >= max(SAMPLE_ROWS, 20 * d) and not coef.any():
             found = solve(LBFGS(), thinned(problem), tol=1e-4, max_iter=100)
             coef, intercept = found.coef, found.intercept
         state = State(coef, intercept)
@@ -68,7 +66,7 @@ class LBFGS(Solver):
         memory = state.memory
         if memory["age"] == PATIENCE and coupled(problem):  # slow: use the curvature here, from every row
             memory |= {"pairs": [], "age": 0, "precondition": _by_class_hessian(problem, state, every=1)}
-        direction, shift = self._direction(state)
+        direction, shift = along(memory["pairs"], memory["precondition"], memory["gradient"], memory["tilt"])
         gradient, tilt = memory["gradient"], memory["tilt"]
         promise = float(np.vdot(gradient, direction) + np.vdot(tilt, shift))
         length = 1.0
@@ -87,50 +85,15 @@ class LBFGS(Solver):
             memory["pairs"], memory["age"] = [], PATIENCE
             return state
         new.dual = nearest(new.objective, new.dual, state.dual)
-        s, y = (length * direction, length * shift), (new.memory["gradient"] - gradient, new.memory["tilt"] - tilt)
-        curvature = float(np.vdot(s[0], y[0]) + np.vdot(s[1], y[1]))
-        pairs = memory["pairs"]
-        if curvature > 1e-14 * float(np.vdot(y[0], y[0])) ** 0.5:
-            pairs = [*pairs, (s, y, curvature)][-PAIRS:]
-        new.memory["pairs"] = pairs
-        new.stalled = new.objective == state.objective and new.dual == state.dual and not (s[0].any() or np.any(s[1]))
+        step = length * direction, length * shift
+        change = new.memory["gradient"] - gradient, new.memory["tilt"] - tilt
+        new.memory["pairs"] = added(memory["pairs"], step, change)
+        moved = step[0].any() or np.any(step[1])
+        new.stalled = new.objective == state.objective and new.dual == state.dual and not moved
         return new
 
-    def _direction(self, state: State) -> tuple[Array, Any]:
-        """The two-loop recursion around the preconditioner."""
-        pairs, memory = state.memory["pairs"], state.memory
-        q, t = memory["gradient"].copy(), memory["tilt"]
-        weights = []
-        for s, y, curvature in reversed(pairs):
-            a = (np.vdot(s[0], q) + np.vdot(s[1], t)) / curvature
-            q, t = q - a * y[0], t - a * y[1]
-            weights.append(a)
-        p, shift = memory["precondition"](q, t)
-        if pairs:
-            _, y, curvature = pairs[-1]
-            py, pt = memory["precondition"](*y)
-            guess = float(np.vdot(y[0], py) + np.vdot(y[1], pt))
-            ratio = curvature / guess if guess > 0 else 1.0  # the squares of tiny slopes vanish
-            p, shift = ratio * p, ratio * shift
-        for (s, y, curvature), a in zip(pairs, reversed(weights), strict=True):
-            b = a - (np.vdot(y[0], p) + np.vdot(y[1], shift)) / curvature
-            p, shift = p + b * s[0], shift + b * s[1]
-        return -p, -shift
-
     def _evaluate(self, problem: Problem, state: State, tol: float) -> State:
-        n = problem.design.shape[0]
-        shape = (n, problem.n_classes) if problem.n_classes else (n,)
-        slope = np.empty(shape)
-        curve = None if problem.n_classes else np.empty(n)
-
-        def record(start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
-            value, first, second = problem.pointwise(start, stop, raw)
-            slope[start:stop] = first
-            if curve is not None and second is not None:
-                curve[start:stop] = second
-            return value, first, second
-
-        swept = problem.design.sweep(state.coef, state.intercept, record)
+        swept = row_pass(problem, state.coef, state.intercept)
         l2 = problem.penalty.l2
         state.objective = problem.primal_value(swept.value, state.coef)
         gradient = swept.gradient + l2 * state.coef
@@ -140,7 +103,7 @@ class LBFGS(Solver):
         estimate = float(np.vdot(about_means, about_means)) / (2 * l2) if l2 > 0 else 0.0
         # for an L2 penalty the gap is |gradient|²/(2 l2) but for the intercept's part, so the costly bound can wait
         if np.isfinite(state.objective) and estimate <= tol * abs(state.objective):
-            state.dual = self._dual(problem, slope, curve, swept.gradient, tilt)
+            state.dual = self._dual(problem, swept.slope, swept.curve, swept.gradient, tilt)
         return state
 
     def _dual(self, problem: Problem, slope: Array, curve: Array | None, gradient: Array, tilt: Any) -> float:

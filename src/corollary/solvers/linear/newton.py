@@ -2,7 +2,8 @@
 
 The Hessian is factorised once and kept while it still contracts the gradient fast (a chord step costs one pass over
 X, a fresh Hessian about three). On tall data the iteration starts from the solution of a thinned-out sample, which is
-close enough that one or two Hessians of the full data are needed in all.
+close enough that one or two Hessians of the full data are needed in all. Where there is a penalty, that of the sample
+will do as a rule: what the steps show of the curvature corrects it, as in L-BFGS (``pairs.py``).
 
 Cost: O(n d²) per Hessian and O(n d) per chord step; memory d² and a few vectors of length n.
 Certificate: the duality gap at slopes that are balanced for the intercept and, without a penalty, projected onto the
@@ -17,7 +18,6 @@ from typing import Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from corollary.core.design import Pass
 from corollary.core.loss import Loss
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
@@ -25,11 +25,13 @@ from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
 from corollary.solvers.linear.free import Bound, FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
+from corollary.solvers.linear.pairs import added, along
+from corollary.solvers.linear.row_pass import RowPass, in_one_call, row_pass
 from corollary.solvers.loop import overflow
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
 THINNING = 10  # the sample has a tenth of the rows ...
-SAMPLE_ROWS = 20_000  # ... if that leaves at least so many
+SAMPLE_ROWS = 5_000  # ... if that leaves at least so many
 TURNS = 15  # enough for a loss with straight parts, unless rows keep changing from one part to another
 
 
@@ -60,20 +62,31 @@ class Newton(Solver):
 
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept
-        n = problem.design.shape[0]
-        if n // THINNING >= max(SAMPLE_ROWS, 20 * problem.design.shape[1]) and not coef.any():
-            found = solve(Newton(), thinned(problem), tol=1e-4, max_iter=20)
+        n, d = problem.design.shape
+        if n // THINNING >= max(SAMPLE_ROWS, 20 * d) and not coef.any():
+            part = thinned(problem)
+            found = solve(Newton(), part, tol=1e-4, max_iter=20)
             coef, intercept = found.coef, found.intercept
-        state = State(coef, intercept)
-        state.memory = {"slope": np.empty(n), "curve": np.empty(n)}
-        state = self._evaluate(problem, state, hessian=True)
+            if problem.penalty.l2 > 0 and in_one_call(problem) and not problem.loss.flat:
+                return self._near(problem, part, coef, intercept)
+        state = self._evaluate(problem, State(coef, intercept), hessian=True)
         free = state.memory["free"]  # later on the curvature may vanish, which is no fault of the columns
         state.memory["ill"] = problem.penalty.l2 == 0 and (free is None or free.coarse)
         return state
 
+    def _near(self, problem: Problem, part: Problem, coef: Array, intercept: Any) -> State:
+        """The state at the optimum of a sample, with the Hessian of the sample: good enough for the first steps."""
+        sample = self._evaluate(part, State(coef, intercept), hessian=True)
+        state = State(coef, intercept)
+        state.memory = {key: sample.memory[key] for key in ("factor", "scale", "border", "total", "free")}
+        state.memory |= {"chord": True, "sampled": True, "pairs": [], "ill": False}
+        return self._evaluate(problem, state, hessian=False)
+
     def step(self, problem: Problem, state: State, tol: float) -> State:
         memory = state.memory
-        direction, shift = self._solve(problem, memory["gradient"], memory["tilt"], memory)
+        direction, shift = along(
+            memory["pairs"], lambda g, t: self._inverse(problem, g, t, memory), memory["gradient"], memory["tilt"]
+        )
         promise = float(memory["gradient"] @ direction) + memory["tilt"] * shift
         length = 1.0
         for _ in range(40):
@@ -92,6 +105,9 @@ class Newton(Solver):
             return state if fresh else self._evaluate(problem, state, hessian=True)
         new = _with_older(new, state)
         new.memory["chord"] = True
+        if memory["sampled"]:
+            change = new.memory["gradient"] - memory["gradient"], new.memory["tilt"] - memory["tilt"]
+            new.memory["pairs"] = added(memory["pairs"], (length * direction, length * shift), change)
         if problem.loss.flat:
             new.memory["turn"] = turn = memory.get("turn", 0) + 1
             new.stalled = turn >= TURNS and self.successor(problem) is not None
@@ -106,46 +122,31 @@ class Newton(Solver):
     def _evaluate(self, problem: Problem, state: State, *, hessian: bool) -> State:
         """One pass over X: objective, gradient and, if asked, a factorised Hessian at the state's coefficients."""
         memory, penalty = state.memory, problem.penalty
-        memory["slope"] = slope = np.empty(problem.design.shape[0])
-        curves = np.empty(problem.design.shape[0]) if hessian else None
-
         exact, free = problem.loss.flat and memory.get("exact", False), penalty.l2 == 0
-        squares: dict[int, float] = {}  # Σ w f² of each block
-
-        def record(start: int, stop: int, raw: Array) -> tuple[float, Array, Array | None]:
-            value, first, second = problem.pointwise(start, stop, raw)
-            if exact:  # close to the optimum the true curvature, zero on the flat parts, converges faster
-                second = problem.weights[start:stop] * problem.loss.hessian(problem.y[start:stop], raw)
-            slope[start:stop] = first
-            if free:
-                squares[start] = _square(problem.weights[start:stop], raw)
-            if curves is not None:
-                assert second is not None
-                curves[start:stop] = second
-            return value, first, second
-
-        swept = problem.design.sweep(state.coef, state.intercept, record, gram=hessian)
+        # close to the optimum the true curvature, zero on the flat parts, converges faster
+        swept = row_pass(problem, state.coef, state.intercept, gram=hessian, exact=exact)
         state.objective = problem.primal_value(swept.value, state.coef)
+        memory["slope"], memory["loss_gradient"] = swept.slope, swept.gradient
         memory["gradient"] = swept.gradient + penalty.l2 * state.coef
-        memory["loss_gradient"] = swept.gradient
         memory["tilt"] = float(swept.gradient_sum) if problem.fit_intercept else 0.0
         memory["size"] = float(np.linalg.norm(memory["gradient"]) + abs(memory["tilt"]))
         if free:
-            total = sum(squares[start] for start in sorted(squares))
-            memory["length"] = float(np.sqrt(total + scale_of_raw(problem, problem.weights)))
+            memory["length"] = float(np.sqrt(swept.square + scale_of_raw(problem, problem.weights)))
+        if swept.border is not None:
+            memory["share"] = swept.curve, swept.border, swept.total
         if hessian:
-            memory["curve"], memory["chord"] = curves, False
+            memory |= {"curve": swept.curve, "chord": False, "sampled": False, "pairs": []}
             self._factorise(problem, swept, memory)
         if np.isfinite(state.objective):
             state.dual = self._dual(problem, state)
         return state
 
-    def _factorise(self, problem: Problem, swept: Pass, memory: dict[str, Any]) -> None:
+    def _factorise(self, problem: Problem, swept: RowPass, memory: dict[str, Any]) -> None:
         """Scale to a unit diagonal and factorise; a singular Hessian gets the smallest shift that makes it definite."""
         assert swept.gram is not None
-        assert swept.gram_border is not None
+        assert swept.border is not None
         H = swept.gram
-        total, border = swept.gram_sum, swept.gram_border
+        total, border = swept.total, swept.border
         raw = np.diag(H).copy()
         if problem.fit_intercept and total > 0:
             centre_gram(H, border, total)
@@ -181,36 +182,37 @@ class Newton(Solver):
             memory["constant"] = problem.design.view(centre=centre).column_largest() == 0
         return not erased.any() or bool(memory["constant"][erased].all())
 
-    def _solve(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
-        """The Newton direction for (coefficients, intercept)."""
+    def _inverse(self, problem: Problem, gradient: Array, tilt: float, memory: dict[str, Any]) -> tuple[Array, float]:
+        """The inverse Hessian, as it was factorised, times a gradient of (coefficients, intercept)."""
         total, border, scale = memory["total"], memory["border"], memory["scale"]
         free = problem.fit_intercept and total > 0
         reduced = gradient - border * (tilt / total) if free else gradient
-        direction = -scale * cho_solve(memory["factor"], scale * reduced, check_finite=False)
-        shift = -(tilt + float(border @ direction)) / total if free else 0.0
-        return direction, shift
+        step = scale * cho_solve(memory["factor"], scale * reduced, check_finite=False)
+        return step, (tilt - float(border @ step)) / total if free else 0.0
 
     def _dual(self, problem: Problem, state: State) -> float:
         """A dual value, exact but for rounding; skipped (−inf) while the estimate says the gap is far from closing."""
         memory, l2 = state.memory, problem.penalty.l2
         gradient, tilt = memory["gradient"], memory["tilt"]
-        direction, shift = self._solve(problem, gradient, tilt, memory)
-        decrement = -0.5 * (float(gradient @ direction) + tilt * shift)
+        step, lift = self._inverse(problem, gradient, tilt, memory)
+        decrement = 0.5 * (float(gradient @ step) + tilt * lift)
         estimate = float(gradient @ gradient) / (2 * l2) if l2 > 0 else decrement
         memory["estimate"] = max(estimate, decrement)
         costly = len(problem.y) > 10_000 or type(problem.loss).conjugate is Loss.conjugate  # a search for each row
         if estimate > 1e-3 * abs(state.objective) and costly:
             return -np.inf
-        slope, curve, total = memory["slope"], memory["curve"], memory["total"]
+        slope = memory["slope"]
         if l2 > 0:
             if not problem.fit_intercept:
                 return problem.dual_value(slope, memory["loss_gradient"])
+            curve, border, total = memory["share"]
             if not total > 0:  # no row has curvature, so slopes cannot be balanced
                 return -np.inf
             ratio = tilt / total
-            return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - memory["border"] * ratio)
+            return problem.dual_value(slope - curve * ratio, memory["loss_gradient"] - border * ratio)
+        curve = memory["curve"]
         # no penalty: Xᵀθ must vanish; the Newton direction says what to subtract
-        projected = slope + curve * (problem.design.matvec(direction) + shift)
+        projected = slope - curve * (problem.design.matvec(step) + lift)
         if memory["free"] is None:
             return -np.inf
         if problem.loss.unattained:  # rows that are as good as certain: the correction may be larger than the slope
@@ -221,12 +223,6 @@ class Newton(Solver):
         rate = memory["free"].charge(problem, projected, gradient, float(steepest))
         memory["bound"] = Bound(problem.offset - problem.conjugate_sum(projected), rate)
         return float(memory["bound"].at(memory["length"]))
-
-
-def _square(weights: Array, raw: Array) -> float:
-    """Σ w f², over rows with weight."""
-    with np.errstate(over="ignore"):
-        return float(weights @ np.square(raw if weights.all() else np.where(weights > 0, raw, 0.0)))
 
 
 def _with_older(new: State, old: State) -> State:

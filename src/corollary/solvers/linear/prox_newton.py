@@ -2,11 +2,13 @@
 
 Each outer iteration measures the optimality violation of every column with one product Xᵀ·slope, keeps the worst few
 with the current support as a working set, and minimises over that set by Newton steps whose quadratic models are
-solved by coordinate descent (``cd.py``). For the squared loss the model is exact and its Gram matrix is kept, so this
-*is* coordinate descent. Columns that the duality gap proves to be zero are dropped for good.
+solved by coordinate descent (``cd.py``). For the squared loss the model is exact, so this *is* coordinate descent
+(``exact_model.py``). Columns that the duality gap proves to be zero are dropped for good, and of those that lie one
+after the other in memory only such are read that may violate optimality (``columns.py``). Wide working sets of other
+losses, and those of sparse data, are not squared: their models are lowered along the columns, a few epochs each.
 
-Cost: one pass over X per outer iteration (commonly 3 to 10) and O(n s²) for a working set of s columns; memory
-n·s + s².
+Cost: one pass over X per outer iteration (commonly 3 to 10) and, for a working set of s columns, O(n s²), or O(n s) an
+epoch where that is less; memory n·s + s².
 Reference: Massias, Gramfort, Salmon (2018), *Celer: a fast solver for the lasso with dual extrapolation*, ICML;
 Ndiaye et al. (2017), *Gap safe screening rules for sparsity enforcing penalties*, JMLR 18.
 """
@@ -17,27 +19,34 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import FEW, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.column_model import Forcing, lower_model
+from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
+from corollary.solvers.linear.exact_model import ExactModel
 from corollary.solvers.linear.free import Bound, FreeColumns, length_of
-from corollary.solvers.linear.gram_cache import GramCache
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of
 
 FIRST_SET = 64
+TALL = 32  # rows for each column of a first set: where rows are many, a few columns more cost little
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill", "slow")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
+PART = 0.3  # of the largest violation: how well a working set is solved along its columns
+NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
 NEARLY = 0.9  # of the strength at which a column enters
+LARGE = 1 << 17  # entries of X from which on it is worth knowing which columns need not be read again
 
 
 class ProxNewton(Solver):
-    """See the module. ``cache`` may be shared by a path of problems that differ in their penalty only."""
+    """See the module. What it knows of the columns is shared by a path of problems that differ in their penalty."""
 
     name = "proximal Newton"
     needs = (
@@ -47,9 +56,10 @@ class ProxNewton(Solver):
         Need("penalty", "convex", True, "it is not convex; use coordinate descent for counts"),
     )
 
-    def __init__(self, cache: GramCache | None = None) -> None:
-        self.cache = cache
+    def __init__(self) -> None:
+        self.exact = ExactModel()
         self._norms: Array | None = None
+        self._known: tuple[Any, Pulls | None] = None, None
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -66,16 +76,20 @@ class ProxNewton(Solver):
         if problem.loss.constant_curvature:
             self.name = "coordinate descent"  # type: ignore[misc]  # the quadratic model is the loss itself
         d = problem.design.shape[1]
-        if problem.loss.constant_curvature and self.cache is None:
-            self.cache = GramCache(problem)
         state = State(start.coef, start.intercept)
         if "raw" in start.memory:  # the last point of a path: all but the penalty's part is known
             state.memory = {key: start.memory[key] for key in ("raw", "value", "slope", "gradient")}
             state.memory |= {"alive": np.arange(d), **self._free(problem)}
             if "narrow" in start.memory:  # the gradient is known for the columns in play only
                 return self._measure(problem, state)
+            if self._pulls(problem) is not None:
+                state.memory["gradient"] = self._gradient(problem, state, state.memory["slope"])
             return self._judge(problem, state, None)
-        state.memory = {"raw": problem.raw(start.coef, start.intercept), "alive": np.arange(d), **self._free(problem)}
+        if start.coef.any():
+            raw = problem.raw(start.coef, start.intercept)
+        else:  # no pass over X for that
+            raw = np.zeros((len(problem.y), *start.coef.shape[1:])) + start.intercept
+        state.memory = {"raw": raw, "alive": np.arange(d), **self._free(problem)}
         return self._measure(problem, state)
 
     def _free(self, problem: Problem) -> dict[str, Any]:
@@ -86,12 +100,13 @@ class ProxNewton(Solver):
         return {"free": free, "ill": free is None or free.coarse}
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
+        self._screen(problem, state, state.memory["shown"])
         wanted = self._working_set(problem, state)
         local = self._local_tolerance(problem, state, wanted, tol)
-        if self._by_rows(problem):
-            return self._measure(problem, self._sparse_step(problem, state, wanted), state)
-        if problem.loss.constant_curvature and len(wanted) <= GRAM_COLUMNS:
-            new = self._quadratic_step(problem, state, wanted, local)
+        if problem.loss.constant_curvature:
+            new = self._moved(state, *self.exact.step(problem, state, wanted, local, self._pulls(problem)))
+        elif self._by_rows(problem) or self._too_wide(problem, len(wanted)):
+            new = self._column_steps(problem, state, wanted, PART * float(state.memory["violation"].max(initial=0.0)))
         else:
             new = self._newton_steps(problem, state, wanted, local)
         return self._measure(problem, new, state)
@@ -102,7 +117,8 @@ class ProxNewton(Solver):
         support = np.flatnonzero(state.coef)
         if violation.ndim > 1:
             violation, support = violation.max(axis=1), np.flatnonzero(state.coef.any(axis=1))
-        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support) // 2)
+        more = len(alive) // FIRST_SET if problem.loss.constant_curvature else len(problem.y) // TALL
+        room = len(alive) if self._by_rows(problem) else len(support) + max(FIRST_SET, len(support), more)
         size = min(room, len(alive))
         scores = violation[alive]
         if problem.penalty.grouped:
@@ -116,7 +132,9 @@ class ProxNewton(Solver):
         pull = pull.max(axis=1) if pull.ndim > 1 else pull
         top = alive[np.argpartition(-pull[alive], size - 1)[:size]] if size < len(alive) else alive
         near = violation[top] > 0 if strength == 0 else pull[top] >= NEARLY * strength
-        return np.union1d(top[near], support)
+        chosen = np.zeros(len(violation), dtype=bool)
+        chosen[top[near]] = chosen[support] = True
+        return np.flatnonzero(chosen)
 
     def _local_tolerance(self, problem: Problem, state: State, wanted: Array, tol: float) -> float:
         """How exactly to solve the working set: a fraction of what is violated now while columns may still enter."""
@@ -125,23 +143,6 @@ class ProxNewton(Solver):
         # Newton steps converge quadratically and quadratic models are solved exactly, so the last digits are cheap
         least = max(1e-5 * tol * scale, 1e-15 * scale, 1e-300)
         return least if len(wanted) == problem.design.shape[1] else max(0.03 * min(now, scale), least)
-
-    def _quadratic_step(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
-        """Squared loss: minimise over the working set with cached products; the intercept follows exactly."""
-        cache = self.cache
-        assert cache is not None
-        at, H = cache.gram(wanted)
-        old = state.coef[at]
-        new, _ = minimise_quadratic(H, state.memory["gradient"][at], old, problem.penalty.restrict(at), tol=local)
-        coef = state.coef.copy()
-        coef[at] = new
-        raw = state.memory["raw"] + cache.product(at, new - old)
-        intercept = state.intercept
-        if problem.fit_intercept:
-            shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
-            raw += shift
-            intercept = intercept + shift
-        return self._moved(state, coef, intercept, raw)
 
     def _moved(self, state: State, coef: Array, intercept: Any, raw: Array) -> State:
         moved = State(coef, intercept)
@@ -154,26 +155,44 @@ class ProxNewton(Solver):
         columns = problem.design.is_sparse and problem.design.resident
         return columns and plain and problem.penalty.l1 > 0 and not problem.loss.constant_curvature
 
-    def _sparse_step(self, problem: Problem, state: State, wanted: Array) -> State:
-        """One inexact Newton step on the working set; its quadratic model is solved to a part of what is violated."""
-        memory, penalty = state.memory, problem.penalty
-        value, slope = memory["value"], memory["unbalanced"]
-        curve = np.maximum(memory["curve"], 1e-10 * memory["curve"].max(initial=1e-300))
-        now, free = float(memory["violation"].max(initial=0.0)), problem.fit_intercept
-        forcing = min(0.1, np.sqrt(now / penalty.l1))
-        w = state.coef[wanted]
-        target = minimise_columns(problem.design, wanted, curve, slope, w, penalty, free=free, tol=forcing * now)
-        step = np.zeros_like(state.coef)
-        step[wanted] = target - w
-        direction = _sparse_move(problem.design, wanted, target - w)
-        tilt, total = float(slope.sum()), float(curve.sum())
-        shift = -(tilt + float(curve @ direction)) / total if free else 0.0
-        gain = float(slope @ direction) + penalty.value(state.coef + step) - penalty.value(state.coef)
-        direction += shift
-        slack = gain + tilt * shift
-        length, _ = _line_search(problem, penalty, state.coef, step, memory["raw"], direction, value, slack)
-        coef = state.coef + length * step
-        return self._moved(state, coef, state.intercept + length * shift, memory["raw"] + length * direction)
+    def _column_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
+        """Inexact Newton steps on the working set: models are lowered along its columns, as far as they are good.
+
+        One step for sparse data; otherwise until the set's own violation is below ``local``.
+        """
+        memory, penalty, free = state.memory, problem.penalty.restrict(wanted), problem.fit_intercept
+        laid, columns = _laid_out(problem.design, wanted)
+        w, intercept, raw = state.coef[wanted], state.intercept, memory["raw"]
+        value, slope, curve = memory["value"], memory["unbalanced"], memory["curve"]
+        violation, pulls = memory["violation"][wanted], np.empty(len(laid.starts) - 1)
+        once = self._by_rows(problem)  # then all columns that matter are in every set, and their violations compare
+        forcing, stall = memory.get("forcing", Forcing()) if once else Forcing(), Stall(IDLE_STEPS, STILL)
+        for turn in range(1 if once else INNER_STEPS):
+            if turn > 0:
+                laid.products(columns, problem.balance(slope, curve), pulls)
+                violation = penalty.subdiff_distance(w, pulls[columns])
+                if violation.max(initial=0.0) <= local or stall.seen(value, penalty.value(w)):
+                    break
+            level, forcing = np.maximum(curve, 1e-10 * curve.max(initial=1e-300)), forcing.at(violation)
+            target, reached = lower_model(laid, columns, level, slope, w, penalty, free=free, enough=forcing.enough)
+            if not reached and len(wanted) <= FEW:  # descent crawls where columns are nearly collinear
+                worst = forcing.part * float(violation.max())
+                target = minimise_columns(problem.design, wanted, level, slope, w, penalty, free=free, tol=worst)
+            direction = np.zeros(len(raw))
+            laid.move(columns, target - w, direction)
+            tilt = float(slope.sum())
+            shift = -(tilt + float(level @ direction)) / float(level.sum()) if free else 0.0
+            slack = float(slope @ direction) + penalty.value(target) - penalty.value(w) + tilt * shift
+            direction += shift
+            length, new = _line_search(problem, penalty, w, target - w, raw, direction, value, slack)
+            if length == 0.0:
+                break
+            w = target if length == 1.0 else w + length * (target - w)  # exact zeros stay exact
+            raw, intercept, (value, slope, curve) = raw + length * direction, intercept + length * shift, new
+        coef = state.coef.copy()
+        coef[wanted] = w
+        memory["forcing"] = forcing
+        return self._moved(state, coef, intercept, raw)
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
         """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
@@ -184,18 +203,12 @@ class ProxNewton(Solver):
         value, slope, curve = problem.derivatives(raw)
         stall = Stall(IDLE_STEPS, STILL)
         for _ in range(INNER_STEPS):
-            large = part.shape[1] > GRAM_COLUMNS and curve is not None and not penalty.grouped
-            model = model_of(problem, part, slope, curve, hessian=not large)
+            model = model_of(problem, part, slope, curve)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
                 break
             if stall.seen(value, penalty.value(w)):  # rounding, or a crawl: the next measure tells
                 break
-            if large:
-                assert curve is not None
-                every, free = np.arange(part.shape[1]), problem.fit_intercept
-                target = minimise_columns(part, every, curve, slope, w, penalty, free=free, tol=0.1 * local)
-            else:
-                target = _minimise_model(model, w, penalty, 0.1 * local)
+            target = _minimise_model(model, w, penalty, 0.1 * local)
             step = target - w
             shift = model.follow(step) if problem.fit_intercept else 0.0 * intercept
             direction = part.matvec(step) + shift
@@ -210,19 +223,38 @@ class ProxNewton(Solver):
         coef[wanted] = w
         return self._moved(state, coef, intercept, raw)
 
+    def _too_wide(self, problem: Problem, s: int) -> bool:
+        """Whether epochs along the columns of a working set, of which a model needs few, cost less than its squares."""
+        n, plain = problem.design.shape[0], problem.penalty.separable and problem.penalty.l1 > 0
+        return plain and not problem.loss.multiclass and s > (NARROW if n * s <= CACHED else 2 * NARROW)
+
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
         memory = state.memory
         memory["value"], slope, curve = problem.derivatives(memory["raw"])
         memory["unbalanced"], memory["curve"] = slope, curve
         memory["slope"] = balanced = problem.balance(slope, curve)
-        memory["gradient"] = self._gradient(problem, memory, balanced)
+        memory["gradient"] = self._gradient(problem, state, balanced)
         if problem.penalty.absent:
             memory["slope"] = feasible_slope(problem, slope, curve)
         return self._judge(problem, state, previous)
 
-    def _gradient(self, problem: Problem, memory: dict[str, Any], slope: Array) -> Array:
+    def _pulls(self, problem: Problem) -> Pulls | None:
+        """What knows Xᵀ slope from the slopes before, where X is large and lies by columns."""
+        design, penalty = problem.design, problem.penalty
+        if not (penalty.separable and penalty.l1 > 0 and not problem.loss.multiclass and design.resident):
+            return None
+        if self._known[0] is not design:
+            laid = Columns.of(design)
+            large = laid is not None and len(laid.data) >= LARGE
+            self._known = design, Pulls(laid, design.shape, problem.fit_intercept) if laid and large else None
+        return self._known[1]
+
+    def _gradient(self, problem: Problem, state: State, slope: Array) -> Array:
         """Xᵀ slope, of the columns that are still in play (the others are known to be zero)."""
+        memory, pulls = state.memory, self._pulls(problem)
+        if pulls is not None:
+            return pulls.at(slope, problem.penalty.l1, np.flatnonzero(state.coef))
         if "narrow" not in memory:
             return problem.design.rmatvec(slope)
         gradient = np.zeros(problem.design.shape[1])
@@ -239,7 +271,7 @@ class ProxNewton(Solver):
         close = gap <= SCREEN_GAP * abs(state.objective)
         if not (close and penalty.separable and penalty.l1 > 0 and loss.lipschitz < np.inf) or state.coef.ndim > 1:
             return
-        if not problem.design.resident:  # a copy of the columns that are left may not fit
+        if not problem.design.resident or self._pulls(problem):  # a copy of the columns that are left may not fit
             return
         if "narrow" in memory or len(alive) < 1000 or np.count_nonzero(state.coef) > len(alive) // 4:
             return
@@ -281,7 +313,7 @@ class ProxNewton(Solver):
             dual = self._free_dual(problem, state, previous)
         else:
             dual = problem.dual_value(memory["slope"], memory["gradient"])
-        self._screen(problem, state, dual)
+        memory["shown"] = dual
         state.dual = dual if previous is None or penalty.absent else nearest(state.objective, dual, previous.dual)
         state.stalled = settled and previous is not None and state.dual <= previous.dual
         state.stalled |= previous is not None and self._crawls(state, previous)
@@ -301,12 +333,14 @@ class ProxNewton(Solver):
         return bool(still > self.patience or long > LONG)
 
 
-def _sparse_move(design: Any, columns: Array, step: Array) -> Array:
-    from corollary._compiled.linear import cd
-
-    X, out = design.by_column(), np.zeros(design.shape[0])
-    cd.sparse_product(X.data, X.indices, X.indptr, columns, step, out)
-    return out
+def _laid_out(design: Design, wanted: Array) -> tuple[Columns, Array]:
+    """The wanted columns where they lie in memory, and their numbers there; if they do not, a copy."""
+    laid = Columns.of(design)
+    if laid is not None:
+        return laid, wanted
+    laid = Columns.of(design.take(wanted))
+    assert laid is not None
+    return laid, np.arange(len(wanted))
 
 
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary._compiled.linkage import tree as kernels
-from corollary._compiled.linkage.centroid import merge_centres
-from corollary.core.parallel import each_block
+from corollary._compiled.linkage.centroid import DESK, DONE, OWN, merge_centres
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
 from corollary.solvers.kdtree import part_rows
 from corollary.solvers.linkage.chain import SMALL, STALLED
 from corollary.solvers.linkage.leaves import Merges, Points, too_large
 
 WIDE = kernels.WIDE
-SLICE = 500  # merges between two checks for Ctrl-C
+SHARE = 1 << 16  # numbers to compare a centre with that are worth another thread
 
 
 @dataclass(frozen=True)
@@ -70,11 +70,7 @@ class CentreTree:
         """
         places = np.flatnonzero(asking[self.order])
         best, second, near = np.empty(len(places)), np.empty(len(places)), np.empty(len(places), dtype=np.int64)
-
-        def task(first: int, last: int) -> None:
-            kernels.neighbours(*self.parts, ward, places, first, last, best, near, second, *self.desk())
-
-        each_block(task, len(places), 256)
+        run_team(kernels.neighbours, *self.parts, ward, places, best, near, second, most=-(-len(places) // 256))
         if near.min(initial=0) < 0:
             raise too_large()
         by_number = np.argsort(self.order[places])
@@ -155,9 +151,10 @@ def merge_centroids(rows: Points, weights: Array) -> Merges:
     names, leaves = np.arange(n), np.arange(n)
     place = np.concatenate([np.arange(n), np.full(n, -1)])
     left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
-    for start in range(0, n - 1, SLICE):
-        stop = min(n - 1, start + SLICE)
-        state = (names, leaves, best, near, bound, place)
-        if merge_centres(columns, weights, *state, start, stop, left, right, bits) < stop:
-            raise too_large()
+    state, workers = (names, leaves, best, near, bound, place), min(n_threads(), 1 + rows.columns.size // SHARE)
+    desks = np.zeros((workers + 1, DESK), dtype=np.int64)
+    desks[-1, OWN] = int(best.argmin())
+    run_team(merge_centres, columns, weights, *state, left, right, bits, desks, most=workers)
+    if desks[-1, DONE] < n - 1:
+        raise too_large()
     return left, right, rows.finished(bits.view(np.float64))

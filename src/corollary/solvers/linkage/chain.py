@@ -7,11 +7,15 @@ which shrinks by half or more. Where few pairs are left, chains of nearest neigh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
 from corollary._compiled.linkage import triangle as kernels
 from corollary.core.memory import check_memory
-from corollary.core.parallel import each_block, map_blocks
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.leaves import Merges, Points, too_large
@@ -19,7 +23,7 @@ from corollary.solvers.linkage.leaves import Merges, Points, too_large
 CODES = {"complete": kernels.COMPLETE, "average": kernels.AVERAGE, "single": kernels.SINGLE}
 STALLED = 25  # if a pass merges fewer than one cluster in so many, chains are quicker
 SMALL = 64
-WRITTEN = 1 << 18
+SHARE = 1 << 19  # steps that are worth another thread
 BAND = 1 << 21  # entries of the triangle that are worked out before they overwrite the old ones
 
 
@@ -38,53 +42,51 @@ def merge_triangle(rows: Points | Distances, weights: Array, linkage: str) -> Me
     return left, right, rows.scaled(heights) if isinstance(rows, Points) else heights
 
 
+def merge_ward_triangle(rows: Points, weights: Array) -> Merges:
+    """Ward's merges of a few rows, parts before unions, along chains: 4 n² bytes."""
+    n = rows.n
+    triangle = np.empty(n * (n - 1) // 2)
+    _fill_points(replace(rows, shape=kernels.PLAIN), triangle)
+    kernels.weigh(triangle, weights)
+    left, right, heights = np.empty(n - 1, dtype=np.int64), np.empty(n - 1, dtype=np.int64), np.empty(n - 1)
+    _chain(triangle, weights.copy(), kernels.WARD, left, right, heights)
+    return left, right, rows.scaled(np.sqrt(2.0 * heights))
+
+
+def _chain(triangle: Array, weights: Array, linkage: int, left: Array, right: Array, heights: Array) -> None:
+    m = len(weights)
+    links, steps = np.zeros(m, dtype=np.int64), np.empty(m)
+    if kernels.chain(triangle, weights, linkage, np.arange(m), links, steps, left, right, heights) < m - 1:
+        raise too_large()
+
+
 class _Nearest:
-    """The nearest neighbour of each of m clusters as far as known; blocks are merged in their order."""
+    """The nearest neighbour of each of m clusters as each thread knows it; in the end the first knows all."""
 
-    def __init__(self, m: int) -> None:
-        self.best = np.full(m, kernels.NOTHING)
-        self.near = np.full(m, -1)
+    def __init__(self, m: int, work: int) -> None:
+        self.threads = min(n_threads(), 1 + work // SHARE)
+        self.best = np.full((self.threads, m), kernels.NOTHING)
+        self.near = np.full((self.threads, m), -1)
 
-    def learn(self, other: _Nearest) -> None:
-        m = len(other.best)
-        closer = other.best < self.best[:m]
-        np.copyto(self.best[:m], other.best, where=closer)
-        np.copyto(self.near[:m], other.near, where=closer)
+    def found_by(self, kernel: Callable[..., Any], *args: Any) -> tuple[Array, Array]:
+        """(how near, which) of all clusters."""
+        run_team(kernel, *args, self.best, self.near, most=self.threads)
+        return self.best[0], self.near[0]
 
 
 def _fill_points(rows: Points, triangle: Array) -> tuple[Array, Array]:
-    n, bits = rows.n, triangle.view(np.int64)
-
-    def task(first: int, last: int) -> _Nearest:
-        part = _Nearest(last)
-        kernels.fill_rows(
-            rows.columns, rows.metric, rows.shape, first, last, triangle, bits, part.best, part.near
-        )  # fmt: skip
-        return part
-
-    known = _Nearest(n)
-    for part in map_blocks(task, n, max(64, n // 64)):
-        known.learn(part)
-    return known.best, known.near
+    known = _Nearest(rows.n, len(triangle) * (2 + len(rows.columns)))
+    return known.found_by(kernels.fill, rows.columns, rows.metric, rows.shape, triangle, triangle.view(np.int64))
 
 
 def _fill_table(rows: Distances, triangle: Array) -> tuple[Array, Array]:
-    n, bits = rows.n, triangle.view(np.int64)
+    n = rows.n
     size = max(1, BAND // n)
     for start in range(0, n, size):
         block = rows.rows(slice(start, min(n, start + size))) + 0.0  # no negative zeros: their bits would come last
         for i in range(start, start + len(block)):
             triangle[i * (i - 1) // 2 : i * (i + 1) // 2] = block[i - start, :i]
-
-    def task(first: int, last: int) -> _Nearest:
-        part = _Nearest(last)
-        kernels.scan_rows(first, last, bits, part.best, part.near)
-        return part
-
-    known = _Nearest(n)
-    for part in map_blocks(task, n, max(64, n // 64)):
-        known.learn(part)
-    return known.best, known.near
+    return _Nearest(n, 2 * len(triangle)).found_by(kernels.scan, triangle.view(np.int64))
 
 
 def _merge_all(triangle: Array, best: Array, near: Array, weights: Array, linkage: int) -> Merges:
@@ -106,42 +108,15 @@ def _merge_all(triangle: Array, best: Array, near: Array, weights: Array, linkag
         best, near = _compact(triangle, kept, partner[kept], share[kept], linkage)
         rows, weights, m, done = rows[kept], weights[kept], len(kept), done + len(one)
     if m > 1:
-        links, steps = np.zeros(m, dtype=np.int64), np.empty(m)
-        finished = kernels.chain(
-            triangle, weights, linkage, np.arange(m), links, steps, left[done:], right[done:], heights[done:]
-        )  # fmt: skip
-        if finished < m - 1:
-            raise too_large()
+        _chain(triangle, weights, linkage, left[done:], right[done:], heights[done:])
         left[done:], right[done:] = rows[left[done:]], rows[right[done:]]
     return left, right, heights
 
 
 def _compact(triangle: Array, one: Array, other: Array, share: Array, linkage: int) -> tuple[Array, Array]:
-    """Rewrite the triangle in place for the clusters after a round of merges; returns their nearest neighbours.
-
-    Row K of the new triangle needs rows one[K] ≥ K and other[K] > one[K] of the old one, and its place there ends
-    before row K + 1 begins. A band of rows is worked out aside before it is written, so nothing is lost.
-    """
+    """Rewrite the triangle in place for the clusters after a round of merges; returns their nearest neighbours."""
     m, merged = len(one), np.flatnonzero(other >= 0)
-    known, first = _Nearest(m), 0
-    buffer = np.empty(max(min(BAND, m * (m - 1) // 2), m))
-    while first < m:
-        base = first * (first - 1) // 2
-        last = min(m, max(first + 1, int(np.sqrt(2.0 * (base + len(buffer))))))
-
-        def task(start: int, stop: int, first: int = first, base: int = base) -> _Nearest:
-            part = _Nearest(first + stop)
-            kernels.merge_rows(
-                triangle, first + start, first + stop, one, merged, other, share, linkage, buffer, base,
-                buffer.view(np.int64), part.best, part.near,
-            )  # fmt: skip
-            return part
-
-        def write(start: int, stop: int, base: int = base) -> None:
-            triangle[base + start : base + stop] = buffer[start:stop]
-
-        for part in map_blocks(task, last - first, max(8, -(-(last - first) // 8))):
-            known.learn(part)
-        each_block(write, last * (last - 1) // 2 - base, WRITTEN)
-        first = last
-    return known.best, known.near
+    pairs = m * (m - 1) // 2
+    buffer = np.empty(max(min(BAND, pairs), m))
+    state = one, merged, other, share, linkage, buffer, buffer.view(np.int64)
+    return _Nearest(m, 8 * pairs).found_by(kernels.merge_round, triangle, *state)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary._compiled.linkage.labels import node_means
 from corollary.core.evidence import share_wrong_at_most
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
@@ -69,13 +70,15 @@ def check(
     if isinstance(rows, Points) and rows.lost(one, other, weights if linkage == "ward" else np.ones(tree.n)):
         error = np.inf
     scale = NEGLIGIBLE * float(heights.max(initial=0.0))
+    if central and isinstance(rows, Points):
+        gaps = np.abs(_central(rows, tree.children[tried], order, first, counts, weights, linkage) - heights[tried])
+        off = gaps[gaps > 0] / np.maximum(heights[tried], scale)[gaps > 0]
+        return Checked(max(error, float(off.max(initial=0.0))), len(tried), len(drawn), len(few), last)
     for t in tried[::-1]:
         nodes = sorted(tree.children[t], key=lambda node: int(counts[node]))
         A, B = (order[first[node] : first[node] + counts[node]] for node in nodes)
         height = float(heights[t])
-        if central and isinstance(rows, Points):
-            gap = abs(_central(rows, A, B, weights, linkage) - height)
-        elif edges is not None:
+        if edges is not None:
             gap = _off_edges(rows, edges, A, B, linkage, height)
         else:
             gap = _off_pairs(rows, A, B, weights, linkage, height)
@@ -91,14 +94,18 @@ def _drawn(few: Array, sizes: Array) -> Array:
     return np.random.default_rng(0).choice(few, count, replace=False)
 
 
-def _central(rows: Points, A: Array, B: Array, weights: Array, linkage: str) -> float:
-    """The distance of the means of two sets of rows, as the linkage measures it."""
-    a, b = (np.average(rows.columns[:, side], axis=1, weights=weights[side]) for side in (A, B))
-    square = ((a - b) ** 2).sum()
+def _central(
+    rows: Points, children: Array, order: Array, first: Array, counts: Array, weights: Array, linkage: str
+) -> Array:
+    """The distances of the means of the rows below pairs of nodes, as the linkage measures them."""
+    nodes = children.ravel()
+    means, masses = np.empty((len(nodes), len(rows.columns))), np.empty(len(nodes))
+    node_means(rows.columns, weights, order, first, counts, nodes, means, masses)
+    squares = ((means[::2] - means[1::2]) ** 2).sum(axis=1)
     if linkage == "ward":
-        w, v = weights[A].sum(), weights[B].sum()
-        square *= 2.0 * w * v / (w + v)
-    return float(rows.finished(square))
+        w, v = masses[::2], masses[1::2]
+        squares *= 2.0 * w * v / (w + v)
+    return rows.finished(squares)
 
 
 def _off_pairs(rows: Points | Distances, A: Array, B: Array, weights: Array, linkage: str, height: float) -> float:

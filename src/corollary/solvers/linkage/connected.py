@@ -9,12 +9,13 @@ import numpy as np
 from scipy import sparse
 
 from corollary._compiled.linkage import connected as kernels
+from corollary._compiled.linkage.triangle import CENTROID, WARD
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
 from corollary.solvers.linkage.chain import CODES
 from corollary.solvers.linkage.leaves import Merges, Points
 
-CENTRAL = {"ward": kernels.WARD, "centroid": kernels.CENTROID}
+CENTRAL = {"ward": WARD, "centroid": CENTROID}
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.linkage import spanning_tree as kernels
+from corollary._compiled.linkage.centroid import DESK
 from corollary._compiled.linkage.triangle import NOTHING
+from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
 from corollary.solvers.distance_tables import Distances
-from corollary.solvers.linkage.centres import SLICE, merge_centroids, merge_ward
-from corollary.solvers.linkage.chain import merge_triangle
+from corollary.solvers.linkage.centres import SHARE, merge_centroids, merge_ward
+from corollary.solvers.linkage.chain import merge_triangle, merge_ward_triangle
 from corollary.solvers.linkage.connected import CENTRAL, Edges, merge_along, read_edges
 from corollary.solvers.linkage.leaves import Leaves, Merges, Points, too_large
 from corollary.solvers.linkage.tree import Hierarchy, hierarchy
+
+FEW, SPREAD = 4096, 125  # rows of which all pairs are looked at: a tree parts rows of few columns better
 
 SOLVERS = {
     "single": "a minimum spanning tree",
@@ -70,6 +74,8 @@ def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: i
 def _unconstrained(measure: Points | Distances, weights: Array, linkage: str) -> Merges:
     if linkage == "single":
         return spanning_tree(measure)
+    if isinstance(measure, Points) and linkage == "ward" and measure.n <= min(FEW, SPREAD * (6 + len(measure.columns))):
+        return merge_ward_triangle(measure, weights)
     if isinstance(measure, Points) and linkage == "ward":
         return merge_ward(measure, weights)
     if isinstance(measure, Points) and linkage == "centroid":
@@ -89,9 +95,10 @@ def _from_points(rows: Points) -> Merges:
     columns, ids = rows.columns.copy(), np.arange(n)
     best, parent = np.full(n, NOTHING), np.zeros(n, dtype=np.int64)
     left, right, bits = (np.empty(n - 1, dtype=np.int64) for _ in range(3))
-    for start in range(0, n - 1, SLICE):
-        stop = min(n - 1, start + SLICE)
-        kernels.grow_points(columns, rows.metric, ids, best, parent, start, stop, left, right, bits)
+    workers = min(n_threads(), 1 + columns.size // SHARE)
+    desks = np.zeros((workers, DESK), dtype=np.int64)
+    state = columns, rows.metric, ids, best, parent
+    run_team(kernels.grow_points, *state, left, right, bits, desks, most=workers)
     return left, right, rows.finished(bits.view(np.float64))
 
 

@@ -85,9 +85,9 @@ def points(X: Array, metric: str) -> Points:
     else:
         # a number is taken away exactly from all that are between half and twice of it
         rows = np.asarray(X, dtype=np.float64)
-        sizes, signs = np.abs(rows), np.sign(rows)
-        near = (signs == signs[0]) & (sizes / 2 <= sizes[0]) & (sizes >= sizes[0] / 2)
-        rows = rows - np.where(near.all(axis=0), rows[0], 0.0)
+        low, high, first = rows.min(axis=0), rows.max(axis=0), rows[0]
+        near = np.where(first > 0, (low >= first / 2) & (high / 2 <= first), (high <= first / 2) & (low / 2 >= first))
+        rows = rows - np.where(near, first, 0.0)
         exponent = exponent_of(magnitude(rows))
         rows = np.ldexp(rows, -exponent)
     return Points(np.ascontiguousarray(rows.T), code, shape, exponent)

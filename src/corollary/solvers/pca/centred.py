@@ -21,7 +21,8 @@ from corollary.solvers.pca.rows import CentredRows
 
 SAMPLE = 64  # rows that give a first estimate of the mean
 GRAM_BYTES = 1 << 20  # rows that are multiplied at once, unless they are fewer than the columns
-GRAM_BLOCKS = 16  # so many of those are added up before threads' sums are merged
+GRAM_BLOCKS = 16  # so many of those at most are added up before threads' sums are merged
+SHARES = 64  # fewer if that leaves less than this to share out
 
 
 class StoredRows(CentredRows):
@@ -75,9 +76,10 @@ class CentredArray(StoredRows):
         with np.errstate(over="ignore", invalid="ignore"):
             # halves, so that the sum of numbers near the end of the range is not infinite
             sample = np.ldexp(self.X[chosen].astype(np.float64), -8)
-            mean = np.average(sample, axis=0)
-            # columns that lie about zero lose no digits there, and need not be moved
-            self._about_zero = self.X.dtype == np.float64 and bool((np.abs(mean) <= 2 * sample.std(axis=0)).all())
+            mean = sample.sum(axis=0) / len(sample)
+            # columns that lie about zero lose no digits there, and need not be moved: a copy saved where X is large
+            large = self.X.dtype == np.float64 and self.X.nbytes > GRAM_BYTES
+            self._about_zero = large and bool((np.abs(mean) <= 2 * sample.std(axis=0)).all())
             mean = np.ldexp(mean, 8)
         return np.where(np.isfinite(mean), mean, 0.0)
 
@@ -156,7 +158,8 @@ class CentredArray(StoredRows):
                 xx -= np.outer(sums, offset)
             return Moments(weight, start_at + offset, nothing, xx, np.zeros((d, 0)), nothing)
 
-        return sum_blocks(part, n, GRAM_BLOCKS * inner)
+        several = min(GRAM_BLOCKS, -(-n // (SHARES * inner)))
+        return sum_blocks(part, n, several * inner)
 
     def first_moments(self) -> tuple[Array, float]:
         self.passes += 1

@@ -37,6 +37,7 @@ SPARSER = 8  # one row of so many is enough for a start
 PASSES = 9.0  # what an iteration usually takes
 PATIENCE, MOST_STEPS = 25, 200  # steps of an iteration that has a direct way to fall back on, and of one that has none
 LARGEST_GRAM = 8000  # columns
+FEW = 500  # columns whose covariance is too small to ask for the memory that is free
 WAYS = {"full": "triangle", "covariance_eigh": "covariance", "randomized": "iteration", "arpack": "iteration"}
 NAMES = {
     "covariance": "eigenvectors of the covariance",
@@ -354,7 +355,9 @@ def find_spectrum(
         notes = ("The spectrum falls too slowly for iteration, so the covariance was formed.",)
         way = "covariance"
     if way == "covariance":
-        check_memory(40 * d * d, f"The covariance of {d} columns", "use svd_solver='randomized' with few components")
+        if d > FEW:
+            instead = "use svd_solver='randomized' with few components"
+            check_memory(40 * d * d, f"The covariance of {d} columns", instead)
         moments = rows.scatter()
         found = by_covariance(moments.xx, k, tol, rows.count, np.sqrt(np.diag(moments.xx) + rows.blur()))
         if not (auto and lost_digits(found, whole)):

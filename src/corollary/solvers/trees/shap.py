@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 from scipy.special import betaln, roots_legendre
 
-from corollary.core.parallel import each_block
+from corollary.core.flat import flatten
+from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 
-Walk = tuple[Array, Array, Array, Array, Array, Array, Array, Array, Array, Array]
-_BLOCK_ROWS = 64  # enough to share what is computed once for each tree
+ROWS = 64  # that a thread takes at a time, or fewer
 
 
 def path_values(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Array:
@@ -22,17 +21,8 @@ def path_values(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Array:
 
     If there are several outputs and trees have one value, tree t belongs to output t mod outputs.
     """
-    from corollary._compiled.trees.shap import shap_block
-
     out = np.zeros((*X.shape, n_outputs))
-    rules, depth = _rules(trees), trees.depth()
-
-    def run(block: Array, walk: Walk, used: Array, at: slice) -> None:
-        part = np.zeros((len(block), len(used), n_outputs))
-        shap_block(block, *walk, rules, depth, False, part)
-        out[at, used] = part
-
-    _each_block(trees, X, cover, run)
+    _fill(trees, X, cover, False, out)
     return out
 
 
@@ -52,30 +42,26 @@ def background_values(trees: Trees, X: Any, background: Any, n_outputs: int) -> 
     out = np.zeros((*X.shape, n_outputs))
     a = np.arange(trees.depth() + 2.0)
     chances = np.exp(betaln(a[:, None] + 1, a + 1))  # a! b! / (a + b + 1)!
+    used, feature = _columns_used(trees)
+    known = _of_columns(background, used)
+    walk = (trees.roots, _stops(trees), feature, trees.threshold, trees.left, trees.missing_left, trees.category,
+            trees.bitsets, trees.value, trees.weight)  # fmt: skip
+    X = X.tocsr() if scipy.sparse.issparse(X) else X
 
-    def run(block: Array, walk: Walk, used: Array, at: slice) -> None:
-        part = np.zeros((len(block), len(used), n_outputs))
-        background_block(block, _columns(background, used), *walk, chances, part)
-        out[at, used] = part / background.shape[0]
+    def run(start: int, stop: int) -> None:
+        part = np.zeros((stop - start, len(used), n_outputs))
+        background_block(_of_columns(X[start:stop], used), known, *walk, chances, part)
+        out[start:stop, used] = part / background.shape[0]
 
-    _each_block(trees, X, trees.weight, run)
+    each_block(run, X.shape[0], _share(X.shape[0], 1))
     return out
 
 
 def path_interactions(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Array:
     """(rows, columns, columns, outputs); the diagonal is such that rows sum to ``path_values``."""
-    from corollary._compiled.trees.shap import shap_block
-
     n, d = X.shape
     out = np.zeros((n, d, d, n_outputs))
-    rules, depth = _rules(trees), trees.depth()
-
-    def run(block: Array, walk: Walk, used: Array, at: slice) -> None:
-        part = np.zeros((len(block), len(used) ** 2, n_outputs))
-        shap_block(block, *walk, rules, depth, True, part)
-        out[at][:, used[:, None], used] = part.reshape(len(block), len(used), len(used), n_outputs)
-
-    _each_block(trees, X, cover, run)
+    _fill(trees, X, cover, True, out.reshape(n, d * d, n_outputs))
     diagonal = np.arange(d)
     out[:, diagonal, diagonal] = path_values(trees, X, n_outputs, cover) - out.sum(axis=2)
     return out
@@ -83,9 +69,7 @@ def path_interactions(trees: Trees, X: Any, n_outputs: int, cover: Array) -> Arr
 
 def tree_sums(trees: Trees, X: Any, n_outputs: int) -> Array:
     """(rows, outputs): the sum over trees of the value at each row's leaf."""
-    if trees.value.shape[1] == n_outputs:
-        return trees.predict_sum(X)
-    return trees.add_outputs(X, np.zeros((X.shape[0], n_outputs)), n_outputs)
+    return trees.predict_sum(X, np.zeros(n_outputs))
 
 
 def _stops(trees: Trees) -> Array:
@@ -102,21 +86,42 @@ def _rules(trees: Trees) -> Array:
     return out
 
 
-def _each_block(trees: Trees, X: Any, cover: Array, task: Callable[[Array, Walk, Array, slice], None]) -> None:
-    """Run ``task(rows, walk, used, place)`` on blocks of rows; only the columns that the trees test are copied."""
-    X = X.tocsr() if scipy.sparse.issparse(X) else X
+def _fill(trees: Trees, X: Any, cover: Array, pairs: bool, out: Array) -> None:
+    """Have a team of threads write the values, or those of pairs, to where they are not zero."""
+    from corollary._compiled.trees.shap import LANES, all_paths, shap_rows
+
+    used, feature = _columns_used(trees)
+    stops, n = _stops(trees), X.shape[0]
+    kinds = np.int32, np.int32, np.int32, np.float64, np.float64
+    edges = tuple(np.empty(trees.node_count, kind) for kind in kinds)
+    most = np.empty(trees.n_trees, dtype=np.int32)
+    all_paths(trees.roots, stops, feature, trees.left, cover, edges, most)
+    splits = feature, trees.threshold, trees.missing_left, trees.category, trees.bitsets
+    walk = trees.roots, stops, splits, trees.left, trees.value, edges, most, _rules(trees), trees.depth()
+    if not scipy.sparse.issparse(X):
+        run_team(
+            shap_rows, tuple(flatten(X)), used, _share(n, LANES), *walk, pairs, X.shape[1], out, most=-(-n // LANES)
+        )
+        return
+    X, step = X.tocsr(), ROWS * n_threads()
+    for start in range(0, n, step):  # rows of sparse data are written out a few at a time
+        stop = min(n, start + step)
+        source = tuple(flatten(_of_columns(X[start:stop], np.arange(X.shape[1]))))
+        run_team(shap_rows, source, used, _share(stop - start, LANES), *walk, pairs, X.shape[1], out[start:stop])
+
+
+def _share(n: int, least: int) -> int:
+    """Rows that a thread takes at a time: a multiple of ``least``, such that all threads have some."""
+    return max(1, min(ROWS, n // (4 * n_threads())) // least) * least
+
+
+def _columns_used(trees: Trees) -> tuple[Array, Array]:
+    """(the columns that the trees test, the number among these for each node, −1 at a leaf)."""
     used, codes = np.unique(trees.feature, return_inverse=True)
-    codes = codes - int(used[0] < 0)  # leaves have −1
-    used = used[used >= 0]
-    walk = (trees.roots, _stops(trees), codes.astype(np.int32), trees.threshold, trees.left, trees.missing_left,
-            trees.category, trees.bitsets, trees.value, cover)  # fmt: skip
-
-    def run(start: int, stop: int) -> None:
-        task(_columns(X[start:stop], used), walk, used, slice(start, stop))
-
-    each_block(run, X.shape[0], _BLOCK_ROWS)
+    codes = codes - int(used[0] < 0)
+    return used[used >= 0].astype(np.int64), codes.astype(np.int32)
 
 
-def _columns(X: Any, used: Array) -> Array:
+def _of_columns(X: Any, used: Array) -> Array:
     part = X[:, used].toarray() if scipy.sparse.issparse(X) else X[:, used]
     return np.array(part, dtype=np.float64, order="C")

@@ -1,7 +1,10 @@
-"""The best split of a node from its histogram.
+"""The best split of one column of a node, from the column's part of the node's histogram.
 
 With gradient sum G and curvature sum H, a leaf that predicts v changes the objective by G v + ½ (H + λ) v² + α |v|, and
 costs γ for being a leaf. Its best v is −S(G, α) / (H + λ) with S the soft threshold, which gains ½ S(G, α)² / (H + λ).
+
+``known`` of a node are (unit of gradients, unit of curvatures, G, H, rows, bits of a count); ``limits`` are (α, λ, rows
+per leaf, curvature per leaf, smoothing of categories). A histogram's second row has curvature and count in one number.
 """
 
 from __future__ import annotations
@@ -10,7 +13,7 @@ import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
 
-# positions in a split record
+# positions in a split record; of categories in the order of ``sort_categories``, BIN is the last that goes left
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
 RECORD = 8
 
@@ -28,109 +31,161 @@ def leaf_value(g, h, l1, l2, low, high):
 
 
 @inner_kernel
-def _gain(g, h, l1, l2):
-    """What the best value of a leaf gains."""
-    s = max(abs(g) - l1, 0.0)
-    return 0.5 * s * s / (h + l2) if h + l2 > 0.0 else 0.0
-
-
-@inner_kernel
-def _gain_at(g, h, l1, l2, v):
+def gain_at(g, h, l1, l2, v):
+    """What a leaf that predicts v gains."""
     return -(g * v + 0.5 * (h + l2) * v * v + l1 * abs(v))
 
 
 @inner_kernel
 def _pair(gl, hl, gr, hr, l1, l2, monotone, low, high):
     """Gain of both children together; −inf when the split would break the required direction."""
-    if monotone == 0 and low == -np.inf and high == np.inf:
-        return _gain(gl, hl, l1, l2) + _gain(gr, hr, l1, l2)
     vl, vr = leaf_value(gl, hl, l1, l2, low, high), leaf_value(gr, hr, l1, l2, low, high)
     if (vr - vl) * monotone < 0.0:
         return -np.inf
-    return _gain_at(gl, hl, l1, l2, vl) + _gain_at(gr, hr, l1, l2, vr)
+    return gain_at(gl, hl, l1, l2, vl) + gain_at(gr, hr, l1, l2, vr)
 
 
 @inner_kernel
-def _scan_numeric(wide, base, n_bins, with_missing, missing_left, sums, limits, monotone, low, high, best, feature):
-    """Try every threshold of one column, with its missing values on one side; improves ``best`` in place."""
-    g_unit, h_unit, g, h, count = sums
-    l1, l2, min_rows, min_hessian, _smooth = limits
-    lg, lh, lc = np.int64(0), np.int64(0), np.int64(0)
-    if missing_left:
-        lg, lh, lc = wide[0, base + n_bins], wide[1, base + n_bins], wide[2, base + n_bins]
-    free = monotone == 0 and low == -np.inf and high == np.inf and l1 == 0.0
-    last = n_bins if with_missing and not missing_left else n_bins - 1
+def _note(best, gain, b, lg, lboth, known):
+    """Write down a split with these sums on its left."""
+    g_unit, h_unit, _, _, _, bits = known
+    best[GAIN], best[BIN] = gain, b
+    best[LEFT_G], best[LEFT_H] = lg * g_unit, (lboth >> bits) * h_unit
+    best[LEFT_COUNT] = lboth & ((np.int64(1) << bits) - 1)
+
+
+@inner_kernel
+def _scan_free(gs, boths, last, lg, lboth, known, limits, best):
+    """Try the thresholds of one column where nothing binds and α = 0; improves ``best``, says whether it did.
+
+    Gains are compared as fractions of sums as they are counted: the loop does not divide, and no unit is too large.
+    """
+    g_unit, h_unit, g, h, count, bits = known
+    _, l2, min_rows, min_hessian, _ = limits
+    mask, g, h, l2, least = (np.int64(1) << bits) - 1, g / g_unit, h / h_unit, l2 / h_unit, min_hessian / h_unit
+    top, bottom = 2.0 * best[GAIN] * TIE / g_unit / g_unit * h_unit, 1.0
+    found, found_g, found_both = np.int64(-1), np.int64(0), np.int64(0)
     for b in range(last):
-        c = wide[2, base + b]
-        if c == 0:
+        both = boths[b]
+        if both & mask == 0:
             continue  # the same rows on each side as before
-        lg += wide[0, base + b]
-        lh += wide[1, base + b]
-        lc += c
-        if lc < min_rows:
+        lg += gs[b]
+        lboth += both
+        rows = lboth & mask
+        if rows < min_rows:
             continue
-        if count - lc < min_rows:
+        if count - rows < min_rows:
             break
-        gl, hl = lg * g_unit, lh * h_unit
+        gl, hl = np.float64(lg), np.float64(lboth >> bits)
         gr, hr = g - gl, h - hl
-        if hl < min_hessian or hr < min_hessian:
+        if hl < least or hr < least:
             continue
-        if free:  # compare before dividing: few thresholds are better than the best so far
-            down, up = hl + l2, hr + l2
-            if not 0.5 * (gl * gl * up + gr * gr * down) > best[GAIN] * TIE * (down * up):
-                continue
-            gain = 0.5 * (gl * gl / down + gr * gr / up)
+        down, up = hl + l2, hr + l2
+        over, under = gl * gl * up + gr * gr * down, down * up
+        if over * bottom > top * under:
+            top, bottom, found, found_g, found_both = over * TIE, under, b, lg, lboth
+    if found >= 0:
+        gl, hl = found_g * g_unit, (found_both >> bits) * h_unit
+        gr, hr, l2 = known[2] - gl, known[3] - hl, limits[1]
+        _note(best, 0.5 * (gl * gl / (hl + l2) + gr * gr / (hr + l2)), found, found_g, found_both, known)
+    return found >= 0
+
+
+@inner_kernel
+def _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, best):
+    """As ``_scan_free``, with α, limits of values and a direction."""
+    g_unit, h_unit, g, h, count, bits = known
+    l1, l2, min_rows, min_hessian, _ = limits
+    mask = (np.int64(1) << bits) - 1
+    improved = False
+    for b in range(last):
+        lg += gs[b]
+        lboth += boths[b]
+        rows = lboth & mask
+        gl, hl = lg * g_unit, (lboth >> bits) * h_unit
+        gr, hr = g - gl, h - hl
+        if boths[b] & mask == 0 or min(rows, count - rows) < min_rows or min(hl, hr) < min_hessian:
+            continue
+        gain = _pair(gl, hl, gr, hr, l1, l2, monotone, low, high)
+        if gain > best[GAIN] * TIE:
+            _note(best, gain, b, lg, lboth, known)
+            improved = True
+    return improved
+
+
+@inner_kernel
+def scan_numbers(gs, boths, feature, known, limits, monotone, low, high, best):
+    """Try every threshold of a column of numbers, with its missing values on either side; improves ``best``."""
+    missing, bits = gs.shape[0] - 1, known[5]
+    with_missing = boths[missing] & ((np.int64(1) << bits) - 1) > 0
+    free = monotone == 0 and low == -np.inf and high == np.inf and limits[0] == 0.0
+    for side in range(2 if with_missing else 1):
+        lg, lboth = np.int64(0), np.int64(0)
+        if side == 1:
+            lg, lboth = gs[missing], boths[missing]
+        last = missing if with_missing and side == 0 else missing - 1
+        if free:
+            improved = _scan_free(gs, boths, last, lg, lboth, known, limits, best)
         else:
-            gain = _pair(gl, hl, gr, hr, l1, l2, monotone, low, high)
-        if gain > best[GAIN] * TIE:
-            best[GAIN], best[FEATURE], best[BIN] = gain, feature, b
-            best[MISSING_LEFT] = 1.0 if missing_left else 0.0
-            best[LEFT_G], best[LEFT_H], best[LEFT_COUNT], best[CATEGORICAL] = gl, hl, lc, 0.0
+            improved = _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, best)
+        if improved:
+            best[FEATURE], best[MISSING_LEFT], best[CATEGORICAL] = feature, side, 0.0
 
 
-@lean_kernel
-def scan_categories(wide, base, codes, sums, limits, low, high, best, feature):
-    """Split the order ``codes`` of one column's categories in two; returns the last position on the left, or −1.
+@inner_kernel
+def _sift(keys, order, start, end):
+    """Let the entry at ``start`` of a heap sink; the largest by key, then code, comes to the top."""
+    root = start
+    while 2 * root + 1 < end:
+        child = 2 * root + 1
+        a, b = order[child], order[min(child + 1, end - 1)]
+        if keys[b] > keys[a] or (keys[b] == keys[a] and b > a):
+            child += 1
+        a, b = order[root], order[child]
+        if keys[a] > keys[b] or (keys[a] == keys[b] and a > b):
+            return
+        order[root], order[child] = b, a
+        root = child
 
-    In the order of G/H the best of all subsets is among these, for a smooth objective. Improves ``best`` in place.
+
+@inner_kernel
+def sort_categories(gs, boths, known, smoothing, keys, order):
+    """The codes that rows have, missing among them, in the order of their mean gradient; returns how many.
+
+    Of all subsets of categories the best, for a smooth objective, is the beginning of this order.
     """
-    g_unit, h_unit, g, h, count = sums
-    l1, l2, min_rows, min_hessian, smooth = limits
-    lg, lh, lc = np.int64(0), np.int64(0), np.int64(0)
-    cut = -1
-    for k in range(codes.shape[0] - 1):
-        b = base + codes[k]
-        lg += wide[0, b]
-        lh += wide[1, b]
-        lc += wide[2, b]
-        gl, hl = lg * g_unit, lh * h_unit
+    g_unit, h_unit, _, _, _, bits = known
+    mask, count = (np.int64(1) << bits) - 1, np.int64(0)
+    for b in range(gs.shape[0]):
+        if boths[b] & mask > 0:
+            keys[b] = gs[b] * g_unit / ((boths[b] >> bits) * h_unit + smoothing)
+            order[count] = b
+            count += 1
+    for start in range(count // 2 - 1, -1, -1):
+        _sift(keys, order, np.int64(start), count)
+    for end in range(count - 1, 0, -1):
+        order[0], order[end] = order[end], order[0]
+        _sift(keys, order, np.int64(0), np.int64(end))
+    return count
+
+
+@inner_kernel
+def scan_categories(gs, boths, feature, known, limits, low, high, keys, order, best):
+    """Split the order of a column's categories in two; improves ``best``."""
+    g_unit, h_unit, g, h, n, bits = known
+    l1, l2, min_rows, min_hessian, smoothing = limits
+    mask = (np.int64(1) << bits) - 1
+    count = sort_categories(gs, boths, known, smoothing, keys, order)
+    lg, lboth = np.int64(0), np.int64(0)
+    for k in range(count - 1):
+        lg += gs[order[k]]
+        lboth += boths[order[k]]
+        rows = lboth & mask
+        gl, hl = lg * g_unit, (lboth >> bits) * h_unit
         gr, hr = g - gl, h - hl
-        if lc < min_rows or count - lc < min_rows or hl < min_hessian or hr < min_hessian:
+        if min(rows, n - rows) < min_rows or min(hl, hr) < min_hessian:
             continue
-        gain = _pair(gl, hl, gr, hr, l1, l2 + smooth, 0, low, high)
+        gain = _pair(gl, hl, gr, hr, l1, l2 + smoothing, np.int64(0), low, high)
         if gain > best[GAIN] * TIE:
-            cut = k
-            best[GAIN], best[FEATURE], best[BIN], best[CATEGORICAL] = gain, feature, 0.0, 1.0
-            best[LEFT_G], best[LEFT_H], best[LEFT_COUNT] = gl, hl, lc
-    return cut
-
-
-@lean_kernel
-def best_split(wide, width, n_bins, monotone, columns, sums, limits, low, high, best):
-    """Fill ``best`` with the best split over columns of numbers; returns what the node gains as a leaf.
-
-    ``sums`` are (unit of gradients, unit of curvatures, G, H, count) of the node; ``limits`` are (α, λ, rows per leaf,
-    curvature per leaf, smoothing of categories). Gains are those of both children; the first of equal splits wins.
-    """
-    _, _, g, h, _ = sums
-    l1, l2, _, _, _ = limits
-    own = _gain_at(g, h, l1, l2, leaf_value(g, h, l1, l2, low, high))
-    best[GAIN] = own
-    best[FEATURE] = -1.0
-    for j in range(columns.shape[0]):
-        f = columns[j]
-        base = f * width
-        with_missing = wide[2, base + n_bins[f]] > 0
-        for side in range(2 if with_missing else 1):
-            _scan_numeric(wide, base, n_bins[f], with_missing, side == 1, sums, limits, monotone[f], low, high, best, f)
-    return own
+            _note(best, gain, k, lg, lboth, known)
+            best[FEATURE], best[CATEGORICAL] = feature, 1.0

@@ -54,22 +54,22 @@ def make_tree(n_rows: int, n_sums: int) -> Tree:
     )
 
 
-def make_scratch(n_columns: int, width: int, n_sums: int, seed: Any) -> Scratch:
-    """Room to grow one tree at a time."""
-    scratch = Scratch(
+def make_scratch(n_columns: int, width: int, n_sums: int, ranked: int) -> Scratch:
+    """Room to grow one tree at a time; ``ranked`` is the largest number of rows that are sorted by bin."""
+    return Scratch(
         narrow=np.zeros(width + 2, dtype=np.int64),
         real=np.zeros((2 * width + 2, n_sums + 3)),
-        whole=np.zeros((5, max(width, n_columns)), dtype=np.int32),
+        whole=np.zeros((6, max(width, n_columns)), dtype=np.int32),
         seen=np.zeros((width + 63) // 64 + 1, dtype=np.uint64),
+        ranked=np.empty(ranked, dtype=np.int64),
     )
-    scratch.seen[-1] = seed
-    scratch.whole[NATURAL] = scratch.whole[FEATURES] = np.arange(scratch.whole.shape[1])
-    return scratch
 
 
-def plant(tree: Tree, scratch: Scratch, totals: Any, n_rows: int) -> None:
+def plant(tree: Tree, scratch: Scratch, totals: Any, n_rows: int, seed: Any) -> None:
     """Make node 0 the root of all rows; ``totals`` are its sums and its mass."""
     scratch.narrow[NODES], scratch.narrow[ROWS_OF_BITS] = 1, 0
+    scratch.seen[-1] = seed
+    scratch.whole[NATURAL] = scratch.whole[FEATURES] = np.arange(scratch.whole.shape[1])
     tree.whole[0, [START, STOP, DEPTH]] = 0, n_rows, 0
     tree.real[0, [LOW, HIGH]] = -np.inf, np.inf
     tree.real[0, TOTALS:-1] = totals
@@ -77,7 +77,7 @@ def plant(tree: Tree, scratch: Scratch, totals: Any, n_rows: int) -> None:
 
 
 def make_close(data: Data, targets: tuple[Any, Any, Any], rows: int) -> tuple[Data, Any, Any, Any]:
-    """Room for the codes and targets of ``rows`` rows side by side."""
+    """Room for the codes and targets of ``rows`` rows side by side; of none, if nothing is to be copied."""
 
     def room(like: Any) -> Any:
         if like is None or isinstance(like, tuple):
@@ -110,6 +110,32 @@ def draw(ends, size, state, counts):
                 else:
                     low = middle + 1
         counts[low] += 1
+
+
+@lean_kernel
+def choose(counts, label, mass_shift, sum_shift, mass, chosen, packed):
+    """List the rows that were drawn and pack what they count; returns how many they are, and their sum and mass."""
+    m, total, heavy = 0, np.int64(0), np.int64(0)
+    for i in range(counts.shape[0]):
+        count = np.int64(counts[i])
+        own = count * np.int64(label[i])
+        mass[i] = float(count)
+        packed[i] = (own << sum_shift) | (count << mass_shift) | 1
+        chosen[m] = i
+        m += count > 0
+        total += own
+        heavy += count
+    return m, total, heavy
+
+
+@lean_kernel
+def list_rows(mass, chosen):
+    """List the rows of positive mass; returns how many they are."""
+    m = 0
+    for i in range(mass.shape[0]):
+        chosen[m] = i
+        m += mass[i] > 0.0
+    return m
 
 
 @inner_kernel
@@ -202,14 +228,15 @@ def _pack(data, packed, votes, sums, start, m, close, near_packed, near_votes, n
 
 @lean_kernel
 def grow(
-    data, packed, votes, sums, tree, setup, scratch, general, edges, bits, close, near_packed, near_votes, near_sums,
-    before, postponed,
+    data, packed, votes, sums, tree, setup, scratch, plain, general, edges, bits, close, near_packed, near_votes,
+    near_sums, before, postponed,
 ):  # fmt: skip
-    """Grow a tree; ``close`` and what follows is room for the rows of one small subtree.
+    """Grow a tree; ``close`` and what follows is room for the rows of one small subtree, or for none.
 
-    Nodes of more rows than ``close`` holds are split first; the others are postponed and then grown one by one.
+    Nodes of more than ``PACK_ROWS`` rows are split first; the others are postponed and then grown one by one, side by
+    side if there is room.
     """
-    pack, count = close.rows.shape[1], 0
+    count, copies = 0, close.rows.shape[1] > 0
     for turn in range(-1, tree.whole.shape[0]):
         if turn >= count:
             break
@@ -217,16 +244,17 @@ def grow(
         root, offset = np.int64(0), np.int64(0)
         if turn >= 0:
             root = np.int64(postponed[turn])
+        if turn >= 0 and copies:
             offset = np.int64(tree.whole[root, START])
             size = np.int64(tree.whole[root, STOP]) - offset
             _pack(data, packed, votes, sums, offset, size, close, near_packed, near_votes, near_sums, before)
             now, p, v, s = close, near_packed, near_votes, near_sums
         node, following = root, scratch.narrow[NODES]
         while True:
-            if turn < 0 and tree.whole[node, STOP] - tree.whole[node, START] <= pack:
+            if turn < 0 and tree.whole[node, STOP] - tree.whole[node, START] <= PACK_ROWS:
                 postponed[count] = node
                 count += 1
-            elif find_split(now, p, v, s, offset, tree, node, setup, scratch, general, edges, bits):
+            elif find_split(now, p, v, s, offset, tree, node, setup, scratch, plain, general, edges, bits):
                 if packed is not None:  # whole numbers leave no rounding behind when they are subtracted
                     known = scratch.real[BEST]
                     _split(now, p, v, s, offset, tree, node, setup, scratch, known, general, bits)
@@ -238,16 +266,16 @@ def grow(
                 break
             node = following
             following += 1
-        if turn >= 0:
+        if turn >= 0 and copies:
             for i in range(tree.whole[root, STOP] - offset):
                 data.rows[0, offset + i] = before[close.rows[0, i]]
 
 
 @lean_kernel
-def grow_best_first(data, packed, votes, sums, tree, setup, scratch, general, edges, bits, waiting):
+def grow_best_first(data, packed, votes, sums, tree, setup, scratch, plain, general, edges, bits, waiting):
     """Split the node that gains most, until there are as many leaves as ``waiting`` has places."""
     count, leaves, offset = 0, 1, np.int64(0)
-    if find_split(data, packed, votes, sums, offset, tree, np.int64(0), setup, scratch, general, edges, bits):
+    if find_split(data, packed, votes, sums, offset, tree, np.int64(0), setup, scratch, plain, general, edges, bits):
         waiting[0] = 0
         count = 1
     while count > 0 and leaves < waiting.shape[0]:
@@ -263,7 +291,7 @@ def grow_best_first(data, packed, votes, sums, tree, setup, scratch, general, ed
         leaves += 1
         for side in range(2):
             child = np.int64(tree.whole[node, LEFT]) + side
-            if find_split(data, packed, votes, sums, offset, tree, child, setup, scratch, general, edges, bits):
+            if find_split(data, packed, votes, sums, offset, tree, child, setup, scratch, plain, general, edges, bits):
                 waiting[count] = child
                 count += 1
     for k in range(count):

@@ -5,7 +5,9 @@ keeps the time to compile short:
 
 - ``packed``, ``votes``, ``sums``: the targets in one of three forms. int64 (n,), sum << sum_shift | mass << mass_shift
   | 1; or labels, int64 (n, outputs), and mass (n,); or float64 (n, ·), what is summed, mass, and y for regression.
-- ``general``: None where a cut is judged by squares of one sum and nothing is constrained.
+- ``general``: None where cuts are judged by squares, of one sum or of class masses that are whole numbers
+  (``ballots.py``), and nothing is constrained; ``plain`` is None where ``general`` is not, and also where no cut of
+  numbers is sought.
 - ``edges``: float64 (2, d, bins), where bins end and their means, of trees whose cuts are drawn; else None.
 - ``bits``: uint32 (categorical nodes, words), the categories that go left, where a column is categorical; else None.
 """
@@ -24,7 +26,7 @@ GAIN, LOW, HIGH, TOTALS = 0, 1, 2, 3
 CRITERION, MAX_DEPTH, MIN_SPLIT, MIN_LEAF, MIN_MASS, MIN_GAIN, MAX_FEATURES, CONSTRAINED = range(8)
 MASS_SHIFT, SUM_SHIFT = 8, 9
 BINS, CATEGORICAL, MONOTONE = 0, 1, 2  # rows of Setup.columns
-FOUND, NATURAL, ORDER, CHOSEN, FEATURES = 0, 1, 2, 3, 4  # rows of Scratch.whole
+FOUND, NATURAL, ORDER, CHOSEN, FEATURES, ENDS = 0, 1, 2, 3, 4, 5  # rows of Scratch.whole
 NODES, ROWS_OF_BITS = -2, -1  # positions in Scratch.narrow of what is in use
 NOW, BEST = -2, -1  # rows of Scratch.real: sums of the left side, in the cut being tried and in the best so far
 
@@ -53,7 +55,9 @@ class Setup(NamedTuple):
 class Scratch(NamedTuple):
     """Room to work in; sums of bins and ``seen`` are zero between uses."""
 
-    narrow: Any  # int64 (width + 2,): packed sums of each bin; then what is in use
+    narrow: Any  # int64 (width + 2,): packed sums or places of each bin; then what is in use
     real: Any  # float64 (2 · width + 2, c + 3): sums of each bin; of bins that occur, with a key; of the left side
-    whole: Any  # int32 (5, ·): bins that occur; 0, 1, 2, …; an order of those; 1 for categories that go left; features
+    # int32 (6, ·): bins that occur; 0, 1, 2, …; an order of those; 1 for categories that go left; features; their ends
+    whole: Any
     seen: Any  # uint64 (words of width bits + 1,): which bins occur; then the state of the random numbers
+    ranked: Any  # int64 (n',): classes and masses of a node's rows by bin, where ``votes`` are whole numbers; else none

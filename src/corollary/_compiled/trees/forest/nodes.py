@@ -76,6 +76,23 @@ def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
 
 
 @lean_kernel
+def class_spread(sums, mass, entropy, n_outputs, spread):
+    """Weighted impurity of nodes: mass · (1 − Σ p²), or Σ mass · p log₂(1 / p), the mean over outputs.
+
+    With one sum a node, it is the mass of the second of two classes.
+    """
+    for k in range(mass.shape[0]):
+        w, part = mass[k], 0.0
+        for j in range(2 if sums.shape[1] == 1 else sums.shape[1]):
+            p = (w - sums[k, 0] if j > 0 and sums.shape[1] == 1 else sums[k, j]) / w
+            if not entropy:
+                part += p * p
+            elif p > 0.0:
+                part -= p * math.log2(p)
+        spread[k] = w * (part / n_outputs if entropy else 1.0 - part / n_outputs)
+
+
+@lean_kernel
 def unfold(is_leaf, sizes, left):
     """Left children (−1 at leaves) of trees that are stored level by level; returns False if they are no trees."""
     first = 0
@@ -99,15 +116,45 @@ def unfold(is_leaf, sizes, left):
 
 
 @lean_kernel
-def sum_up(left, sums, mass, rows):
-    """Sums, mass and number of rows of inner nodes from those of the leaves."""
+def fill_classes(
+    left, first, leaf_sums, leaf_mass, leaf_rows, entropy, n_outputs, value, mass, rows, impurity, gain
+):  # fmt: skip
+    """Class shares, mass, rows, impurity and gain of the nodes of some trees, from the sums of their leaves.
+
+    Children come after their parents, and are numbered from ``first``. Of two classes the second alone is summed.
+    """
+    k, two = leaf_mass.shape[0], leaf_sums.shape[1] == 1
     for node in range(left.shape[0] - 1, -1, -1):
-        child = left[node]
-        if child >= 0:
-            mass[node] = mass[child] + mass[child + 1]
-            rows[node] = rows[child] + rows[child + 1]
-            for j in range(sums.shape[1]):
-                sums[node, j] = sums[child, j] + sums[child + 1, j]
+        a, own = np.int64(left[node]) - first, value[node]
+        if left[node] < 0:
+            k -= 1
+            w = leaf_mass[k]
+            rows[node] = np.int32(leaf_rows[k])
+            for j in range(leaf_sums.shape[1]):
+                own[j + (1 if two else 0)] = leaf_sums[k, j]
+        else:
+            w = mass[a] + mass[a + 1]
+            rows[node] = rows[a] + rows[a + 1]
+            one, other = value[a], value[a + 1]
+            for j in range(own.shape[0]):
+                own[j] = one[j] + other[j]
+        if two:
+            own[0] = w - own[1]
+        part = 0.0
+        for j in range(own.shape[0]):
+            if not entropy:
+                part += own[j] * own[j]
+            elif own[j] > 0.0:
+                part -= own[j] / w * math.log2(own[j] / w)
+        mass[node], gain[node] = w, 0.0
+        impurity[node] = part / n_outputs if entropy else 1.0 - part / (w * w * n_outputs)
+        if left[node] >= 0:
+            lost = impurity[node] * w - impurity[a] * mass[a] - impurity[a + 1] * mass[a + 1]
+            gain[node] = max(lost, 0.0)
+    for node in range(left.shape[0]):
+        w, own = mass[node], value[node]
+        for j in range(own.shape[0]):
+            own[j] /= w
 
 
 @lean_kernel
@@ -190,36 +237,6 @@ def prune(feature, left, gain, risk, alpha):
             else:
                 alone = below
         risk[node] = alone
-
-
-@kernel
-def sum_values(X, roots, real, whole, value, out):
-    """out[i] += Σ over trees of the value at row i's leaf; no column may be categorical.
-
-    A node is 16 bytes, seen as two floats (the threshold first) and as four integers (left child and 2 · feature + 1 if
-    missing values go right, last). A leaf is its own child. Eight rows walk together, so that the memory of one is
-    fetched while others compare, and no branch depends on a comparison.
-    """
-    n, k = X.shape[0], value.shape[1]
-    node = np.empty(8, dtype=np.int64)
-    for t in range(roots.shape[0]):
-        for first in range(0, n, 8):
-            group = min(8, n - first)
-            for j in range(group):
-                node[j] = roots[t]
-            moved = np.int64(1)
-            while moved != 0:
-                moved = np.int64(0)
-                for j in range(group):
-                    at = node[j]
-                    x = X[first + j, np.uintp(whole[at, 3] >> 1)]
-                    right = np.int64(x > real[at, 0]) | (np.int64(x != x) & np.int64(whole[at, 3] & 1))
-                    child = np.int64(whole[at, 2]) + right
-                    moved |= child ^ at
-                    node[j] = child
-            for j in range(group):
-                for c in range(k):
-                    out[first + j, c] += value[node[j], c]
 
 
 @lean_kernel

@@ -24,7 +24,8 @@ from corollary._compiled.trees.forest.layout import (
     ORDER,
     TOTALS,
 )
-from corollary._compiled.trees.forest.sums import allowed, side_score, unpack
+from corollary._compiled.trees.forest.one_sum import one_sum_purity
+from corollary._compiled.trees.forest.sums import allowed, side_score, unpack, unpacked
 
 
 @inner_kernel
@@ -40,6 +41,27 @@ def _draw_cut(low, high, state, edges, f):
         else:
             last = middle
     return cut
+
+
+@inner_kernel
+def _left_sums(codes, rows, packed, sums, start, stop, cut, exception, rules):
+    """Sum, mass and number of the rows whose bin is at most ``cut``, or the ``exception``."""
+    total, s, w, n = np.int64(0), 0.0, 0.0, 0.0
+    for k in range(start, stop):  # no branch depends on the side, which is as good as random
+        r = np.uintp(rows[k])
+        code = np.int64(codes[r])
+        goes = np.int64((code <= cut) | (code == exception))
+        if packed is not None:
+            total += packed[r] & -goes
+        if sums is not None:
+            share = float(goes)
+            s += share * sums[r, 0]
+            w += share * sums[r, 1]
+            n += share
+    if packed is not None:
+        return unpacked(total, rules)
+    else:
+        return s, w, n
 
 
 @inner_kernel
@@ -74,7 +96,7 @@ def _add_left(codes, rows, packed, votes, sums, start, stop, cut, exception, rul
 
 
 @inner_kernel
-def random_cut(f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges):
+def random_cut(f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges, general):
     """Try one cut drawn at random; returns the best purity so far and whether the column varies here."""
     rows, codes, rules = data.rows[0], data.codes[f], setup.rules
     n_bins, low, high, side = np.int64(setup.columns[BINS, f]), np.int64(1 << 30), np.int64(-1), np.int64(-1)
@@ -93,8 +115,16 @@ def random_cut(f, data, packed, votes, sums, start, stop, setup, node, out, best
     else:  # numbers against missing values
         cut = low - 1 if side == 1 else n_bins - 1
     exception = n_bins if side == 1 else np.int64(-1)
-    _add_left(codes, rows, packed, votes, sums, start, stop, cut, exception, rules, scratch.real)
-    better, best, heavy = _is_better(node, np.int64(setup.columns[MONOTONE, f]), rules, best, scratch)
+    if general is None:
+        s, w, n = _left_sums(codes, rows, packed, sums, start, stop, cut, exception, rules)
+        score = one_sum_purity(s, w, n, node, max(rules[MIN_LEAF], 1.0), max(rules[MIN_MASS], 1e-300))
+        better, heavy = score > best, np.int64(2.0 * w > node[TOTALS + 1])
+        if better:
+            best = score
+            scratch.real[BEST, 0], scratch.real[BEST, 1], scratch.real[BEST, 2] = s, w, n
+    else:
+        _add_left(codes, rows, packed, votes, sums, start, stop, cut, exception, rules, scratch.real)
+        better, best, heavy = _is_better(node, np.int64(setup.columns[MONOTONE, f]), rules, best, scratch)
     if better:
         out[FEATURE], out[CUT], out[NEXT] = f, cut, 0
         out[MISSING_LEFT] = side if side >= 0 else heavy

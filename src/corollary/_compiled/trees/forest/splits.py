@@ -6,6 +6,7 @@ import numpy as np
 
 from corollary._compiled._jit import inner_kernel
 from corollary._compiled.mixing import next_bits
+from corollary._compiled.trees.forest.ballots import cut_ballots
 from corollary._compiled.trees.forest.layout import (
     BEST,
     BINS,
@@ -36,8 +37,9 @@ from corollary._compiled.trees.forest.layout import (
     STOP,
     TOTALS,
 )
+from corollary._compiled.trees.forest.one_sum import cut_one_sum
 from corollary._compiled.trees.forest.random_splits import random_categories, random_cut
-from corollary._compiled.trees.forest.sums import allowed, gather, own_score, side_score
+from corollary._compiled.trees.forest.sums import allowed, gather, own_score, side_score, write_cut
 
 
 @inner_kernel
@@ -117,13 +119,8 @@ def _cut_numbers(f, q, columns, node, out, rules, best, scratch, general):
         count = known if missing and turn == 0 else known - 1
         first = np.int64(q - 1) if turn == 1 else np.int64(-1)
         best, k = _scan(NATURAL, count, first, node, columns[MONOTONE, f], rules, best, scratch, general)
-        if k < 0:
-            continue
-        out[FEATURE], out[CUT], out[NEXT] = f, n_bins - 1, 0
-        if k + 1 < known:
-            out[CUT], out[NEXT] = whole[FOUND, k], whole[FOUND, k + 1]
-        mass = node.shape[0] - 2
-        out[MISSING_LEFT] = turn if missing else 2.0 * scratch.real[BEST, mass - TOTALS] > node[mass]
+        if k >= 0:
+            write_cut(f, k, known, n_bins, turn if missing else -1, node, out, scratch)
     return best
 
 
@@ -203,7 +200,7 @@ def _write_bits(f, n_bins, out, bits, scratch):
 
 
 @inner_kernel
-def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, general, edges, bits):
+def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, plain, general, edges, bits):
     """Write down the best split of a node over columns drawn at random; False if the node stays a leaf.
 
     A column that is constant here counts as tried, but at least one that is not is tried if there is any.
@@ -229,7 +226,21 @@ def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, gene
         features[visited] = f
         visited += 1
         if edges is not None and columns[CATEGORICAL, f] == 0:
-            best, varies = random_cut(f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges)
+            best, varies = random_cut(
+                f, data, packed, votes, sums, start, stop, setup, node, out, best, scratch, edges, general
+            )
+            varied += varies
+            continue
+        if general is None and (bits is None or columns[CATEGORICAL, f] == 0):
+            varies = 0
+            if plain is None or (packed is None and sums is None):  # what is None is known when this is compiled
+                pass
+            else:
+                best, varies = cut_one_sum(f, data, packed, sums, start, stop, columns, node, out, rules, best, scratch)
+            if plain is None or votes is None:
+                pass
+            else:
+                best, varies = cut_ballots(f, data, votes, start, stop, columns, node, out, rules, best, scratch)
             varied += varies
             continue
         q = gather(data.codes[f], rows, packed, votes, sums, start, stop, rules, scratch)
@@ -245,7 +256,7 @@ def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, gene
             best = _cut_numbers(f, q, columns, node, out, rules, best, scratch, general)
     if out[FEATURE] < 0:
         return False
-    gain = max(best - own_score(node, np.int64(rules[CRITERION]), general), 0.0)
+    gain = max(best - own_score(node, votes, np.int64(rules[CRITERION]), general), 0.0)
     if gain < rules[MIN_GAIN]:
         out[FEATURE] = -1
         return False

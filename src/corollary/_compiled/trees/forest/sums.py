@@ -6,23 +6,49 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel
-from corollary._compiled.trees.forest.layout import FOUND, HIGH, LOW, MASS_SHIFT, POISSON, SQUARES, SUM_SHIFT, TOTALS
+from corollary._compiled._jit import inner_kernel, lowest_bit
+from corollary._compiled.trees.forest.layout import (
+    BEST,
+    CUT,
+    FEATURE,
+    FOUND,
+    HIGH,
+    LOW,
+    MASS_SHIFT,
+    MISSING_LEFT,
+    NEXT,
+    POISSON,
+    SQUARES,
+    SUM_SHIFT,
+    TOTALS,
+)
 
 _ONE = np.uint64(1)
-_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT = np.zeros(64, dtype=np.int64)  # which bit is set, by the six high bits of its product with the constant above
-for _k in range(64):
-    _BIT[((0x03F79D71B4CB0A89 << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
+
+
+@inner_kernel
+def unpacked(packed, rules):
+    """Sum, mass and number of rows of a packed total."""
+    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
+    mass = (packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1)
+    return float(packed >> sum_shift), float(mass), float(packed & ((np.int64(1) << mass_shift) - 1))
 
 
 @inner_kernel
 def unpack(packed, rules, out, at):
     """Write sum, mass and number of rows of a packed total to row ``at``."""
-    mass_shift, sum_shift = np.int64(rules[MASS_SHIFT]), np.int64(rules[SUM_SHIFT])
-    out[at, 0] = float(packed >> sum_shift)
-    out[at, 1] = float((packed >> mass_shift) & ((np.int64(1) << (sum_shift - mass_shift)) - 1))
-    out[at, 2] = float(packed & ((np.int64(1) << mass_shift) - 1))
+    out[at, 0], out[at, 1], out[at, 2] = unpacked(packed, rules)
+
+
+@inner_kernel
+def mark(codes, rows, start, stop, seen):
+    """Set the bits of the bins that occur; returns whether there are two."""
+    first, differ = np.uint64(codes[np.uintp(rows[start])]), np.uint64(0)
+    for k in range(start, stop):
+        c = np.uint64(codes[np.uintp(rows[k])])
+        seen[c >> np.uint64(6)] |= _ONE << (c & np.uint64(63))
+        differ |= c ^ first
+    return differ != np.uint64(0)
 
 
 @inner_kernel
@@ -33,14 +59,8 @@ def gather(codes, rows, packed, votes, sums, start, stop, rules, scratch):
     """
     seen, narrow, real = scratch.seen, scratch.narrow, scratch.real
     width, last = narrow.shape[0] - 2, real.shape[1] - 2
-    first = np.uint64(codes[np.uintp(rows[start])])
-    differ = np.uint64(0)
-    for k in range(start, stop):
-        c = np.uint64(codes[np.uintp(rows[k])])
-        seen[c >> np.uint64(6)] |= _ONE << (c & np.uint64(63))
-        differ |= c ^ first
-    if differ == np.uint64(0):
-        seen[first >> np.uint64(6)] = np.uint64(0)
+    if not mark(codes, rows, start, stop, seen):
+        seen[np.uint64(codes[np.uintp(rows[start])]) >> np.uint64(6)] = np.uint64(0)
         return 1
     if packed is not None:
         for k in range(start, stop):
@@ -67,9 +87,8 @@ def gather(codes, rows, packed, votes, sums, start, stop, rules, scratch):
         bits = seen[word]
         seen[word] = np.uint64(0)
         while bits != np.uint64(0):
-            lowest = bits & (~bits + _ONE)
-            at = np.uintp((word << 6) + _BIT[np.uintp((lowest * _DE_BRUIJN) >> np.uint64(58))])
-            bits ^= lowest
+            at = np.uintp((word << 6) + lowest_bit(bits))
+            bits &= bits - _ONE
             scratch.whole[FOUND, q] = at
             if packed is not None:
                 unpack(narrow[at], rules, real, width + q)
@@ -129,9 +148,9 @@ def side_score(side, node, rest, criterion):
 
 
 @inner_kernel
-def own_score(node, criterion, general):
+def own_score(node, votes, criterion, general):
     """Purity of a node that is not split."""
-    if general is None:
+    if general is None and votes is None:
         return node[TOTALS] * node[TOTALS] / node[TOTALS + 1]
     else:
         return side_score(node[TOTALS:], node, False, criterion)
@@ -143,3 +162,13 @@ def allowed(left, node, direction):
     a = left[0] / left[1]
     b = (node[TOTALS] - left[0]) / (node[TOTALS + 1] - left[1])
     return (b - a) * direction >= 0.0 and node[LOW] <= min(a, b) and max(a, b) <= node[HIGH]
+
+
+@inner_kernel
+def write_cut(f, k, known, n_bins, side, node, out, scratch):
+    """Note the cut after the k-th of ``known`` bins that occur; ``side`` of missing values is −1 if there are none."""
+    whole, mass = scratch.whole, node.shape[0] - 2
+    out[FEATURE], out[CUT], out[NEXT] = f, n_bins - 1, 0
+    if k + 1 < known:
+        out[CUT], out[NEXT] = whole[FOUND, k], whole[FOUND, k + 1]
+    out[MISSING_LEFT] = side if side >= 0 else 2.0 * scratch.real[BEST, mass - TOTALS] > node[mass]

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from corollary._compiled.codes import LOGISTIC
-from corollary._compiled.losses import loss_block
-from corollary._compiled.trees.boosting import gradients
+from corollary._compiled.codes import LOGISTIC, SOFTMAX, SQUARED
+from corollary._compiled.trees.boosting.coded import coded_derivatives
+from corollary._compiled.trees.boosting.gradients import BLOCK
 from corollary.core.loss import Loss
-from corollary.core.parallel import sum_blocks
+from corollary.core.parallel import map_blocks, run_team
 from corollary.core.types import Array
 
 _BLOCK = 1 << 16
@@ -38,29 +38,33 @@ class Objective:
         """The best number to add to the raw predictions of ``rows``."""
         return self.loss.best_shift(self.y[rows], raw[rows], self.weights[rows], l1, l2)
 
+    @property
+    def code(self) -> int:
+        """Of the losses that the kernel of a round differentiates by itself; −1 for others."""
+        return self.loss.code if self.newton and self.loss.code in (SQUARED, LOGISTIC, SOFTMAX) else -1
+
+    def mean(self, losses: Array) -> float:
+        """The mean loss from the weighted losses of blocks of rows."""
+        return float(losses.sum()) / float(self.weights.sum())
+
     def derivatives(self, raw: Array, gradient: Array, hessian: Array) -> float:
-        """Fill gradients and curvatures (outputs, rows); returns the mean loss."""
-        total = sum_blocks(lambda a, b: self._block(a, b, raw, gradient, hessian), len(self.y), _BLOCK)
+        """Fill gradients and curvatures (outputs, rows) of losses without ``code``; returns the mean loss."""
+        if self.loss.code >= 0:
+            losses = np.zeros(-(-len(self.y) // BLOCK))
+            of_rows = self.y, raw[0], self.weights, gradient[0], hessian[0]
+            run_team(coded_derivatives, self.loss.code, self.loss.parameter, *of_rows, losses, most=len(losses))
+        else:
+            parts = map_blocks(lambda a, b: self._block(a, b, raw, gradient, hessian), len(self.y), _BLOCK)
+            losses = np.array(list(parts))
         if not self.newton:
             hessian[0] = self.weights
-        return float(total) / float(self.weights.sum())
+        return self.mean(losses)
 
     def _block(self, start: int, stop: int, raw: Array, gradient: Array, hessian: Array) -> float:
         loss, own = self.loss, slice(start, stop)
         y, w = self.y[own], self.weights[own]
-        if loss.multiclass and loss.code >= 0:
-            return gradients.softmax_gradients(self.y, raw, self.weights, start, stop, gradient, hessian)
-        if loss.code == LOGISTIC:
-            return gradients.logistic_gradients(y, raw[0, own], w, gradient[0, own], hessian[0, own])
-        if loss.code >= 0:
-            return loss_block(loss.code, loss.parameter, y, raw[0, own], w, gradient[0, own], hessian[0, own])
         f = raw[:, own].T if loss.multiclass else raw[0, own]
         curves = loss.hessian(y, f)
         gradient[:, own] = w * loss.gradient(y, f).T
         hessian[:, own] = w * (np.einsum("ikk->ki", curves) if loss.multiclass else curves)
         return float(w @ loss.value(y, f))
-
-    def mean_loss(self, raw: Array) -> float:
-        """The mean loss alone (validation sets are small)."""
-        scratch = np.empty_like(raw), np.empty_like(raw)
-        return self.derivatives(raw, *scratch)

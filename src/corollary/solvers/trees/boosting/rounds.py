@@ -8,7 +8,6 @@ and their leaves are set by exact minimisation.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from queue import SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,13 @@ import numpy as np
 from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, carried_over
 from corollary.core.membership import is_member
-from corollary.core.parallel import map_blocks, n_threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
-from corollary.solvers.trees.boosting.leaves import Leaves
+from corollary.solvers.trees.boosting.grown import Grown
+from corollary.solvers.trees.boosting.growth import Growth
 from corollary.solvers.trees.boosting.objective import Objective
-from corollary.solvers.trees.boosting.tree import Grower, HistogramRules
+from corollary.solvers.trees.boosting.rules import HistogramRules
 from corollary.solvers.trees.check.leaves import Boosted
 
 TOLERANCE = 1e-9
@@ -54,7 +53,7 @@ class Start:
     """Where boosting starts: a constant, or the trees of an earlier fit and what they say of the training rows."""
 
     constant: Array
-    trees: tuple[Trees, ...] = ()
+    trees: Trees | None = None
     raw: Array | None = None
 
 
@@ -70,7 +69,7 @@ class Boosting(Algorithm[int]):
 
     def __init__(
         self,
-        codes: Array,
+        words: Array,
         binner: Binner,
         objective: Objective,
         plan: Plan,
@@ -79,21 +78,18 @@ class Boosting(Algorithm[int]):
         validation: tuple[Any, Objective] | None = None,
         X: Any = None,
     ) -> None:
-        self.X, self.start, self.slope_left, self.leaves_checked = X, start.constant, 0.0, 0
-        self.codes, self.objective, self.plan, self.random = codes, objective, plan, random
-        self.leaves = Leaves(objective, plan.rules, plan.learning_rate, binner)
+        self.X, self.start, self.slope_left, self.leaves_checked = X, start, 0.0, 0
+        self.binner, self.objective, self.plan, self.random = binner, objective, plan, random
         n, k = len(objective.y), objective.n_outputs
-        side_by_side = min(n_threads(), k)
-        self._idle: SimpleQueue[Grower] = SimpleQueue()
-        for _ in range(side_by_side):
-            self._idle.put(Grower(codes, binner, plan.rules, threads=1 if side_by_side > 1 else n_threads()))
+        raw = np.repeat(start.constant[:, None], n, axis=1) if start.raw is None else start.raw
+        self.growth = Growth(words, binner, objective, raw, plan.rules, plan.learning_rate, plan.columns_per_node)
+        self.gradient, self.hessian = self.growth.gradient, self.growth.hessian
         self.rows = np.flatnonzero(objective.weights > 0).astype(np.int32)
-        self.columns = np.arange(codes.shape[1])
-        self.trees, self.begun = list(start.trees), len(start.trees) // k
-        self.raw = np.repeat(start.constant[:, None], n, axis=1) if start.raw is None else start.raw
-        self.gradient, self.hessian = np.empty((k, n)), np.empty((k, n))
-        self.judges = None if validation is None else _Judges(*validation, start)
+        self.begun = 0 if start.trees is None else start.trees.n_trees // k
+        self.grown: list[Grown] = []
+        self.judges = None if validation is None else _Judges(*validation, start, self.growth)
         self.losses: list[float] = []
+        self.loss: float | None = None  # of the state, from when its derivatives are there
         self.first_slope = 0.0
         self.lowest, self.best_round, self.improved = np.inf, self.begun, True
 
@@ -101,14 +97,21 @@ class Boosting(Algorithm[int]):
         return self.begun
 
     def step(self, state: int) -> int:
-        new = self._round(state)
+        rows = self._sample(state)
+        d, outputs = len(self.binner.n_bins), self.objective.n_outputs
+        used = np.zeros(d, dtype=np.uint8)
+        used[_draw(np.arange(d), self.plan.columns_per_tree, self.random)] = 1
+        # rounding depends on the number of the round, not on chance: two fits of the same data agree
+        rounding = np.arange(state * outputs, (state + 1) * outputs)
+        seeds = np.stack([rounding, self.random.randint(2**31 - 1, size=outputs)], axis=1).astype(np.uint64)
+        grown, self.loss = self.growth.round(rows, used, seeds)
         if self.judges is not None:
-            self.judges.add(new)
-        self.trees += new
+            self.judges.add(grown.as_trees(self.binner))
+        self.grown.append(grown)
         return state + 1
 
     def measure(self, state: int) -> Measure:
-        loss = self.objective.derivatives(self.raw, self.gradient, self.hessian)
+        loss = self.growth.derive() if self.loss is None else self.loss
         if not self.losses:
             self.first_slope = float(np.abs(self.gradient).sum())
         self.losses.append(loss)
@@ -128,18 +131,22 @@ class Boosting(Algorithm[int]):
     def rewind(self, iteration: int) -> int:
         return iteration
 
-    def snapshot(self, state: int) -> list[Trees]:
-        return self.trees[: state * self.objective.n_outputs]
+    def snapshot(self, state: int) -> Trees | None:
+        """All trees of the rounds so far, or None."""
+        parts = [] if self.start.trees is None else [self.start.trees]
+        if state > self.begun:
+            parts.append(Grown.join(self.grown[: state - self.begun]).as_trees(self.binner))
+        return Trees.join(parts) if parts else None
 
     def finish(self, state: int, measure: Measure) -> tuple[int, Measure]:
         """Leaves of the last tree and of another are worked out again, where their rows and bounds are known."""
         rules, objective = self.plan.rules, self.objective
         known = self.X is not None and not self.plan.samples_rows and rules.monotone is None
-        if known and state > self.begun and not is_member():
-            trees, rate = Trees.join(self.snapshot(state)), self.plan.learning_rate
+        trees = self.snapshot(state)
+        if known and trees is not None and state > self.begun and not is_member():
             boosted = Boosted(
-                self.X, objective.loss, objective.y, objective.weights, self.start, trees, rate, rules.l1, rules.l2,
-                objective.newton,
+                self.X, objective.loss, objective.y, objective.weights, self.start.constant, trees,
+                self.plan.learning_rate, rules.l1, rules.l2, objective.newton,
             )  # fmt: skip
             self.slope_left, self.leaves_checked = boosted.slope_left(self.begun)
         return state, measure
@@ -164,38 +171,8 @@ class Boosting(Algorithm[int]):
         name = "rise of the training loss" if not self.leaves_checked else RISE_OR_SLOPE
         return Certificate(self.kind, name, max(self.rise, self.slope_left), TOLERANCE)
 
-    def _round(self, iteration: int) -> list[Trees]:
-        """One tree per output. Several outputs are grown side by side, one thread each, else threads share a tree."""
-        rows, sampled = self._sample(iteration)
-        columns = _draw(self.columns, self.plan.columns_per_tree, self.random)
-        seeds = self.random.randint(2**31 - 1, size=self.objective.n_outputs)  # drawn here, not by threads
-
-        def one(start: int, stop: int) -> list[Trees]:
-            return [self._grow(k, iteration, rows, columns, int(seeds[k]), sampled) for k in range(start, stop)]
-
-        return [tree for part in map_blocks(one, self.objective.n_outputs, 1) for tree in part]
-
-    def _grow(self, k: int, iteration: int, rows: Array, columns: Array, seed: int, sampled: bool) -> Trees:
-        """Grow the tree of output k and add it to the raw predictions."""
-        grower, leaves = self._idle.get(), self.leaves
-        try:
-            share, random = self.plan.columns_per_node, np.random.RandomState(seed)
-            chooser = None if share >= 1.0 else lambda among: _draw(among, share, random)
-            # rounding depends on the number of the round, not on chance: two fits of the same data agree
-            dither = iteration * self.objective.n_outputs + k
-            grown = grower.grow(self.gradient[k], self.hessian[k], rows, columns, chooser, dither)
-            values = leaves.values(grower, grown.leaves, self.raw[k], self.gradient[k], self.hessian[k])
-            tree = leaves.as_trees(grown, values)
-            if sampled:
-                leaves.add_everywhere(self.codes, grown, tree, self.raw[k])
-            else:
-                leaves.add(grower, grown.leaves, values, self.raw[k])
-            return tree
-        finally:
-            self._idle.put(grower)
-
-    def _sample(self, iteration: int) -> tuple[Array, bool]:
-        """The rows of this round, and whether they are not all; with one-sided sampling, some stand for others."""
+    def _sample(self, iteration: int) -> Array:
+        """The rows of this round, ascending; with one-sided sampling, some stand for others."""
         plan, rows = self.plan, self.rows
         if plan.top_rate is not None and iteration * plan.learning_rate >= 1.0:
             size = np.abs(self.gradient[:, rows]).sum(axis=0)
@@ -206,27 +183,28 @@ class Boosting(Algorithm[int]):
             if len(drawn):
                 self.gradient[:, rows[drawn]] *= len(rest) / len(drawn)
                 self.hessian[:, rows[drawn]] *= len(rest) / len(drawn)
-            return rows[np.sort(np.concatenate([order[:top], drawn]))], True
+            return rows[np.sort(np.concatenate([order[:top], drawn]))]
         if plan.subsample < 1.0:
             size = max(1, int(plan.subsample * len(rows)))
-            return rows[np.sort(self.random.choice(len(rows), size, replace=False))], True
-        return rows, len(rows) < len(self.objective.y)
+            return rows[np.sort(self.random.choice(len(rows), size, replace=False))]
+        return rows
 
 
 class _Judges:
     """Rows that only judge, and the raw predictions for them."""
 
-    def __init__(self, X: Any, objective: Objective, start: Start) -> None:
-        self.X, self.objective = X, objective
+    def __init__(self, X: Any, objective: Objective, start: Start, growth: Growth) -> None:
+        self.X, self.objective, self.growth = X, objective, growth
         self.raw = np.repeat(start.constant[:, None], X.shape[0], axis=1)
-        self.add(start.trees)
+        if start.trees is not None:
+            self.add(start.trees)
 
-    def add(self, trees: Any) -> None:
-        for i, tree in enumerate(trees):
-            self.raw[i % len(self.raw)] += tree.predict_sum(self.X)[:, 0]
+    def add(self, trees: Trees) -> None:
+        for t in range(trees.n_trees):
+            self.raw[t % len(self.raw)] += trees.tree(t).predict_sum(self.X)[:, 0]
 
     def loss(self) -> float:
-        return self.objective.mean_loss(self.raw)
+        return self.growth.loss_of(self.objective, self.raw)
 
 
 def _draw(columns: Array, share: float, random: np.random.RandomState) -> Array:
@@ -235,14 +213,14 @@ def _draw(columns: Array, share: float, random: np.random.RandomState) -> Array:
     return np.sort(random.choice(columns, max(1, round(share * len(columns))), replace=False))
 
 
-def boost(boosting: Boosting, observe: Observer | None = None) -> tuple[list[Trees], Evidence]:
+def boost(boosting: Boosting, observe: Observer | None = None) -> tuple[Trees | None, Evidence]:
     """The trees of the rounds that are kept, and the evidence."""
     plan = boosting.plan
     found = run(boosting, Rules(plan.n_rounds, observe=observe))
     if not (found.certificate.holds or found.stopped) and found.certificate.value > boosting.slope_left:
         found = replace(found, status=Status.RISING)
     trees = boosting.snapshot(found.state)
-    facts = {"training loss": float(found.measure.objective), "trees": float(len(trees))}
+    facts = {"training loss": float(found.measure.objective), "trees": float(trees.n_trees if trees else 0)}
     facts["leaves worked out again"] = float(boosting.leaves_checked)
     facts["slope left in leaves"] = boosting.slope_left
     if not found.stopped and found.state == found.history["iteration"][-1] and boosting.first_slope > 0:

@@ -35,14 +35,15 @@ class GivenTree:
     leaves: Array  # of these
 
 
-def search_forest(rows: BinnedRows, rules: ForestRules, n_trees: int, given: Callable[[int], GivenTree]) -> Findings:
-    """Search nodes of trees drawn at random from ``n_trees``; ``given(t)`` is one of them.
+def search_forest(
+    rows: BinnedRows, rules: ForestRules, n_trees: int, given: Callable[[list[int]], list[GivenTree]]
+) -> Findings:
+    """Search nodes of trees drawn at random from ``n_trees``; ``given`` those of some numbers.
 
     Cost: at most ``CELLS`` numbers sorted; a few passes over the rows of each of two trees.
     """
-    chosen = np.random.default_rng(n_trees).permutation(n_trees)[:_TREES]
-    share = len(chosen)
-    return reduce(add, (_search_tree(rows, rules, given(int(t)), share) for t in chosen))
+    chosen = np.random.default_rng(n_trees).permutation(n_trees)[:_TREES].tolist()
+    return reduce(add, (_search_tree(rows, rules, tree, len(chosen)) for tree in given(chosen)))
 
 
 def _search_tree(rows: BinnedRows, rules: ForestRules, given: GivenTree, share: int) -> Findings:
@@ -103,6 +104,7 @@ def _growth(
         every_column=every,
         known=None if every else np.isin(np.arange(tree.node_count), list(tried)),
         tries=min(rules.max_features, d),
+        coded=(rows.codes, inside, n_bins),
     )
 
 
@@ -119,16 +121,9 @@ def _draws(
     live &= passage.weight >= 2 * rules.min_mass_share * targets.weights.sum()
     live &= ~tree.is_leaf | passage.mixed(leaves, targets.y)
     return columns_drawn(
-        tree,
-        passage.count,
-        live,
-        lambda node, f: rows.codes[f, inside[passage.rows(node)]],
-        d=len(rows.codes),
-        wanted=rules.max_features,
-        seed=seed ^ GROWTH,
-        at_once=min(PACK_ROWS, len(inside)),
+        tree, passage, live, rows.codes, inside, wanted=rules.max_features, seed=seed ^ GROWTH, at_once=PACK_ROWS,
         most=most,
-    )
+    )  # fmt: skip
 
 
 def draws_repeat(rows: BinnedRows, rules: ForestRules) -> bool:

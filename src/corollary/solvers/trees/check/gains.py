@@ -37,6 +37,13 @@ class Targets:
         """How many numbers are added up for each row."""
         return sum(self.n_classes) or self.n_outputs
 
+    @cached_property
+    def codes(self) -> Array | None:
+        """Class numbers, those of later outputs after those of earlier ones; None for numbers."""
+        if not self.n_classes:
+            return None
+        return self.y.astype(np.int64) + np.cumsum((0, *self.n_classes[:-1]))
+
     def impurity(self) -> float:
         """W times the impurity of all rows."""
         if not self.n_classes:

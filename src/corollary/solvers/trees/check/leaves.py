@@ -74,9 +74,7 @@ class Boosted:
         k = len(self.start)
         output, X = t % k, self.X[rows]
         begin = np.repeat(self.start[None, :], len(rows), axis=0)
-        raw = begin.copy()
-        if t >= k:
-            self.trees.head(t - output).add_outputs(X, raw, k)
+        raw = self.trees.head(t - output).predict_sum(X, self.start) if t >= k else begin.copy()
         size = float(np.abs(self._slopes(rows, begin, output)).sum())
         left = self._newton_left if self.newton else self._exact_left
         slope = left(rows, raw, output, value)

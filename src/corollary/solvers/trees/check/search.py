@@ -19,7 +19,7 @@ from corollary.core.evidence import share_wrong_at_most
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.check.gains import Node, Targets
-from corollary.solvers.trees.check.together import apt, excess_gains
+from corollary.solvers.trees.check.together import Coded, apt, excess_gains, gains_among_bins
 from corollary.solvers.trees.check.values import Passage, value_error
 
 CELLS = 1 << 15  # numbers that all searches of a fit together sort (the last one may begin below this): a millisecond
@@ -50,6 +50,7 @@ class Growth:
     known: Array | None = None  # bool (nodes,): whether all columns that a node tried can be searched; None is yes
     tries: int | None = None  # columns that a node tries, as a rule; None is all
     order: Array | None = None  # (columns, rows): the ascending order of the values of all rows, if it is known
+    coded: Coded | None = None  # of a tree of bins
 
 
 @dataclass
@@ -186,7 +187,7 @@ class Search:
         """
         together = self._together(drawn, passage, room, found, root)
         if together is not None:
-            return together, len(drawn)
+            return together
         whole = some = 0
         for t in drawn:
             excess, all_columns, cells = self._excess(int(t), passage.rows(int(t)), passage, room)
@@ -205,13 +206,19 @@ class Search:
         total, lightest = float(w.sum()), float(w.min())
         return float(np.finfo(float).eps) * total * (total / lightest) if (w != lightest).any() else 0.0
 
-    def _together(self, drawn: Array, passage: Passage, room: int, found: Findings, root: float) -> int | None:
-        """Search nodes at once, if they tried all columns and these are numbers; None if that cannot be.
+    def _together(
+        self, drawn: Array, passage: Passage, room: int, found: Findings, root: float
+    ) -> tuple[int, int] | None:
+        """Search nodes at once, if these tried columns of numbers: of bins, or all columns; None if that cannot be.
 
-        Returns how many were searched over all columns.
+        Returns how many were searched over all columns that they tried, and over any.
         """
         growth, d = self.growth, len(self.growth.categorical)
-        if not len(drawn) or not growth.every_column or growth.categorical.any() or not apt(growth.targets):
+        if not len(drawn) or not apt(growth.targets):
+            return None
+        if growth.coded is not None and growth.targets.criterion in ("gini", "squared_error"):
+            return self._among_bins(drawn, passage, room, found, root)
+        if not growth.every_column or growth.categorical.any():
             return None
         targets, leaves, order, size = growth.targets, self.leaves, growth.order, passage.count[drawn]
         columns, each = np.arange(d), self._cost(size, 1)
@@ -227,13 +234,39 @@ class Search:
         order = np.argsort(x, axis=1) if order is None else order[columns] if len(columns) < d else order
         limits = growth.min_leaf, growth.min_weight
         taken, best = excess_gains(targets, self.tree, drawn, leaves, size, x, order, *limits)
-        best[(self.tree.feature[drawn] < 0) & (best < growth.min_gain * (1 + 1e-9))] = 0.0
-        excess = np.where(best == -np.inf, 0.0, best - taken)
-        found.excess = max(found.excess, _relative(float(excess.max(initial=0.0)), root))
+        found.excess = max(found.excess, self._largest_excess(drawn, taken, best, root))
         found.cells += int(each.sum()) * len(columns)
-        return len(drawn) if len(columns) == d else 0
+        return (len(drawn) if len(columns) == d else 0), len(drawn)
 
-    def _cost(self, rows: Array, columns: int) -> Array:
+    def _among_bins(
+        self, drawn: Array, passage: Passage, room: int, found: Findings, root: float
+    ) -> tuple[int, int] | None:
+        """``_together`` for trees of bins: every node over the columns that it tried."""
+        growth = self.growth
+        nodes, columns, whole, total = [], [], 0, 0
+        for t in map(int, drawn):
+            own, all_of_them, cells = self._columns(t, passage.rows(t), room)
+            if growth.categorical[own].any():
+                return None
+            if cells:
+                nodes.append(t)
+                columns.append(own)
+                whole, total = whole + all_of_them, total + cells
+        if nodes:
+            limits = growth.min_leaf, growth.min_weight
+            assert growth.coded is not None
+            gains = gains_among_bins(growth.targets, self.tree, passage, nodes, columns, growth.coded, *limits)
+            found.excess = max(found.excess, self._largest_excess(np.array(nodes), *gains, root))
+        found.cells += total
+        return whole, len(nodes)
+
+    def _largest_excess(self, nodes: Array, taken: Array, best: Array, root: float) -> float:
+        """From what nodes gain and the most that they could; leaves need not be split for less than asked for."""
+        best[(self.tree.feature[nodes] < 0) & (best < self.growth.min_gain * (1 + 1e-9))] = 0.0
+        excess = np.where(best == -np.inf, 0.0, best - taken)
+        return _relative(float(excess.max(initial=0.0)), root)
+
+    def _cost(self, rows: Any, columns: int) -> Array:
         """Numbers that a search of all columns sorts or adds up; a logarithm counts as some."""
         targets = self.growth.targets
         each: Any = max(1.0, targets.width / 4) * (1 if targets.criterion in ("gini", "squared_error") else 4)
@@ -253,15 +286,21 @@ class Search:
             live |= may & passage.mixed(self.leaves, growth.targets.y)
         return np.flatnonzero(live)
 
+    def _columns(self, t: int, rows: Array, limit: int) -> tuple[Array, bool, int]:
+        """(columns to search a node over, whether these are all that it tried, cells, 0 if there are too many)."""
+        columns, whole = self.growth.columns(t, rows)
+        each = float(self._cost(len(rows), 1))
+        room = max(int(limit // max(1.0, each)), 1)
+        if len(columns) > room:
+            columns, whole = self._shuffled(columns)[:room], False
+        cells = int(each * len(columns))
+        return (columns, whole, cells) if cells <= _PART * limit else (columns, False, 0)
+
     def _excess(self, t: int, rows: Array, passage: Passage, limit: int) -> tuple[float, bool, int]:
         """(gain of the best split beyond that of the one taken, whether all columns were tried, cells)."""
         growth, tree = self.growth, self.tree
-        columns, whole = growth.columns(t, rows)
-        room = int(limit // max(1.0, float(self._cost(np.array([len(rows)]), 1)[0])))
-        if len(columns) > max(room, 1):
-            columns, whole = self._shuffled(columns)[: max(room, 1)], False
-        cells = int(self._cost(np.array([len(rows)]), len(columns))[0])
-        if cells > _PART * limit:
+        columns, whole, cells = self._columns(t, rows, limit)
+        if not cells:
             return 0.0, False, 0
         node, taken = growth.targets.node(rows), 0.0
         best = self._best(node, growth.values(rows, columns), growth.categorical[columns])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import closing
+import math
+from collections.abc import Iterator
+from contextlib import closing, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +12,7 @@ import numpy as np
 
 from corollary.core.evidence import Certificate, Evidence, Kind, carried_over
 from corollary.core.membership import is_member
-from corollary.core.parallel import map_blocks
+from corollary.core.parallel import map_blocks, stop_if_ended
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.check.exact import BOOKS, certificate
@@ -23,6 +25,7 @@ from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
 
 TOLERANCE = 1e-8
+_INLINE = 1 << 14  # rows · columns tried · depth of a tree below which a thread costs more than it saves
 
 
 class ForestGrowth(Algorithm[int]):
@@ -46,6 +49,7 @@ class ForestGrowth(Algorithm[int]):
         self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
         self.found: Findings | None = None
         self.parts: list[GrownTree] = []
+        self.rooms: list[Any] = []  # memory of trees that are grown, for those to come
         if earlier is not None:
             trees = expand(earlier, rules.criterion, classes=rows.n_classes > 0)
             self.begun = trees.n_trees
@@ -53,12 +57,27 @@ class ForestGrowth(Algorithm[int]):
             self.impurity = float((kept / trees.weight[trees.roots]).sum())
             if self.bag is not None:
                 self.bag.add_stored(earlier, trees, others)
-        self.coming: Any = map_blocks(self._grow, len(seeds) - self.begun, 1)
+        n, wanted = rows.n, len(seeds) - self.begun
+        inline = n * min(rules.max_features, len(rows.codes)) * math.log2(n + 1) < _INLINE
+        self.coming: Any = self._one_by_one(wanted) if inline else map_blocks(self._grow, wanted, 1)
+
+    def _one_by_one(self, count: int) -> Iterator[GrownTree]:
+        for t in range(count):
+            stop_if_ended()
+            yield self._grow(t, t + 1)
 
     def _grow(self, start: int, stop: int) -> GrownTree:
-        seed = int(self.seeds[self.begun + start])
+        from corollary.solvers.trees.forest.room import Room
+
+        seed, room = int(self.seeds[self.begun + start]), None
+        with suppress(IndexError):
+            room = self.rooms.pop()
+        room = Room(self.rows) if room is None else room
         with np.errstate(over="ignore", invalid="ignore"):  # squares of enormous targets
-            return grow_tree(self.rows, self.rules, seed, outside=self.bag is not None, inside=self.members)
+            wanted = {"outside": self.bag is not None, "inside": self.members}
+            grown = grow_tree(self.rows, self.rules, seed, room=room, **wanted).packed
+        self.rooms.append(room)
+        return grown
 
     def init(self) -> int:
         return self.begun
@@ -97,16 +116,19 @@ class ForestGrowth(Algorithm[int]):
             self.found = search_forest(self.rows, self.rules, len(parts), self._given)
         return state, measure
 
-    def _given(self, t: int) -> GivenTree:
-        """The t-th new tree as it will predict, with the rows that it drew."""
-        rows, seed = self.rows, int(self.seeds[self.begun + t])
-        kept = pack([self.parts[t]], np.array([seed]), rows.binner, None)
+    def _given(self, chosen: list[int]) -> list[GivenTree]:
+        """Some of the new trees as they will predict, with the rows that they drew."""
+        rows, seeds = self.rows, self.seeds[self.begun :][chosen]
+        kept = pack([self.parts[t] for t in chosen], seeds, rows.binner, None)
         with np.errstate(over="ignore", invalid="ignore"):  # impurities of enormous targets, which are not read
-            tree = expand(kept, self.rules.criterion, classes=rows.n_classes > 0)
-        mass = rows.mass(rows.drawn(seed) if rows.draws else None)
-        inside = np.flatnonzero(mass > 0).astype(np.int32)
-        leaves = coded_trees(tree, kept)[0].walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
-        return GivenTree(tree, seed, mass, inside, leaves)
+            trees = expand(kept, self.rules.criterion, classes=rows.n_classes > 0)
+        given = []
+        for t, (coded, seed) in enumerate(zip(coded_trees(trees, kept), map(int, seeds), strict=True)):
+            mass = rows.mass(rows.drawn(seed) if rows.draws else None)
+            inside = np.flatnonzero(mass > 0).astype(np.int32)
+            leaves = coded.walk(rows.codes, inside, rows.binner.n_bins, rows.binner.categorical)
+            given.append(GivenTree(trees.tree(t), seed, mass, inside, leaves))
+        return given
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""

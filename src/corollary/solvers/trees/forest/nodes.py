@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -33,15 +34,23 @@ class GrownTree:
     inside: Array  # rows that were drawn, leaf by leaf; empty unless asked for
     inside_mass: Array
 
+    @property
+    def packed(self) -> GrownTree:
+        """The same tree in less memory."""
+        names = ("feature", "cut", "sums", "mass", "rows", "spread")
+        found: dict[str, Any] = {name: small(getattr(self, name)) for name in names}
+        return replace(self, **found)
+
 
 class KernelNodes:
     """The nodes of one tree as the kernel left them, and the rows that they were grown on."""
 
     def __init__(
-        self, rows: BinnedRows, criterion: str, tree: Tree, bits: Array, used: int, chosen: Array, mass: Array
-    ) -> None:
-        self.rows, self.criterion, self.bits = rows, criterion, bits
-        self.used, self.chosen, self.mass = used, chosen, mass
+        self, rows: BinnedRows, criterion: str, tree: Tree, bits: Array, used: int, chosen: Array, mass: Array,
+        totals: Array,
+    ) -> None:  # fmt: skip
+        self.rows, self.criterion, self.bits, self.used = rows, criterion, bits, used
+        self.chosen, self.mass, self.all_sums, self.all_mass = chosen, mass, totals[:-1], float(totals[-1])
         (self.start, self.stop, self.depth, self.feature, self.cut, self.missing_left, self.left,
          self.following) = tree.whole.T  # fmt: skip
         self.gain, self.totals = tree.real[:, 0], tree.real[:, TOTALS:]
@@ -56,7 +65,7 @@ class KernelNodes:
         """Cut off what lowers the impurity by no more than ``alpha`` a leaf."""
         from corollary._compiled.trees.forest.nodes import prune
 
-        risk = self._impurity(*self._values(np.arange(self.used, dtype=np.int32))) / self.mass.sum()
+        risk = self._impurity(*self._values(np.arange(self.used, dtype=np.int32))) / self.all_mass
         prune(self.feature[: self.used], self.left, self.gain, risk, alpha)
         self.used, level = 0, np.array([0])
         while len(level):
@@ -73,7 +82,7 @@ class KernelNodes:
         is_leaf = self.feature[order] < 0
         leaves, inner = order[is_leaf], order[~is_leaf]
         sums, leaf_mass, spread = self._values(leaves)
-        whole, left = _root_impurity(self.rows, self.mass, self.criterion), self._impurity(sums, leaf_mass, spread)
+        whole, left = self._root_impurity(), self._impurity(sums, leaf_mass, spread)
         taken, left_over = float(self.gain[inner].sum()) * gain_unit(self.rows, self.criterion), float(left.sum())
         categorical = self.rows.binner.categorical[self.feature[inner]]
         outside = np.empty(0, dtype=np.int32) if outside is None else outside
@@ -87,10 +96,10 @@ class KernelNodes:
             bits=self.bits[self.cut[inner][categorical]],
             sums=sums,
             mass=leaf_mass,
-            rows=(self.stop[leaves] - self.start[leaves]),
+            rows=self.stop[leaves] - self.start[leaves],
             spread=spread,
             depth=int(self.depth[order].max(initial=0)),
-            impurity=left_over / float(self.mass.sum()),
+            impurity=left_over / self.all_mass,
             imbalance=abs(whole - taken - left_over) / whole if 0 < whole < np.inf else 0.0,
             coverage=len(self.chosen) / max(1, int((self.rows.weights > 0).sum())),
             outside=outside,
@@ -129,10 +138,25 @@ class KernelNodes:
 
     def _impurity(self, sums: Array, mass: Array, spread: Array) -> Array:
         """Weighted impurity of nodes, from their values."""
-        if not self.rows.n_classes:
-            return spread
-        weighted: Array = class_impurity(sums, mass, self.criterion, self.rows.n_outputs) * mass
-        return weighted
+        from corollary._compiled.trees.forest.nodes import class_spread
+
+        if self.rows.n_classes:
+            class_spread(sums, mass, self.criterion != "gini", self.rows.n_outputs, spread)
+        return spread
+
+    def _root_impurity(self) -> float:
+        """Weighted impurity of all rows together, straight from the data."""
+        if self.rows.n_classes:
+            total = self.all_sums[None, :], np.array([self.all_mass])
+            return float(class_impurity(*total, self.criterion, self.rows.n_outputs)[0] * self.all_mass)
+        y, mass = self.rows.y, self.mass
+        mean = mass @ y / self.all_mass
+        if self.criterion == "poisson":
+            logs = np.log(np.where(y > 0, y, 1.0) / np.where(mean > 0, mean, 1.0))
+            return float((mass[:, None] * y * logs).sum() / y.shape[1])
+        spread = float((mass[:, None] * (y - mean) ** 2).sum() / y.shape[1])
+        rounding = 1e-14 * np.abs(y[mass > 0]).max(initial=0.0)
+        return spread if spread > rounding**2 * self.all_mass else 0.0
 
 
 def gain_unit(rows: BinnedRows, criterion: str) -> float:
@@ -160,15 +184,16 @@ def class_impurity(sums: Array, mass: Array, criterion: str, n_outputs: int = 1)
     return impurity
 
 
-def _root_impurity(rows: BinnedRows, mass: Array, criterion: str) -> float:
-    """Weighted impurity of all rows together, straight from the data."""
-    if rows.n_classes:
-        total = rows.class_totals(mass)[None, :]
-        return float(class_impurity(total, mass.sum()[None], criterion, rows.n_outputs)[0] * mass.sum())
-    mean = np.average(rows.y, axis=0, weights=mass)
-    if criterion == "poisson":
-        logs = np.log(np.where(rows.y > 0, rows.y, 1.0) / np.where(mean > 0, mean, 1.0))
-        return float((mass[:, None] * rows.y * logs).sum() / rows.y.shape[1])
-    spread = float((mass[:, None] * (rows.y - mean) ** 2).sum() / rows.y.shape[1])
-    rounding = 1e-14 * np.abs(rows.y[mass > 0]).max(initial=0.0)
-    return spread if spread > rounding**2 * mass.sum() else 0.0
+def small(values: Array) -> Array:
+    """The same numbers in the smallest type that holds them exactly."""
+    values = np.asarray(values)
+    if values.dtype == bool or values.size == 0:
+        return values
+    if values.dtype.kind == "u":
+        return values.astype(np.min_scalar_type(int(values.max())), copy=False)
+    if values.min() >= 0 and values.max() < 2**32:
+        whole = values.astype(np.min_scalar_type(int(values.max())))
+        if np.array_equal(whole, values):
+            return whole
+    narrow = values.astype(np.float32)
+    return narrow if np.array_equal(narrow, values) else values.astype(np.float64)

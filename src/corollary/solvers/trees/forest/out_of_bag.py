@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import Bunch
 
-from corollary.core.parallel import map_blocks
+from corollary.core.parallel import each_block, map_blocks
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.nodes import GrownTree, class_masses
 from corollary.solvers.trees.forest.rows import BinnedRows
+
+_BLOCK = 1 << 13  # rows that walk down a tree at a time
 
 
 class OutOfBag:
@@ -92,7 +94,8 @@ class CodedTree:
         from corollary._compiled.trees.forest.nodes import walk
 
         out = np.empty(len(rows), dtype=np.int32)
-        walk(codes, rows, self.feature, self.cut, self.missing_left, self.left, self.bits, n_bins, categorical, out)
+        tree = self.feature, self.cut, self.missing_left, self.left, self.bits, n_bins, categorical
+        each_block(lambda a, b: walk(codes, rows[a:b], *tree, out[a:b]), len(rows), _BLOCK)
         return out
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary.core.binning import Binner
+from corollary.core.parallel import each_block
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
 from corollary.solvers.draws import row_keys
@@ -67,7 +68,7 @@ class BinnedRows:
         y = np.empty((0, 1)) if target.y is None else target.y[order]
         sums, scale = centred(y, weights, draws, relative=relative) if len(y) else (y, 1.0)
         rows = BinnedRows(
-            codes=np.ascontiguousarray(codes[:, order]),
+            codes=_in_order(codes, order),
             binner=binner,
             edges=bin_edges(X, codes, binner, target.weights) if random_cuts else None,
             n_classes=target.n_classes,
@@ -95,13 +96,15 @@ class BinnedRows:
 
     def class_totals(self, mass: Array) -> Array:
         """Mass of each class of each output."""
-        return np.bincount(self.label.ravel(), weights=np.repeat(mass, self.n_outputs), minlength=self.n_classes)
+        weights = mass if self.n_outputs == 1 else np.repeat(mass, self.n_outputs)
+        return np.bincount(self.label.ravel(), weights=weights, minlength=self.n_classes)
 
-    def drawn(self, seed: int) -> Array:
+    def drawn(self, seed: int, out: Array | None = None) -> Array:
         """How often each row is drawn for the tree of that seed."""
         from corollary._compiled.trees.forest.grow import draw
 
-        counts = np.zeros(self.n, dtype=np.int32)
+        counts = np.empty(self.n, dtype=np.int32) if out is None else out
+        counts[:] = 0
         draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
         return counts
 
@@ -121,6 +124,13 @@ class BinnedRows:
         of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
         weighted: Array = mass * of_rows
         return weighted if weighted.any() else self.weights * of_rows
+
+
+def _in_order(codes: Array, order: Array) -> Array:
+    """codes[:, order], contiguous. Threads over columns."""
+    out = np.empty_like(codes, order="C")
+    each_block(lambda a, b: np.take(codes[a:b], order, axis=1, out=out[a:b], mode="clip"), len(codes), 1)
+    return out
 
 
 def n_rows(weights: Array) -> float:

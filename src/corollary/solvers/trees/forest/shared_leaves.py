@@ -11,7 +11,7 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.forest.storage import small
+from corollary.solvers.trees.forest.nodes import small
 
 _BLOCK, _QUANTILE_BLOCK = 64, 256
 

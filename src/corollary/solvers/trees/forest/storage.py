@@ -7,6 +7,7 @@ leaves, and impurities and gains follow from them.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +20,9 @@ from corollary.core.fitted import Booleans, Floats, Integers, Numbers, Record
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.types import Array
-from corollary.solvers.trees.forest.nodes import GrownTree, class_impurity, class_masses
+from corollary.solvers.trees.forest.nodes import GrownTree, small
 
-_BLOCK = 512  # rows that walk down the trees at a time
+_CELLS = 1 << 16  # numbers of nodes that a thread fills at a time
 _BY_INNER = ("feature", "cut")
 _BY_LEAF = ("sums", "mass", "rows", "spread")
 
@@ -48,17 +49,6 @@ TARGETS = Record(
     ranks=Integers("listed", low=0, below="distinct"),
     mass=Numbers("listed", low=0),
 )
-
-
-def small(values: Array) -> Array:
-    """The same numbers in the smallest type that holds them exactly."""
-    values = np.asarray(values)
-    if values.dtype == bool or values.size == 0:
-        return values
-    if np.all(values == np.rint(values)) and values.min() >= 0 and values.max() < 2**32:
-        return values.astype(np.min_scalar_type(int(values.max())))
-    narrow = values.astype(np.float32)
-    return narrow if np.array_equal(narrow, values) else values.astype(np.float64)
 
 
 def pack(
@@ -113,48 +103,62 @@ def stored_binner(kept: dict[str, Array]) -> Binner:
     return Binner(kept["thresholds"], kept["n_bins"], kept["categorical"], dtype)
 
 
-def expand(kept: dict[str, Array], criterion: str, *, classes: bool) -> Trees:
-    """The stored trees with everything that follows from them. Cost: one pass over the nodes."""
-    from corollary._compiled.trees.forest.nodes import average_up, sum_up, unfold
+def expand(kept: dict[str, Array], criterion: str, *, classes: bool, n_features: int | None = None) -> Trees:
+    """The stored trees with everything that follows from them. Cost: two passes over the nodes, threads over trees."""
+    from corollary._compiled.trees.forest.nodes import unfold
 
     found = unpacked(kept)
-    leaf, n = found["leaf"], len(found["leaf"])
-    left = np.empty(n, dtype=np.int32)
-    if not unfold(leaf, found["sizes"].astype(np.int64), left):
+    leaf, sizes = found["leaf"], found["sizes"].astype(np.int64)
+    left = np.empty(len(leaf), dtype=np.int32)
+    if not unfold(leaf, sizes, left):
         raise ValueError("forest: the stored nodes are no trees.")
     split, category, bits = _splits(found, leaf)
-    sums, mass = np.zeros((n, found["sums"].shape[1])), np.zeros(n)
-    rows, spread, gain = np.zeros(n), np.zeros(n), np.zeros(n)
-    sums[leaf], mass[leaf], rows[leaf], spread[leaf] = (found[name] for name in _BY_LEAF)
-    if classes:
-        sum_up(left, sums, mass, rows)
-        # each row has a class in each output; of two classes of one output, only the second is stored
-        n_outputs = 1 if sums.shape[1] == 1 else round(float(sums[0].sum() / mass[0]))
-        impurity = class_impurity(sums, mass, criterion, n_outputs)
-        inner = np.flatnonzero(~leaf)
-        below = left[inner]
-        gain[inner] = (impurity * mass)[inner] - (impurity * mass)[below] - (impurity * mass)[below + 1]
-        value = class_masses(sums, mass) / mass[:, None]
-    else:
-        spread *= sums.shape[1]
-        average_up(left, sums, mass, rows, spread, gain, criterion == "poisson")
-        value, gain = sums, gain / sums.shape[1]
-        impurity = spread / (mass * sums.shape[1])
-    roots = np.concatenate([[0], np.cumsum(found["sizes"].astype(np.int64))[:-1]])
-    trees = Trees(
-        roots=roots.astype(np.int32),
-        left=left,
-        category=category,
-        bitsets=bits,
-        value=np.ascontiguousarray(value),
-        weight=mass,
-        count=rows.astype(np.int32),
-        impurity=impurity,
-        gain=np.maximum(gain, 0.0),
-        **split,
-    )
-    trees.check(len(kept["n_bins"]))
+    ends = np.cumsum(sizes)
+    roots = ends - sizes
+    follows = _class_nodes(found, left, roots, criterion) if classes else _mean_nodes(found, left, criterion)
+    trees = Trees(roots=roots.astype(np.int32), left=left, category=category, bitsets=bits, **split, **follows)
+    trees.check(len(kept["n_bins"]) if n_features is None else n_features)
     return trees
+
+
+def _class_nodes(found: dict[str, Array], left: Array, roots: Array, criterion: str) -> dict[str, Array]:
+    """Class shares, mass, rows, impurity and gain of every node."""
+    from corollary._compiled.trees.forest.nodes import fill_classes
+
+    n, sums, leaf_mass = len(left), found["sums"], found["mass"]
+    # each row has a class in each output; of two classes of one output, only the second is stored
+    c = sums.shape[1]
+    n_outputs = 1 if c == 1 else round(float(sums[0].sum(dtype=np.float64) / leaf_mass[0]))
+    out = {"value": np.empty((n, max(c, 2))), "weight": np.empty(n), "count": np.empty(n, dtype=np.int32)}
+    out |= {"impurity": np.empty(n), "gain": np.empty(n)}
+    ends, leaves = np.append(roots, n), (np.append(roots, n) + np.arange(len(roots) + 1)) // 2
+
+    def fill(start: int, stop: int) -> None:
+        nodes, own = slice(ends[start], ends[stop]), slice(leaves[start], leaves[stop])
+        given: Any = (array[own].astype(np.float64) for array in (sums, leaf_mass, found["rows"]))
+        into: Any = (array[nodes] for array in out.values())
+        fill_classes(left[nodes], ends[start], *given, criterion != "gini", n_outputs, *into)
+
+    each_block(fill, len(roots), max(1, _CELLS * len(roots) // (n * c)))
+    return out
+
+
+def _mean_nodes(found: dict[str, Array], left: Array, criterion: str) -> dict[str, Array]:
+    """Means, mass, rows, impurity and gain of every node."""
+    from corollary._compiled.trees.forest.nodes import average_up
+
+    leaf, n, outputs = found["leaf"], len(left), found["sums"].shape[1]
+    mean, (mass, rows, spread, gain) = np.zeros((n, outputs)), np.zeros((4, n))
+    mean[leaf], mass[leaf], rows[leaf], spread[leaf] = (found[name] for name in _BY_LEAF)
+    spread *= outputs
+    average_up(left, mean, mass, rows, spread, gain, criterion == "poisson")
+    return {
+        "value": mean,
+        "weight": mass,
+        "count": rows.astype(np.int32),
+        "impurity": spread / (mass * outputs),
+        "gain": np.maximum(gain / outputs, 0.0),
+    }
 
 
 def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Array, Array]:
@@ -179,41 +183,33 @@ def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Arr
     return split, category, found["bits"].astype(np.uint32)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Walker:
-    """Trees, and their nodes laid out so that a step of a walk touches one place of memory.
-
-    Predictions of numeric splits are a few times faster than those of :class:`Trees`.
-    """
+    """The trees of a forest, and their tables once many rows have asked for them (8 bytes a node)."""
 
     trees: Trees
-    real: Array  # float64 (nodes, 2): the threshold, and four bytes each of what is in ``whole``
-    whole: Array  # int32 (nodes, 4), the same memory: left child, and 2 · feature + 1 if missing values go right
+    kept: dict[str, Array]
 
-    @staticmethod
-    def of(trees: Trees) -> Walker:
-        """Cost: 16 bytes a node, unless a split is categorical."""
-        n = 0 if np.any(trees.category >= 0) else trees.node_count
-        real = np.empty((n, 2))
-        whole = real.view(np.int32)
-        if n:
-            inner = ~trees.is_leaf
-            real[:, 0] = np.where(inner, trees.threshold, np.inf)
-            whole[:, 2] = np.where(inner, trees.left, np.arange(n))
-            whole[:, 3] = np.where(inner, 2 * trees.feature + ~trees.missing_left, 0)
-        return Walker(trees, real, whole)
+    @functools.cached_property
+    def scorer(self) -> Any:
+        """The tables, a ``Scorer`` or None. Thresholds are bins, so their ranks need not be looked for."""
+        from corollary.core.coder import Ranks
+        from corollary.core.scorer import Scorer
+
+        leaf = np.unpackbits(self.kept["leaf"], count=self.trees.node_count).astype(bool)
+        ranks = np.zeros(self.trees.node_count, dtype=np.int64)
+        ranks[~leaf] = self.kept["cut"]
+        counts = np.where(self.kept["categorical"], 0, self.kept["n_bins"].astype(np.int64) - 1)
+        return Scorer.of(self.trees, Ranks(ranks, self.kept["thresholds"], counts))
+
+    def worth_tables(self, n_rows: int) -> bool:
+        """Whether so many rows take longer to walk than the tables do to fill."""
+        return n_rows >= 16 and (16 * n_rows * self.trees.n_trees > self.trees.node_count or "scorer" in vars(self))
 
     def predict_sum(self, X: Any) -> Array:
         """Sum over trees of the value at each row's leaf, float64 (rows, outputs)."""
-        from corollary._compiled.trees.forest.nodes import sum_values
-
-        if not len(self.real) or scipy.sparse.issparse(X):
-            return self.trees.predict_sum(X)
-        out = np.zeros((X.shape[0], self.trees.value.shape[1]))
-
-        def run(start: int, stop: int) -> None:
-            block = np.array(X[start:stop], dtype=np.float64, order="C")
-            sum_values(block, self.trees.roots, self.real, self.whole, self.trees.value, out[start:stop])
-
-        each_block(run, X.shape[0], _BLOCK)
-        return out
+        start = np.zeros(self.trees.value.shape[1])
+        if scipy.sparse.issparse(X) or not self.worth_tables(X.shape[0]) or self.scorer is None:
+            return self.trees.walk_sum(X, start)
+        sums: Array = self.scorer.sums(X, start)
+        return sums

@@ -1,0 +1,152 @@
+"""Where compiled kernels are kept: a cache on disk, and machine code that came with the package.
+
+**The cache** is Numba's, read before all that only compiling needs is loaded (0.2 s). Numba looks for changes in a
+kernel's own file only; kernels hold code of the kernels that they call, in other files too, so here an edit to any file
+makes all kernels compile anew. A cache that cannot be read or written is no reason to fail.
+
+**Shipped code** lies in the folder ``shipped`` beside this file, if there is one: ``corollary warmup --package`` makes
+it. It is for any processor of a level (x86-64-v3, which is AVX2 and FMA; any aarch64), for the Python and the Numba it
+was made with, and for these very sources; where one of these differs it is not used. What the cache has comes first.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import os
+import pickle
+import platform
+from contextlib import suppress
+from typing import Any
+
+import llvmlite.binding as llvm
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, InTreeCacheLocator
+from numba.core.runtime import rtsys
+
+TOP = os.path.dirname(__file__)
+SHIPPED = os.path.join(TOP, "shipped")
+SHIP = "COROLLARY_SHIP"  # the variable that names a folder to which compiled kernels are written as well
+# by machine: the level, as the compiler calls it, and what a processor must have
+LEVELS = {
+    "x86_64": ("x86-64-v3", ("avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "popcnt", "xsave")),
+    "aarch64": ("generic", ()),
+}
+
+
+def _hash_sources() -> str:
+    """A hash of all source files of compiled code, 1 ms. Empty where there are none to see, as in a zip archive."""
+    found = hashlib.sha256()
+    for folder, folders, files in os.walk(TOP):
+        folders[:] = sorted(name for name in folders if name != "__pycache__")
+        for name in sorted(files):
+            if name.endswith(".py"):
+                path = os.path.join(folder, name)
+                with open(path, "rb") as source:
+                    found.update(hashlib.sha256(source.read()).digest())
+                found.update(os.path.relpath(path, TOP).encode())
+    return found.hexdigest()
+
+
+_stamp = functools.cache(_hash_sources)  # of the sources that this process runs
+
+
+def machine() -> str:
+    """The kind of processor, by one name for each."""
+    name = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
+
+
+@functools.cache
+def _level() -> str | None:
+    """The level of shipped code that this processor runs; None if there is no such code, or if it cannot."""
+    name, needed = LEVELS.get(machine(), (None, ()))
+    if name is None or not os.path.isdir(SHIPPED):
+        return None
+    has = llvm.get_host_cpu_features()
+    return name if all(has.get(feature) for feature in needed) else None
+
+
+class _FilePerSignature(IndexDataCacheFile):
+    """A file for each signature of a kernel, named after it.
+
+    Numba numbers these files in an index. Two processes that compile two signatures at once can take the same
+    number, and one of them later runs the machine code of the other. A file ends with a hash of what is before it,
+    so that damaged machine code is compiled anew and never run.
+    """
+
+    def _name(self, key: Any) -> str:
+        number = int.from_bytes(hashlib.sha256(repr(key).encode()).digest()[:8])
+        return self._data_name(number)
+
+    def save(self, key: Any, data: Any) -> None:
+        self._save_data(self._name(key), (self._version, self._source_stamp, key, data))
+
+    def _dump(self, obj: Any) -> bytes:
+        content: bytes = super()._dump(obj)
+        return content + hashlib.sha256(content).digest()  # which those who unpickle the content do not see
+
+    def load(self, key: Any) -> Any:
+        try:
+            with open(self._data_path(self._name(key)), "rb") as file:
+                content = file.read()
+            if hashlib.sha256(content[:-32]).digest() != content[-32:]:
+                return None
+            version, stamp, kept, data = pickle.loads(content)  # as Numba reads it
+        except Exception:  # not there, or not readable: then it is compiled, and written anew
+            return None
+        return data if (version, stamp, kept) == (self._version, self._source_stamp, key) else None
+
+
+class _Nowhere(InTreeCacheLocator):
+    """Where no folder can be written to: shipped code is still read."""
+
+    def ensure_cache_path(self) -> None:
+        raise OSError("There is no folder for compiled code.")
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> Any:
+        return cls(py_func, py_file) if os.path.exists(py_file) else None
+
+
+class _Places(CompileResultCacheImpl):
+    _locator_classes = (*CompileResultCacheImpl._locator_classes, _Nowhere)
+
+
+class KernelCache(FunctionCache):
+    """What is kept of one kernel."""
+
+    _impl_class = _Places
+
+    def __init__(self, function: Any, has_door: bool) -> None:
+        """``has_door`` if Python may call it: others are shipped inside those that call them."""
+        super().__init__(function)
+        name = self._impl.filename_base
+        stamp = self._impl.locator.get_source_stamp(), _stamp()
+        self._cache_file = _FilePerSignature(self._cache_path, name, stamp)
+        folder = os.path.relpath(os.path.dirname(function.__code__.co_filename), TOP)
+        self._shipped = _FilePerSignature(os.path.join(SHIPPED, folder), name, _stamp())
+        target = os.environ.get(SHIP) if has_door else None
+        self._to_ship = None if not target else _FilePerSignature(os.path.join(target, folder), name, _stamp())
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):  # of sources edited while this process runs, it may hold some old and some new
+            if _hash_sources() == _stamp():
+                super().save_overload(sig, data)
+                if self._to_ship is not None and self._impl.check_cachable(data):
+                    os.makedirs(self._to_ship._cache_path, exist_ok=True)
+                    self._to_ship.save(self._index_key(sig, data.codegen), self._impl.reduce(data))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with suppress(OSError):
+            found = self._load_overload(sig, target_context) or self._load_shipped(sig, target_context)
+            return found or super().load_overload(sig, target_context)
+        return None
+
+    def _load_shipped(self, sig: Any, target_context: Any) -> Any:
+        level = _level()
+        if level is None or SHIP in os.environ:
+            return None
+        sig, (triple, _, _), code = self._index_key(sig, target_context.codegen())
+        data = self._shipped.load((sig, (triple, level, ""), code))
+        return None if data is None else self._impl.rebuild(target_context, data)
