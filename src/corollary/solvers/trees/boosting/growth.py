@@ -93,7 +93,7 @@ class Growth:
     def _best_values(self) -> None:
         """What is exactly best for the rows of each leaf, where the loss has no reliable curvature."""
         (whole, sums, _, _, values, counts), rows = self.memory.trees, self.memory.of_sides[ROWS][0]
-        nodes, l1, l2, rate = whole[0, : counts[0]], *self.rules[[L1, L2, RATE]].tolist()
+        nodes, (l1, l2, rate) = whole[0, : counts[0]], self.rules[[L1, L2, RATE]].tolist()
         leaves = np.flatnonzero(nodes[:, LEFT] < 0)
 
         def solve(first: int, end: int) -> None:
