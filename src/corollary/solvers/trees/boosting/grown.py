@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,8 @@ class Grown:
         """A copy of the nodes in use, from tables (trees, nodes, …)."""
         if len(counts) == 1:
             n = int(counts[0])
-            return cls(*(table[0, :n].copy() for table in (whole, sums, splits, sets, values)), counts.copy())
+            own: list[Any] = [table[0, :n].copy() for table in (whole, sums, splits, sets, values)]
+            return cls(*own, counts.copy())
         inside = np.arange(whole.shape[1]) < counts[:, None]
         return cls(whole[inside], sums[inside], splits[inside], sets[inside], values[inside], counts.copy())
 
