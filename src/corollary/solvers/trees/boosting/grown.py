@@ -31,8 +31,8 @@ class Grown:
         """A copy of the nodes in use, from tables (trees, nodes, …)."""
         if len(counts) == 1:
             n = int(counts[0])
-            own: list[Any] = [table[0, :n].copy() for table in (whole, sums, splits, sets, values)]
-            return cls(*own, counts.copy())
+            own: list[Any] = [*(table[0, :n].copy() for table in (whole, sums, splits, sets, values)), counts.copy()]
+            return cls(*own)
         inside = np.arange(whole.shape[1]) < counts[:, None]
         return cls(whole[inside], sums[inside], splits[inside], sets[inside], values[inside], counts.copy())
 
