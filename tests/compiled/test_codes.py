@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from corollary._compiled import codes, losses
-from corollary._compiled.linear import cd
+from corollary._compiled.linear import cd, column_model, columns
 from corollary.core.loss import LOSSES as LOSS_CLASSES
 
 ONE = np.ones(1)
@@ -32,21 +32,32 @@ def gram(code: int) -> float:
     return float(cd.gram_epochs(np.eye(1), -2.0 * ONE, np.zeros(1), code, 0.1, 0.1, 3, 0.0))
 
 
+def _descend(code: int, rows: Any) -> float:
+    w, places, one = np.zeros(1), np.array([0, 1]), np.array([0])
+    scratch = one.copy(), np.zeros((6, 1)), np.zeros((6, 1))
+    given = ONE, rows, places, one, np.zeros(1), ONE, ONE, 0.0, -2.0 * ONE, w
+    columns.descend(*given, code, 0.1, 0.1, 0.0, 0.0, 3, *scratch)
+    return float(w[0])
+
+
 def dense(code: int) -> float:
-    X = np.asfortranarray(np.ones((1, 1)))
-    return float(cd.dense_epochs(X, ONE, -2.0 * ONE, np.zeros(1), np.zeros(1), ONE, code, 0.1, 0.1, 3, 0.0))
+    return _descend(code, np.empty(0, np.int32))
 
 
 def sparse(code: int) -> float:
-    none, rows, places = np.zeros(1), np.zeros(1, np.int32), np.array([0, 1])
-    chosen = np.array([0])
-    return float(
-        cd.sparse_epoch(chosen, ONE, ONE, rows, places, 1.0, -2.0 * ONE, none, none, ONE, code, 0.1, 0.1, 0.0)[0]
-    )
+    return _descend(code, np.zeros(1, np.int32))
+
+
+def model(code: int) -> float:
+    w, one = np.zeros(1), np.array([0])
+    matrix = ONE, np.zeros(1, np.int32), np.array([0, 1])
+    sums = np.zeros(1), np.zeros(1)
+    column_model.model_epochs(matrix, one, one, True, ONE, -2.0 * ONE, 0.0, w, *sums, (code, 0.1, 0.1), 0.0, 0.0, 3)
+    return float(w[0])
 
 
 TAKES_LOSS = [value, conjugate, constant]
-TAKES_PENALTY = [gram, dense, sparse]
+TAKES_PENALTY = [gram, dense, sparse, model]
 
 
 @pytest.mark.parametrize("call", TAKES_LOSS)

@@ -11,6 +11,7 @@ from sklearn.datasets import make_classification
 from sklearn.exceptions import NotFittedError
 
 import corollary.core.parallel as parallel
+import corollary.core.team as team
 from corollary import (
     DecisionStump,
     DecisionTreeClassifier,
@@ -63,7 +64,8 @@ def test_n_jobs_counts_at_every_question(monkeypatch: pytest.MonkeyPatch, model:
         asked.append(n_threads())
         return asked[-1]
 
-    monkeypatch.setattr(parallel, "n_threads", listen)
+    for place in (parallel, team):
+        monkeypatch.setattr(place, "n_threads", listen)
     found = QUESTIONS[name](model.set_params(n_jobs=3), X, y)
     assert asked
     assert set(asked) <= {1, 3}  # 1 inside a thread of the pool

@@ -124,7 +124,11 @@ def squared_paths(
     unless there are few columns, or rows have to be read again for each pass.
     """
     design = as_design(X)
-    wide = once and design.resident and (design.is_sparse or design.shape[1] > AT_ONCE)
+    n, d = design.shape
+    thin = (
+        design.is_sparse and design.matrix().nnz < n * d / 2
+    )  # fuller columns may be far from zero: about their means then
+    wide = once and design.resident and (thin or d > AT_ONCE)
     plain = None if (weights == 1.0).all() else weights
     moments = design.moments(Y, plain) if worth_compressing(design.shape) and not wide else None
     for target in range(Y.shape[1]):

@@ -112,8 +112,15 @@ def curvatures(data, rows, starts, columns, curve, free, centre, norms):
             v = data[p] * c
             square += v * data[p]
             total += v
-        centre[a] = total / whole if free else 0.0
-        norms[a] = max(square - centre[a] * total, 0.0)
+        centre[a], norms[a] = 0.0, square
+        if free:  # about the mean once that is known: a difference of sums would lose what a large mean hides
+            centre[a], norms[a], seen = total / whole, 0.0, 0.0
+            for p in range(start, stop):
+                c = curve[p - start] if rows.shape[0] == 0 else curve[np.uintp(rows[p])]
+                norms[a] += c * (data[p] - centre[a]) ** 2
+                seen += c
+            if stop - start < curve.shape[0]:
+                norms[a] += max(whole - seen, 0.0) * centre[a] ** 2
 
 
 @fast_kernel
