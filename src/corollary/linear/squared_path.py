@@ -26,6 +26,7 @@ from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.loop import Observer
 
 AT_ONCE = 400  # columns of dense data, up to which all their products cost no more than a few passes over X
+FINER = 1e-3  # of the gap asked for: coefficients, and errors on rows left out, go with its root
 EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 
 
@@ -103,11 +104,11 @@ class SquaredPath:
         H, pull, square = scale * (R.T @ R), scale * (R.T @ y), scale * float(y @ y)
         null, w, gradient = self.offset + 0.5 * square, np.zeros(R.shape[1]), np.empty(R.shape[1])
         for penalty in penalties:
-            small = tol, LEAST * null
+            small = FINER * tol, LEAST * null
             primal, dual = descend_products(H, pull, square, self.offset, gradient, w, penalty, *small, EPOCHS)
             gap = relative_gap(primal, dual, null)
             for part in (0.1, 1e-3, 1e-6):  # of the strength, where descent alone is slow: as exact as the gap asks
-                if gap <= tol:
+                if gap <= FINER * tol:
                     break
                 w, _ = minimise_quadratic(H, gradient, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
                 primal, dual = descend_products(H, pull, square, self.offset, gradient, w, penalty, *small, 0)
