@@ -30,7 +30,8 @@ class Grown:
         """A copy of the nodes in use, from tables (trees, nodes, …)."""
         if len(counts) == 1:
             n = int(counts[0])
-            return cls(*(table[0, :n].copy() for table in (whole, sums, splits, sets, values)), counts.copy())
+            first = whole[0, :n].copy(), sums[0, :n].copy(), splits[0, :n].copy(), sets[0, :n].copy()
+            return cls(*first, values[0, :n].copy(), counts.copy())
         inside = np.arange(whole.shape[1]) < counts[:, None]
         return cls(whole[inside], sums[inside], splits[inside], sets[inside], values[inside], counts.copy())
 
