@@ -37,19 +37,19 @@ class Kind:
 
 
 KINDS = (
-    Kind("dense-tall", "dense, n ≫ d", lasso.dense, (10_000, 300), (40, 8), tall=True),
+    Kind("dense-tall", "dense, n ≫ d", lasso.dense, (8_000, 200), (40, 8), tall=True),
     Kind("dense-square", "dense, n = d", lasso.dense, (1_000, 1_000), (20, 20), tall=True),
-    Kind("dense-wide", "dense, d ≫ n", lasso.dense, (400, 5_000), (12, 30)),
+    Kind("dense-wide", "dense, d ≫ n", lasso.dense, (300, 3_000), (12, 30)),
     Kind(
         "correlated",
         "dense, d ≫ n, neighbours correlated 0.95",
         partial(lasso.dense, correlation=0.95),
-        (400, 5_000),
+        (300, 3_000),
         (10, 12),
     ),
-    Kind("sparse-tall", "sparse text, n ≫ d", lasso.sparse, (10_000, 1_000), (40, 12), tall=True),
-    Kind("sparse-square", "sparse, n = d, 100 entries a row", lasso.scattered, (5_000, 5_000), (20, 20)),
-    Kind("sparse-wide", "sparse text, d ≫ n", lasso.sparse, (5_000, 30_000), (12, 30)),
+    Kind("sparse-tall", "sparse text, n ≫ d", lasso.sparse, (4_000, 500), (40, 12)),
+    Kind("sparse-square", "sparse, n = d, 100 entries a row", lasso.scattered, (3_000, 3_000), (20, 20)),
+    Kind("sparse-wide", "sparse text, d ≫ n", lasso.sparse, (2_000, 10_000), (12, 30)),
 )
 LARGE = Kind("dense-large", "dense, d ≫ n", lasso.dense, (1_000, 10_000), (12, 30))
 LARGE_SPARSE = Kind("sparse-large", "sparse, d > n, 100 entries a row", lasso.scattered, (30_000, 50_000), (12, 30))

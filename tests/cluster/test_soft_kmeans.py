@@ -130,6 +130,15 @@ def test_scale_and_offset(blobs, scale):
     np.testing.assert_allclose(far.cluster_centers_ - 1e8, plain.cluster_centers_, atol=1e-5)
 
 
+def test_threads_do_not_change_a_bit(monkeypatch):
+    monkeypatch.setattr("corollary.solvers.em.gaussian.SHARE", 1)  # so that these few rows are worth sixteen threads
+    X = make_blobs(9000, 3, centers=5, cluster_std=2.0, random_state=1)[0]
+    one, *others = (SoftKMeans(5, stiffness=0.2, random_state=0, n_jobs=n).fit(X) for n in (1, 2, 3, 7, 16))
+    for other in others:
+        np.testing.assert_array_equal(one.cluster_centers_, other.cluster_centers_)
+        assert one.free_energy_ == other.free_energy_
+
+
 def test_restarts_threads_and_limits(blobs):
     one, many = (SoftKMeans(5, stiffness=1.0, n_init=n, init="random", random_state=0).fit(blobs) for n in (1, 6))
     assert many.free_energy_ <= one.free_energy_

@@ -143,7 +143,7 @@ def test_damaged_files_are_compiled_anew(tree: Path) -> None:
     damages = {
         "empty": lambda content: b"",
         "short": lambda content: content[: len(content) // 2],
-        "a byte changed in the code": lambda content: content.replace(b"ELF", b"ELG").replace(b"BC\xc0", b"BD\xc0"),
+        "a byte changed in the code": lambda content: content.replace(b"ELF", b"ELG"),
         "a byte changed at the end": lambda content: content[:-1] + bytes([content[-1] ^ 1]),
         "nonsense": lambda content: b"nonsense" * 99,
     }

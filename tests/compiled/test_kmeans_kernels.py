@@ -6,8 +6,26 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from corollary._compiled._jit import kernel
 from corollary._compiled.kmeans import dense as kmeans
+from corollary._compiled.kmeans import passes
 from corollary._compiled.kmeans import sparse as kmeans_sparse
+from corollary.core.parallel import run_team
+
+
+@kernel
+def nearest_in_tile(*args):  # which only kernels can call
+    return kmeans.nearest_in_tile(*args)
+
+
+@kernel
+def unsettled_rows(*args):
+    return kmeans.unsettled_rows(*args)
+
+
+@kernel
+def tighten(*args):
+    return kmeans.tighten(*args)
 
 
 @pytest.fixture
@@ -31,9 +49,9 @@ def tile(X, C, size):
     buffers = np.empty((2, groups + 1, n), np.float32)
     grown, shrunk = np.linspace(0, 1, k).astype(np.float32), np.linspace(0, 2, groups).astype(np.float32)
     rows = np.random.default_rng(1).permutation(n).astype(np.int32)
-    known = kmeans.nearest_in_tile(
+    known = nearest_in_tile(
         C32 @ X32[rows].T, half, size, rows, norms, np.float32(1e-5), np.float32(1e-5), labels, upper, lower, grown,
-        shrunk, np.float32(1e-6), doubtful, 0, buffers[0], buffers[1], np.empty(n, np.int32),
+        shrunk, np.float32(1e-6), doubtful, 0, buffers[0], buffers[1], np.empty((2, n), np.int32),
     )  # fmt: skip
     return labels, upper + grown[labels], (lower - shrunk).T, doubtful[:known]
 
@@ -72,7 +90,7 @@ def test_unsettled_rows():
     upper, lower = rng.random(n).astype(np.float32), rng.random((n, groups)).astype(np.float32) + np.float32(0.5)
     grown, shrunk = rng.random(k).astype(np.float32) / 2, rng.random(groups).astype(np.float32) / 4
     rows = np.empty(40, np.int32)
-    count = kmeans.unsettled_rows(10, 50, labels, upper, lower, grown, shrunk, np.float32(0.01), rows)
+    count = unsettled_rows(10, 50, labels, upper, lower, grown, shrunk, np.float32(0.01), rows)
     wanted = upper + grown[labels] + 0.01 >= (lower - shrunk).min(axis=1)
     np.testing.assert_array_equal(rows[:count], [i for i in range(10, 50) if wanted[i]])
 
@@ -87,27 +105,21 @@ def test_tighten(points):
     grown, shrunk = np.zeros(k, np.float32), np.zeros(1, np.float32)
     upper, rows = np.full(n, 99, np.float32), np.arange(n, dtype=np.int32)
     state = (labels, upper, lower, grown, shrunk, np.float32(1e-6))
-    kept = kmeans.tighten(rows, X, C, *state, np.float32(1 + 1e-6))
+    kept = tighten(rows, X, C, *state, np.float32(1 + 1e-6))
     assert (upper >= D.min(axis=1)).all()
     np.testing.assert_allclose(upper, D.min(axis=1), rtol=1e-4)
     np.testing.assert_array_equal(rows[:kept], np.flatnonzero(D.min(axis=1) >= others - 0.1))
 
 
-def test_gather(points):
-    X = points[0].astype(np.float32)
-    out = np.empty((3, 5), np.float32)
-    kmeans.gather(X, np.array([7, 1, 7], dtype=np.int32), out)
-    np.testing.assert_array_equal(out, X[[7, 1, 7]])
-
-
 def test_exact_distances(points):
     X, C = points
     labels, own = np.empty(len(X), np.int32), np.empty(len(X))
-    kmeans.nearest_exactly(X, C, 4.0, labels)
+    kmeans.nearest_exactly(np.arange(len(X), dtype=np.int32), X, C, 4.0, labels)
     np.testing.assert_array_equal(labels, distances(X, C).argmin(axis=1))
     weights = np.random.default_rng(2).integers(0, 3, len(X)).astype(float)
     sums, twin = np.zeros((13, 7)), np.zeros((13, 7))
-    kmeans.review_rows(X, C, 4.0, weights, labels, own, sums)
+    parts = np.empty((3, 13, 7)), np.empty((3, 13), bool)
+    run_team(passes.review, 30, X, C, 4.0, weights, labels, own, *parts, sums)
     np.testing.assert_allclose(own, 16 * distances(X, C).min(axis=1) ** 2)
     for x, w, label in zip(X, weights, labels, strict=True):
         twin[label] += [*(4 * w * (x - C[label])), w, w > 0]
@@ -121,7 +133,8 @@ def test_moves_of_rows(points):
     weights = rng.integers(0, 3, 90).astype(float)
     shift = rng.normal(size=5)
     sums = np.zeros((13, 7))
-    kmeans.move_rows(X, shift, 2.0, weights, old, new, sums)
+    moved = kmeans.move_rows(0, 90, X, shift, 2.0, weights, old, new, sums, np.ones(13, bool))
+    assert moved == (old != new).sum()
     twin = np.zeros((13, 7))
     for x, w, a, b in zip(X, weights, old, new, strict=True):
         for label, sign in ((a, -1), (b, 1)):
@@ -148,7 +161,7 @@ def test_sparse_kernels(points):
     old[:5] = -1
     sums, twin = np.zeros((13, 7)), np.zeros((13, 7))
     kmeans_sparse.move_sparse(0, 90, *entries, weights, old, labels, sums)
-    kmeans.move_rows(X, np.zeros(5), 2.0, weights, old, labels, twin)
+    kmeans.move_rows(0, 90, X, np.zeros(5), 2.0, weights, old, labels, twin, np.ones(13, bool))
     np.testing.assert_allclose(sums, twin, atol=1e-12)
 
 

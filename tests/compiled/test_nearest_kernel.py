@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 
 from corollary._compiled.neighbors import nearest, products
+from corollary._compiled.neighbors.sparse import measure_sparse
 
 rng = np.random.default_rng(0)
 N, M, D = 150, 12, 7
@@ -42,51 +43,13 @@ def test_lists_of_any_length_are_sorted() -> None:
     np.testing.assert_array_equal(sorted_rows, rows[order])
 
 
-def candidates_of(chosen: Any) -> tuple[Any, Any]:
-    lists, counts = np.zeros(chosen.shape, dtype=np.int32), chosen.sum(axis=1)
-    for i in range(len(chosen)):
-        lists[i, : counts[i]] = np.flatnonzero(chosen[i])
-    return lists, counts
-
-
 def test_dense_and_sparse_distances_are_the_same_to_the_last_bit() -> None:
     X, Q = rng.normal(size=(N, D)) * (rng.random((N, D)) < 0.4), rng.normal(size=(M, D)) * (rng.random((M, D)) < 0.4)
-    lists, counts = candidates_of(rng.random((M, N - 5)) < 0.3)
-    dense, thin = np.zeros(lists.shape), np.zeros(lists.shape)
+    q, x = ((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)) for A in map(sparse.csr_array, (Q, X)))
     for i in range(M):
-        for at in range(0, counts[i], 4):
+        for row in range(0, N - 4, 4):
             pairs, four = np.full((2, 4), i), np.empty(4)
-            pairs[0] = 5 + np.resize(lists[i, at : min(at + 4, counts[i])], 4)
+            pairs[0] = row + np.arange(4)
             products.measure_four(X, Q, pairs, 0, four)
-            dense[i, at : at + 4] = four[: lists.shape[1] - at]
-        dense[i, counts[i] :] = 0.0
-    q, x = sparse.csr_array(Q), sparse.csr_array(X)
-    parts = [part for each in (q, x) for part in (each.data, each.indices, each.indptr.astype(np.int64))]
-    nearest.measure_sparse_block(*parts, 0, 5, lists, counts, thin)
-    np.testing.assert_array_equal(dense, thin)
-    for i in range(M):
-        rows = 5 + lists[i, : counts[i]]
-        np.testing.assert_allclose(dense[i, : counts[i]], ((X[rows] - Q[i]) ** 2).sum(axis=1), rtol=1e-14)
-
-
-def test_candidates_are_settled_like_whole_blocks() -> None:
-    table = rng.integers(0, 9, (M, N)).astype(float)
-    lists, counts = candidates_of(np.ones((M, N), dtype=bool))
-    found, expected = heaps(5), heaps(5)
-    nearest.settle_block(0, lists, counts, table, *found)
-    nearest.offer_block(table, 0, *expected)
-    np.testing.assert_array_equal(found[1], expected[1])
-
-
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("width", [1, 63, 64, 130])
-def test_screening_lists_what_is_below_the_cut(dtype: Any, width: int) -> None:
-    products = rng.normal(size=(M, width)).astype(dtype)
-    halves, norms, slack = (rng.random(size).astype(dtype) for size in (width, width, M))
-    cut = rng.normal(size=M).astype(dtype)
-    cut[0], cut[1] = np.inf, -np.inf
-    lists, counts = np.zeros((M, width), dtype=np.int32), np.zeros(M, dtype=np.int64)
-    nearest.screen_block(products, halves, norms, slack, cut, lists, counts)
-    inside = (halves - products) - slack[:, None] * norms <= cut[:, None]
-    for i in range(M):
-        np.testing.assert_array_equal(lists[i, : counts[i]], np.flatnonzero(inside[i]))
+            np.testing.assert_array_equal(four, [measure_sparse(q, i, x, r) for r in pairs[0]])
+            np.testing.assert_allclose(four, ((X[pairs[0]] - Q[i]) ** 2).sum(axis=1), rtol=1e-14)

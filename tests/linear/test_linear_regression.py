@@ -133,13 +133,25 @@ def test_any_container_and_order_gives_the_same(data, view) -> None:
 
 def test_threads_do_not_change_a_bit() -> None:
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((30_000, 30)), rng.standard_normal(30_000)
-    models = [LinearRegression(n_jobs=n).fit(X, y) for n in (1, 2, None)]
-    with threads(3):
-        models.append(LinearRegression().fit(X, y))
-    for other in models[1:]:
-        np.testing.assert_array_equal(models[0].coef_, other.coef_)
-        assert models[0].intercept_ == other.intercept_
+    for level in (0.0, 9.0):  # as they are, and about their mean
+        X, y = level + rng.standard_normal((100_000, 30)), rng.standard_normal(100_000)
+        models = [LinearRegression(n_jobs=n).fit(X, y) for n in (1, 2, 7, 16, None)]
+        with threads(3):
+            models.append(LinearRegression().fit(X, y))
+        for other in models[1:]:
+            np.testing.assert_array_equal(models[0].coef_, other.coef_)
+            assert models[0].intercept_ == other.intercept_
+
+
+def test_columns_about_zero_are_not_copied_and_lose_nothing() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((50_000, 4)) * [1.0, 1e-3, 1e3, 1.0] + [0.5, 0.0, -900.0, 0.0]
+    y = X @ [1.0, 2.0, 3.0, 4.0] + rng.standard_normal(50_000)
+    plain = LinearRegression().fit(X, y)
+    moved = LinearRegression().fit(X + np.array([0.0, 0.0, 0.0, 16.0]), y)  # one column is far from zero: all are moved
+    np.testing.assert_allclose(plain.coef_, moved.coef_, rtol=1e-10)
+    assert plain.evidence_.holds
+    assert moved.evidence_.holds
 
 
 def test_refit_with_positive_forgets_the_statistics(data) -> None:

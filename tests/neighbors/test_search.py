@@ -11,7 +11,7 @@ from plain_neighbors import distance_table, nearest, reduced_table, within
 from scipy import sparse
 
 from corollary.core import parallel
-from corollary.solvers.neighbors import index, panels, screen, sparse_products
+from corollary.solvers.neighbors import index, panels, sparse_products
 from corollary.solvers.neighbors.check import check_search
 from corollary.solvers.neighbors.products import Products
 from corollary.solvers.neighbors.search import make_search
@@ -114,11 +114,9 @@ def test_the_size_of_blocks_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> 
         whole = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         with monkeypatch.context() as patch:
             patch.setattr(index, "PAIRS", 64)
-            patch.setattr(sparse_products, "PAIRS", 64)
             patch.setattr(panels, "_AT_ONCE", 8)
             patch.setattr(panels, "_GRAIN", 1)
-            patch.setattr(screen, "WIDTH", 16)
-            patch.setattr(sparse_products, "WIDTH", 16)
+            patch.setattr(sparse_products, "_WORTH", 1)
             patch.setattr(parallel, "BLOCK_BYTES", 1)
             parts = make_search(rows, "euclidean", 2, None, "brute", 30, 5).nearest(queries, 9)
         np.testing.assert_array_equal(whole[1], parts[1])
@@ -145,6 +143,24 @@ def test_float64_screens_where_float32_cannot() -> None:
             np.testing.assert_array_equal(rows[places[i] : places[i + 1]], within(table[i], table[i], 9.0))
     assert "_double" in vars(both)
     assert "_double" not in vars(one)
+
+
+def test_sparse_products_do_not_depend_on_the_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sparse_products, "_WORTH", 1)
+    rng = np.random.default_rng(4)
+    X, Q = (np.round(2 * rng.normal(size=(n, 9))) * (rng.random((n, 9)) < 0.3) for n in (500, 61))
+    table = reduced_table(Q, X)
+    expected, order = nearest(table, 13)
+    for count in (1, 2, 3, 7, 16):
+        with parallel.threads(count):
+            search = sparse_products.SparseProducts(sparse.csr_array(X))
+            distances, rows = search.nearest(sparse.csr_array(Q), 13)
+            lists = search.within(sparse.csr_array(Q), np.full(61, 4.0))
+        np.testing.assert_array_equal(rows, order)
+        np.testing.assert_array_equal(distances, expected)
+        for i in range(61):
+            own = slice(lists[0][i], lists[0][i + 1])
+            np.testing.assert_array_equal(lists[2][own], within(table[i], table[i], 4.0))
 
 
 @pytest.mark.parametrize("m", [3, 250])  # with few queries, threads share out the rows

@@ -61,33 +61,16 @@ _registered: list[Any] = []
 
 
 if HAVE_NUMBA:
-    from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 
     from corollary._compiled._cache import KernelCache
 
-    class _Linked(JITCodeLibrary):
-        """Code that is only ever linked into other code: it is optimised there, once, and is no machine code here."""
-
-        def _optimize_final_module(self) -> None: ...
-
-        def _finalize_specific(self) -> None: ...
-
-        def serialize_using_object_code(self) -> Any:
-            return self.serialize_using_bitcode()
-
     class _Compiler(Compiler):
-        """Numba's compiler, undisturbed. Kernels that Python never calls are made for linking alone."""
+        """Numba's compiler, undisturbed."""
 
         def compile_extra(self, func: Any) -> Any:
-            codegen = self.state.targetctx.codegen()
-            outside = codegen._library_class
-            codegen._library_class = _Linked if self.state.flags.no_cpython_wrapper else JITCodeLibrary
-            try:
-                with _no_collection():
-                    return super().compile_extra(func)
-            finally:
-                codegen._library_class = outside
+            with _no_collection():
+                return super().compile_extra(func)
 
     def _uninterrupted(method: Callable[..., Any]) -> Callable[..., Any]:
         """Ctrl-C waits until a kernel is there: Numba empties its registries while it reads them.
@@ -134,6 +117,11 @@ def inner_kernel(function: F) -> F:
 def fast_kernel(function: F) -> F:
     """Compile ``function`` letting the compiler reorder sums (NaN and inf keep their meaning)."""
     return _compile(function, fastmath=_FAST, **_FULL)
+
+
+def inner_fast_kernel(function: F) -> F:
+    """As ``inner_kernel``, letting the compiler reorder sums."""
+    return _compile(function, fastmath=_FAST, **_INNER)
 
 
 if HAVE_NUMBA:

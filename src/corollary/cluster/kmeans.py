@@ -153,7 +153,8 @@ class KMeans(CentreModel):
             moves = Moves(rows, rng, bounded, self.tol)
             held = rows if blocks is None else None
             begun = (self._start(*sample, rng, held) for _ in range(self._starts(10)))
-            starts = (Lloyd(rows, start, bounded, self.tol) for start in begun)
+            ahead = self.max_iter if observe is None else 1
+            starts = (Lloyd(rows, start, bounded, self.tol, ahead) for start in begun)
             limits = rules(self.max_iter, self.tol, observe)
             found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
             facts = best_row_move(rows, found.state.centres, found.state.labels, found.state.cost)

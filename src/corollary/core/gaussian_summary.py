@@ -55,7 +55,7 @@ class GaussianSummary:
         scatter = self._scatter(counts, step)
         floor = self._floor(scatter, regular)
         covariances, roots, widened = _factor(self.at.kind, scatter, regular, floor)
-        if self.at.kind != "tied":
+        if self.at.kind != "tied" and not alive.all():
             shape = (-1,) + (1,) * (covariances.ndim - 1)
             covariances = np.where(alive.reshape(shape), covariances, self.at.covariances)
             roots = np.where(alive.reshape(shape), roots, self.at.roots)

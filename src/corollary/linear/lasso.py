@@ -69,9 +69,12 @@ class ElasticNet(LinearRegressor):
 
     Notes
     -----
-    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d² and a few vectors of length n.
-    Otherwise one pass per iteration and n·s + s² memory for a working set of s columns (a little more than the number
-    of non-zero coefficients). Blocks are read once more, for y and the weights, which stay in memory.
+    *Cost.* Tall data (n > 2d) that are dense with d ≤ 400, have several targets or come in blocks (d ≤ 2000): one pass
+    over X, O(n d²) operations, memory d² and a few vectors of length n. Otherwise at most one pass per iteration: of an
+    X in Fortran order or CSC, columns that cannot enter are not read again. Some dozens of visits of a working set of s
+    columns (up to twice the number of non-zero coefficients, or a few more), and a dozen vectors of length n; where
+    columns are nearly collinear, or X is in C order, n·s + s² memory. Blocks are read once more, for y and the weights,
+    which stay in memory.
 
     *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
     an objective that is lower than this model's by more than it.
@@ -236,9 +239,12 @@ class Lasso(ElasticNet):
 
     Notes
     -----
-    *Cost.* Tall data (n > 2d, d ≤ 2000): one pass over X, O(n d²) operations, memory d² and a few vectors of length n.
-    Otherwise one pass per iteration and n·s + s² memory for a working set of s columns (a little more than the number
-    of non-zero coefficients). Blocks are read once more, for y and the weights, which stay in memory.
+    *Cost.* Tall data (n > 2d) that are dense with d ≤ 400, have several targets or come in blocks (d ≤ 2000): one pass
+    over X, O(n d²) operations, memory d² and a few vectors of length n. Otherwise at most one pass per iteration: of an
+    X in Fortran order or CSC, columns that cannot enter are not read again. Some dozens of visits of a working set of s
+    columns (up to twice the number of non-zero coefficients, or a few more), and a dozen vectors of length n; where
+    columns are nearly collinear, or X is in C order, n·s + s² memory. Blocks are read once more, for y and the weights,
+    which stay in memory.
 
     *Evidence.* The duality gap from the Fenchel conjugates of loss and penalty (kind *optimal*): no coefficients have
     an objective that is lower than this model's by more than it.

@@ -53,8 +53,7 @@ class _Folds:
         train = self.folds[k][0]
         small = None
         if self.held_out is not None:
-            # for a choice among strengths; two columns that differ in one row only are common in a part of the rows
-            small = compress(self._training_moments(k), 0, fit_intercept=self.fit_intercept, rough=True)
+            small = compress(self._training_moments(k), 0, fit_intercept=self.fit_intercept)
         rows = self.design if small is not None else self.design.rows(train)
         return SquaredPath(rows, self.y[train], self.weights[train], self.fit_intercept, small)
 

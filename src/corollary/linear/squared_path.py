@@ -19,7 +19,7 @@ from corollary.core.problem import LEAST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
 from corollary.linear.rounding import blur, relative, rounded, still
-from corollary.solvers.linear.cd import minimise_quadratic
+from corollary.solvers.linear.cd import descend_products, minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
 from corollary.solvers.linear.driver import Solution, State, solve
 from corollary.solvers.linear.prox_newton import ProxNewton
@@ -98,21 +98,19 @@ class SquaredPath:
                 found = uninterrupted(self.solve(penalty, tol=tol, max_iter=max_iter))
                 yield found.coef, self.intercept(found), found.evidence.holds
             return
-        from corollary._compiled.linear import cd
-
         R, y = self.compressed.R, self.compressed.y
         scale = self.data[2][0] if len(y) else 1.0
         H, pull, square = scale * (R.T @ R), scale * (R.T @ y), scale * float(y @ y)
         null, w, gradient = self.offset + 0.5 * square, np.zeros(R.shape[1]), np.empty(R.shape[1])
         for penalty in penalties:
-            shape = penalty.code, penalty.l1, penalty.l2, tol, LEAST * null
-            primal, dual = cd.gram_fit(H, pull, square, self.offset, gradient, w, *shape, EPOCHS)
+            small = tol, LEAST * null
+            primal, dual = descend_products(H, pull, square, self.offset, gradient, w, penalty, *small, EPOCHS)
             gap = relative_gap(primal, dual, null)
             for part in (0.1, 1e-3, 1e-6):  # of the strength, where descent alone is slow: as exact as the gap asks
                 if gap <= tol:
                     break
                 w, _ = minimise_quadratic(H, gradient, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))
-                primal, dual = cd.gram_fit(H, pull, square, self.offset, gradient, w, *shape, 0)
+                primal, dual = descend_products(H, pull, square, self.offset, gradient, w, penalty, *small, 0)
                 gap = relative_gap(primal, dual, null)
             yield w.copy(), self.compressed.intercept(w), gap <= tol
 

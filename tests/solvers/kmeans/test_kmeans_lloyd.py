@@ -13,6 +13,7 @@ from corollary.core.evidence import Status
 from corollary.core.parallel import threads
 from corollary.solvers.kmeans.dense import DenseRows
 from corollary.solvers.kmeans.lloyd import Lloyd, lloyd
+from corollary.solvers.kmeans.seeding import plus_plus
 from corollary.solvers.loop import Rules, run
 
 
@@ -175,3 +176,25 @@ def test_an_interrupt_keeps_what_there_is():
     assert found.status is Status.INTERRUPTED
     D = ((X[:, None] - found.state.centres) ** 2).sum(axis=2)
     np.testing.assert_array_equal(found.state.labels, D.argmin(axis=1))
+
+
+@pytest.mark.parametrize("piece", [1 << 18, 0])
+@pytest.mark.parametrize("make", [np.asarray, np.float32, np.asfortranarray, sparse.csr_array])
+def test_teams_of_any_size_change_nothing(make, piece, monkeypatch):
+    """Seeding and iterations, with a thread for every few rows; ``piece`` decides whether kernels read all rows."""
+    monkeypatch.setattr("corollary.solvers.kmeans.dense.PIECE", piece)
+    for name in ("dense.READ", "dense.TRIED", "sparse.TRIED", "seeding.SHARE"):
+        monkeypatch.setattr(f"corollary.solvers.kmeans.{name}", 1000)
+    X = mixture(6_000, 5, 60)
+    X[X < -1] = 0.0
+    given, weights = make(X), np.random.default_rng(3).uniform(0, 2, 6_000)
+    runs = []
+    for n_jobs in (1, 2, 3, 7, 16):
+        with threads(n_jobs):
+            start = plus_plus(given, weights, 50, np.random.RandomState(0))
+            runs.append((start, lloyd(given, weights, start, max_iter=20, tol=0)))
+    for start, found in runs[1:]:
+        np.testing.assert_array_equal(start, runs[0][0])
+        np.testing.assert_array_equal(found.state.centres, runs[0][1].state.centres)
+        np.testing.assert_array_equal(found.state.labels, runs[0][1].state.labels)
+        assert found.history["objective"] == runs[0][1].history["objective"]

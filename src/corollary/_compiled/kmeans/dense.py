@@ -11,38 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled._jit import inner_fast_kernel, inner_kernel, lean_kernel
 
 
-@fast_kernel
-def survey_rows(X, weights, sums, low, high):
-    """Add Σ weight · x of each column, and widen low … high to its values."""
-    for i in range(X.shape[0]):
-        w = weights[i]
-        for j in range(X.shape[1]):
-            x = X[i, j]
-            sums[j] += w * x
-            low[j] = x if x < low[j] else low[j]
-            high[j] = x if x > high[j] else high[j]
-
-
-@fast_kernel
-def prepare_rows(X, weights, shift, scale, single, norms, sums):
-    """Write (x − shift) · scale in float32, and its norms; add its weighted sums; returns Σ weight · norm²."""
-    total = 0.0
-    for i in range(X.shape[0]):
-        w, square = weights[i], 0.0
-        for j in range(X.shape[1]):
-            z = (X[i, j] - shift[j]) * scale
-            single[i, j] = z
-            square += z * z
-            sums[j] += w * z
-        norms[i] = np.sqrt(square)
-        total += w * square
-    return total
-
-
-@kernel
+@inner_kernel
 def unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, slack, rows):
     """Rows of the range whose bounds leave open whether they stay; their number is returned."""
     found = 0
@@ -56,7 +28,7 @@ def unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, slack, rows
     return found
 
 
-@fast_kernel
+@inner_fast_kernel
 def tighten(rows, X, centres, labels, upper, lower, grown, shrunk, slack, loss):
     """Measure the distance to the own centre; keep the rows that are still unsettled and return their number."""
     kept = 0
@@ -77,79 +49,29 @@ def tighten(rows, X, centres, labels, upper, lower, grown, shrunk, slack, loss):
     return kept
 
 
-@kernel
-def gather(X, rows, out):
-    """Copy the given rows of X."""
-    for r in range(len(rows)):
-        i = rows[r]
-        for j in range(X.shape[1]):
-            out[r, j] = X[i, j]
+@inner_kernel
+def _two_least(products, half, first, last, m, least, second, place):
+    """Least and second least score of each column over the centres of one group, and which centre has the least.
 
-
-@kernel
-def _two_least(products, half, first, last, m, least, second):
-    """Least and second least score of each column over the centres of one group.
-
-    A score is half the squared distance, less half the squared norm of the row. Four centres at a time, with nothing
-    but minima and maxima, is what compilers turn into vector instructions.
+    A score is half the squared distance, less half the squared norm of the row.
     """
     for i in range(m):
-        least[i] = np.float32(np.inf)
-        second[i] = np.float32(np.inf)
-    j = first
-    while j + 4 <= last:
-        h0, h1, h2, h3 = half[j], half[j + 1], half[j + 2], half[j + 3]
-        for i in range(m):
-            s0, s1 = h0 - products[j, i], h1 - products[j + 1, i]
-            s2, s3 = h2 - products[j + 2, i], h3 - products[j + 3, i]
-            low01, low23 = min(s0, s1), min(s2, s3)
-            low = min(low01, low23)
-            next_low = min(max(low01, low23), min(max(s0, s1), max(s2, s3)))
-            before = least[i]
-            least[i] = min(before, low)
-            second[i] = min(min(second[i], next_low), max(before, low))
-        j += 4
-    while j < last:
-        h = half[j]
-        for i in range(m):
-            s = h - products[j, i]
-            before = least[i]
-            least[i] = min(before, s)
-            second[i] = min(second[i], max(before, s))
-        j += 1
-
-
-@kernel
-def _where(products, half, best, rows, labels, place):
-    """Which centre has the best score of each column: found afterwards, which is quicker than carrying it along."""
-    k, m = len(half), len(rows)
-    for i in range(m):
-        place[i] = np.int32(0)
-    j = 0
-    while j + 4 <= k:
-        h0, h1, h2, h3 = half[j], half[j + 1], half[j + 2], half[j + 3]
-        j0, j1, j2, j3 = np.int32(j), np.int32(j + 1), np.int32(j + 2), np.int32(j + 3)
-        for i in range(m):
-            score, found = best[i], place[i]
-            found = j0 if h0 - products[j, i] == score else found
-            found = j1 if h1 - products[j + 1, i] == score else found
-            found = j2 if h2 - products[j + 2, i] == score else found
-            found = j3 if h3 - products[j + 3, i] == score else found
-            place[i] = found
-        j += 4
-    while j < k:
+        least[i], second[i] = np.float32(np.inf), np.float32(np.inf)
+    for j in range(first, last):
         h, number = half[j], np.int32(j)
+        scores = products[j]
         for i in range(m):
-            place[i] = number if h - products[j, i] == best[i] else place[i]
-        j += 1
-    for i in range(m):
-        labels[rows[i]] = place[i]
+            score, before, next_best = h - scores[i], least[i], second[i]
+            worse = before if score < before else score
+            place[i] = number if score < before else place[i]
+            least[i] = score if score < before else before
+            second[i] = worse if worse < next_best else next_best
 
 
-@kernel
+@inner_kernel
 def nearest_in_tile(
     products, half, size, rows, norms, error_slope, error_base, labels, upper, lower, grown, shrunk, slack,
-    doubtful, known, least, second, place,
+    doubtful, known, least, second, places,
 ):  # fmt: skip
     """Label the rows of a tile from the products of all centres with them, and renew their bounds.
 
@@ -159,24 +81,27 @@ def nearest_in_tile(
     """
     k, m = len(half), len(rows)
     groups = (k + size - 1) // size
-    best, rival = least[groups], second[groups]
+    best, rival, place = least[groups], second[groups], places[1]
     for i in range(m):
-        best[i] = np.float32(np.inf)
-        rival[i] = np.float32(np.inf)
+        best[i], rival[i], place[i] = np.float32(np.inf), np.float32(np.inf), np.int32(0)
     for g in range(groups):
-        _two_least(products, half, g * size, min(k, (g + 1) * size), m, least[g], second[g])
+        low, high, there = least[g], second[g], places[0]
+        _two_least(products, half, g * size, min(k, (g + 1) * size), m, low, high, there)
         for i in range(m):
-            low, before = least[g, i], best[i]
-            best[i] = min(before, low)
-            rival[i] = min(min(rival[i], second[g, i]), max(before, low))
-    _where(products, half, best, rows, labels, place)
+            score, before, second_best = low[i], best[i], rival[i]
+            worse = before if score < before else score
+            worse = high[i] if high[i] < worse else worse
+            place[i] = there[i] if score < before else place[i]
+            best[i] = score if score < before else before
+            rival[i] = worse if worse < second_best else second_best
     bounded = lower.shape[1] > 0
     two, zero = np.float32(2.0), np.float32(0.0)
     for r in range(m):
         i = rows[r]
         score, norm = best[r], norms[i]
         error = error_slope * norm + error_base
-        label = labels[i]
+        label = place[r]
+        labels[i] = label
         group = label // size
         sure = rival[r] - score > two * error  # false also if one of them is not a number
         doubtful[known] = i
@@ -200,7 +125,7 @@ def nearest_in_tile(
     return known
 
 
-@fast_kernel
+@inner_fast_kernel
 def _squared_distance(x, c, scale):
     total = 0.0
     for j in range(len(c)):
@@ -209,10 +134,10 @@ def _squared_distance(x, c, scale):
     return total
 
 
-@kernel
-def nearest_exactly(X, centres, scale, labels):
-    """The nearest centre of each row of X in float64; the first of those at equal distance."""
-    for i in range(X.shape[0]):
+@lean_kernel
+def nearest_exactly(rows, X, centres, scale, labels):
+    """The nearest centre of some rows of X in float64; the first of those at equal distance."""
+    for i in rows:
         best, winner = np.inf, 0
         for j in range(centres.shape[0]):
             distance = _squared_distance(X[i], centres[j], scale)
@@ -221,41 +146,31 @@ def nearest_exactly(X, centres, scale, labels):
         labels[i] = winner
 
 
-@kernel
-def review_rows(X, centres, scale, weights, labels, distances, sums):
-    """Squared distance of each row to the centre c of its label; its weight · (x − c) · scale is added to the sums.
+@lean_kernel
+def move_rows(start, stop, X, shift, scale, weights, old, new, sums, touched):
+    """Take rows out of the sums of their old labels (none if negative) and add them to those of the new.
 
-    About their own centre nothing is lost, wherever the data lie. The last two columns are as in :func:`move_rows`.
+    Rows whose label stays are left alone; the number of others is returned. Column d of ``sums`` holds the weight of
+    each cluster, column d + 1 its number of rows of positive weight. The sums of a cluster that is not ``touched`` yet
+    hold nothing of use, and are cleared first.
     """
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        w, own, total = weights[i], labels[i], 0.0
-        for j in range(d):
-            gap = (X[i, j] - centres[own, j]) * scale
-            total += gap * gap
-            sums[own, j] += w * gap
-        distances[i] = total
-        sums[own, d] += w
-        sums[own, d + 1] += 1.0 if w > 0.0 else 0.0
-
-
-@kernel
-def move_rows(X, shift, scale, weights, old, new, sums):
-    """Take the rows of X out of the sums of their old labels (none if negative) and add them to those of the new.
-
-    Column d of ``sums`` holds the weight of each cluster, column d + 1 its number of rows of positive weight.
-    """
-    d = X.shape[1]
-    for i in range(X.shape[0]):
-        w, a, b = weights[i], old[i], new[i]
-        if w == 0.0:
+    d, moved = X.shape[1], 0
+    for i in range(start, stop):
+        if old[i] == new[i]:
             continue
-        if a >= 0:
-            sums[a, d] -= w
-            sums[a, d + 1] -= 1.0
+        moved += 1
+        w = weights[i]
+        for side in range(2):
+            label, sign = (old[i], -1.0) if side == 0 else (new[i], 1.0)
+            if w == 0.0 or label < 0:
+                continue
+            target = sums[label]
+            if not touched[label]:
+                touched[label] = True
+                for j in range(d + 2):
+                    target[j] = 0.0
+            target[d] += sign * w
+            target[d + 1] += sign
             for j in range(d):
-                sums[a, j] -= w * ((X[i, j] - shift[j]) * scale)
-        sums[b, d] += w
-        sums[b, d + 1] += 1.0
-        for j in range(d):
-            sums[b, j] += w * ((X[i, j] - shift[j]) * scale)
+                target[j] += sign * (w * ((X[i, j] - shift[j]) * scale))
+    return moved

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, inner_kernel, kernel, prefetch
-from corollary._compiled.team import count_blocks, meet, rows_of, share, take
+from corollary._compiled._jit import inner_fast_kernel, inner_kernel, kernel, prefetch
+from corollary._compiled.team import meet, rows_of, share, take
 
 AHEAD = 16  # rows that are asked for before they are used
 
 
-@fast_kernel
+@inner_fast_kernel
 def _gap(x, c):
     """Squared distance."""
     total = np.float32(0.0)
@@ -25,20 +25,6 @@ def _gap(x, c):
         gap = x[j] - c[j]
         total += gap * gap
     return total
-
-
-@fast_kernel
-def key_rows(team, rank, size, single, factors, keys):
-    """A number for each row that depends on its values alone."""
-    n = single.shape[0]
-    block = take(team)
-    while block < count_blocks(n, size):
-        for i in range(block * size, min(n, (block + 1) * size)):
-            total = 0.0
-            for j in range(single.shape[1]):
-                total += single[i, j] * factors[j]
-            keys[i] = total
-        block = take(team)
 
 
 @inner_kernel
@@ -114,7 +100,7 @@ def _try(single, weights, nearest, picked, tried, active, found, distances, gain
             gains[t] += weights[i] * max(np.float32(0.0), nearest[i] - square)
 
 
-@fast_kernel
+@inner_fast_kernel
 def _sum(numbers, start, stop):
     total = 0.0
     for p in range(start, stop):

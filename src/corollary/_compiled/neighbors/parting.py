@@ -238,7 +238,8 @@ def grow(team, rank, X, ends, levels, top, most, order, spare, keys, values, cou
             if not _box_together(team, rank, X, order, a, b, parts, box):
                 return
             if rank == 0:
-                boxes[(1 << level) - 1 + v] = box
+                for j in range(X.shape[1]):  # copying whole arrays takes a second longer to compile
+                    boxes[(1 << level) - 1 + v, 0, j], boxes[(1 << level) - 1 + v, 1, j] = box[0, j], box[1, j]
             if a < middle < b:
                 column = _widest(box[0], box[1])
                 if not _part_together(team, rank, X, order, a, b, middle, column, box, keys, spare, values, counts):

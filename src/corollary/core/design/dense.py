@@ -120,7 +120,7 @@ class DenseDesign(_ByRows):
 
     def _about_zero(self, weights: Array | None) -> bool:
         """Whether columns lie about zero, as a few rows show: their products lose no digits, and no copy is needed."""
-        if weights is not None or self.X.dtype != np.float64:
+        if weights is not None or self.X.dtype != np.float64 or self.X.nbytes < MOMENT_BYTES:
             return False
         few = self.X[:: max(1, self.shape[0] // 64)]
         with np.errstate(over="ignore", invalid="ignore"):

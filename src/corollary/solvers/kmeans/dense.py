@@ -9,19 +9,21 @@ from typing import Any
 import numpy as np
 import scipy.linalg  # noqa: F401 - kernels call its BLAS, which must be there when the threads of BLAS are limited
 
-from corollary._compiled.kmeans import dense as kernels
+from corollary._compiled.kmeans import dense as of_rows
+from corollary._compiled.kmeans import lloyd as kernels
 from corollary._compiled.kmeans import passes
-from corollary._compiled.kmeans.seeding import key_rows
 from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.scaling import row_lengths, scale_about
 from corollary.core.types import Array
-from corollary.solvers.kmeans.bounds import GROUP, NO_BOUNDS, Bounds, Sieve
+from corollary.solvers.kmeans.bounds import GROUP, NO_BOUNDS, Bounds
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, count_parts, key_factors, part_rows, writable
 
 TILE = 1 << 16  # scores of one tile: 256 KiB of float32, which a core's second cache holds
 PIECE = 1 << 18  # numbers that are brought to float64 at once, however many there are
 GRID = 2.0**-30  # of a column's range: to what its shift is rounded
+CALL = 1 << 30  # products after which Python looks up
+NO_RECORDS = np.empty((0, kernels.RECORD))
 TYPICAL = 64  # rows that tell how far apart rows are
 FINE = 2.0**-24  # squared: how far beside the longest row float32 leaves enough digits for distances
 READ, TRIED = 1 << 18, 1 << 22  # numbers to read, and products to add up, that are worth another thread
@@ -43,8 +45,9 @@ def extent_of(X: Array, weights: Array) -> Extent:
     sums, low, high = np.zeros((parts, d)), np.full((parts, d), np.inf), np.full((parts, d), -np.inf)
 
     def task(start: int, stop: int) -> None:
-        part = start // size
-        kernels.survey_rows(_as_rows(X[start:stop], None), weights[start:stop], sums[part], low[part], high[part])
+        part = slice(start // size, start // size + 1)
+        given = _as_rows(X[start:stop], None), weights[start:stop]
+        run_team(passes.survey, size, *given, sums[part], low[part], high[part], most=1)
 
     if (readable := _readable(X, None)) is None:
         each_block(task, n, size)
@@ -80,11 +83,17 @@ class _Scratch:
             np.empty((workers, k * tile), dtype=single),
             np.empty(minima, dtype=single),
             np.empty(minima, dtype=single),
-            np.empty((workers, tile), dtype=whole),
+            np.zeros((workers, 2, tile), dtype=whole),
         )
         self.old, self.doubtful = np.empty(rows.n, dtype=whole), np.empty(rows.n + parts, dtype=whole)
         self.sums, self.touched = np.empty((parts, k, rows.d + 2)), np.empty((parts, k), dtype=bool)
         self.counts = np.zeros((parts, 2), dtype=np.int64)
+        self.books = self.old, self.doubtful, self.sums, self.touched, self.counts
+        table, after = np.empty((k, rows.d), dtype=single), np.empty((k, rows.d))
+        self.desk = (
+            table, np.empty(k, dtype=single), np.empty(k), after, np.empty(k), np.empty(k),
+            np.empty((workers, kernels.RECORD)),
+        )  # fmt: skip
 
     def doubts(self) -> Array:
         """The rows that float32 could not decide."""
@@ -113,7 +122,7 @@ class DenseRows(KMeansRows):
             "use Blocks, or MiniBatchKMeans, which take a part of the rows at a time",
         )
         self.single = np.empty((self.n, self.d), dtype=np.float32)
-        self.norms = np.empty(self.n, dtype=np.float32)
+        self.norms, self.keys = np.empty(self.n, dtype=np.float32), np.empty(self.n)
         self._prepare(place)
         self.largest = float(self.norms.max())
 
@@ -122,15 +131,17 @@ class DenseRows(KMeansRows):
         sums, totals = np.zeros((count_parts(self.n, size), self.d)), np.zeros(count_parts(self.n, size))
 
         def task(start: int, stop: int) -> None:
-            own, part = slice(start, stop), start // size
-            target = (*place, self.single[own], self.norms[own], sums[part])
-            totals[part] = kernels.prepare_rows(self.take(own), self.weights[own], *target)
+            own, part = slice(start, stop), slice(start // size, start // size + 1)
+            given = self.take(own), self.weights[own], *place, key_factors(self.d)
+            target = self.single[own], self.norms[own], self.keys[own], sums[part], totals[part]
+            run_team(passes.prepare, size, *given, *target, most=1)
 
         if self._readable is None:
             each_block(task, self.n, size)
         else:
-            target = (*place, self.single, self.norms, sums, totals)
-            run_team(passes.prepare, size, self._readable, self.weights, *target, most=self.n * self.d // READ)
+            given = self._readable, self.weights, *place, key_factors(self.d)
+            target = self.single, self.norms, self.keys, sums, totals
+            run_team(passes.prepare, size, *given, *target, most=self.n * self.d // READ)
         self._settle(place, float(sum(totals.tolist())), sums.sum(axis=0))
 
     def take(self, rows: Any) -> Array:
@@ -142,11 +153,6 @@ class DenseRows(KMeansRows):
         away = np.diff(self.single[:: max(1, self.n // TYPICAL)], axis=0)
         squares = np.sort(np.einsum("ij,ij->i", away, away))
         return len(squares) > 0 and bool(squares[len(squares) // 2] > FINE * self.largest**2)
-
-    def keys(self) -> Array:
-        keys, factors = np.empty(self.n), key_factors(self.d)
-        run_team(key_rows, 1024, self.single, factors, keys, most=self.n * self.d // READ)
-        return keys
 
     def bounds(self, k: int) -> Bounds | None:
         if k < 2 * GROUP or self.n * k < 1 << 18:
@@ -162,50 +168,71 @@ class DenseRows(KMeansRows):
             self._scratch = (k, workers), _Scratch(self, k, workers)
         return self._scratch[1], workers
 
-    def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
-        sieve = Sieve(self.heads(centres), self.shift, self.scale, self.largest, bounds)
+    def _run(
+        self, count: int, tol: float, centres: Array, sums: Array, labels: Array, bounds: Bounds | None, records: Array
+    ) -> _Scratch:
+        """So many iterations; none is labels, and what they change, alone."""
         scratch, workers = self._team(len(centres))
-        change = np.zeros((len(centres), self.d + 2))
-        X = np.empty((0, 0)) if self._readable is None else self._readable
         run_team(
-            passes.assign,
+            kernels.lloyd,
+            max(1, count),
+            count > 0,
             scratch.size,
             bounds is None or bounds.fresh,
+            tol,
+            self.dtype == np.float32,
             (self.single, self.norms),
-            (X, self.weights, sieve.centres, self.shift, self.scale, change),
-            sieve.numbers,
-            NO_BOUNDS if bounds is None else bounds.numbers,
+            (np.empty((0, 0)) if self._readable is None else self._readable, self.weights),
+            (self.shift, self.scale),
+            (self.total, self.spread, self.largest),
+            GROUP if bounds is None else bounds.size,
+            *(NO_BOUNDS if bounds is None else bounds.numbers),
+            centres,
+            sums,
             labels,
-            scratch.old,
-            scratch.doubtful,
+            scratch.books,
             scratch.own,
-            scratch.sums,
-            scratch.touched,
-            scratch.counts,
+            scratch.desk,
+            records,
             most=workers,
         )
         if bounds is not None:
             bounds.fresh = False
+        return scratch
+
+    def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
+        change, heads = np.zeros((len(centres), self.d + 2)), np.ascontiguousarray(self.heads(centres))
+        scratch = self._run(0, 0.0, heads, change, labels, bounds, NO_RECORDS)
         if self._readable is None:
-            self._complete(scratch, sieve, labels, change)
+            self._complete(scratch, heads, labels, change)
         return SumChange(change, int(scratch.counts[:, 1].sum()))
 
-    def _complete(self, scratch: _Scratch, sieve: Sieve, labels: Array, change: Array) -> None:
+    def advance(
+        self, count: int, tol: float, centres: Array, sums: Array, labels: Array, bounds: Bounds | None
+    ) -> Array | None:
+        if self._readable is None or self.angular:
+            return None
+        records = np.full((min(count, max(1, CALL // (self.n * self.d * len(centres)))), kernels.RECORD), -1.0)
+        self._run(len(records), tol, centres, sums, labels, bounds, records)
+        return records[records[:, kernels.EMPTY] >= 0]
+
+    def _complete(self, scratch: _Scratch, heads: Array, labels: Array, change: Array) -> None:
         """What a kernel does that can read X: decide doubts in float64, and add up what has changed."""
         doubtful, old, sums, counts = scratch.doubts(), scratch.old, scratch.sums, scratch.counts
 
         def decide(start: int, stop: int) -> None:
             asked = doubtful[start:stop]
-            winners = np.empty(len(asked), dtype=np.int32)
-            kernels.nearest_exactly(self.take(asked), sieve.centres, self.scale, winners)
+            every, winners = np.arange(len(asked), dtype=np.int32), np.empty(len(asked), dtype=np.int32)
+            of_rows.nearest_exactly(every, self.take(asked), heads, self.scale, winners)
             labels[asked] = winners
 
         def move(start: int, stop: int) -> None:
             changed, part = np.flatnonzero(labels[start:stop] != old[start:stop]), start // scratch.size
             rows = slice(start, stop) if len(changed) == stop - start else changed + start  # a range is not copied
-            sums[part], counts[part, 1] = 0.0, len(changed)
+            sums[part], scratch.touched[part], counts[part, 1] = 0.0, True, len(changed)
             moved = self.weights[rows], old[rows], labels[rows]
-            kernels.move_rows(self.take(rows), self.shift, self.scale, *moved, sums[part])
+            target = sums[part], scratch.touched[part]
+            of_rows.move_rows(0, len(changed), self.take(rows), self.shift, self.scale, *moved, *target)
 
         each_block(decide, len(doubtful), scratch.size)
         each_block(move, self.n, scratch.size)
@@ -217,10 +244,10 @@ class DenseRows(KMeansRows):
         total, sums = np.zeros((len(centres), self.d + 2)), scratch.sums
 
         def task(start: int, stop: int) -> None:
-            own, part = slice(start, stop), start // scratch.size
-            sums[part] = 0.0
-            seen = self.weights[own], labels[own], distances[own]
-            kernels.review_rows(self.take(own), heads, self.scale, *seen, sums[part])
+            own, part = slice(start, stop), slice(start // scratch.size, start // scratch.size + 1)
+            seen = heads, self.scale, self.weights[own], labels[own], distances[own]
+            target = sums[part], scratch.touched[part], np.zeros_like(total)
+            run_team(passes.review, scratch.size, self.take(own), *seen, *target, most=1)
 
         if self._readable is None:
             each_block(task, self.n, scratch.size)

@@ -11,12 +11,14 @@ and this is more than the tolerance, exact steps follow.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from corollary._compiled.kmeans.lloyd import ROUNDING
 from corollary.core.evidence import Certificate, Evidence, Kind, honest
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
@@ -25,7 +27,6 @@ from corollary.solvers.kmeans.rows import KMeansRows
 from corollary.solvers.kmeans.sources import as_rows
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, run
 
-ROUNDING = 1e-12  # the cost is known to about 1e-16 of the total sum of squares, times a few operations
 LEAST = 1e-9  # a smaller saving is not asked for: the centres themselves are rounded
 VANISHED = 2.0**-900  # squares of this mean size, in units of the farthest row, have lost digits
 EXACT_STEPS = 50  # at most
@@ -58,7 +59,7 @@ class Partition:
 
 
 class Lloyd(Algorithm[Partition]):
-    """Until labels stay, or hardly anything moves.
+    """Until labels stay, or hardly anything moves. As many iterations as are ``ahead`` may be taken at once.
 
     That is when the squared movement of all centres is at most ``tol`` times the mean variance, and saved at most that
     share of the cost: beside a single row far away any movement is small relative to the variance.
@@ -67,33 +68,54 @@ class Lloyd(Algorithm[Partition]):
     name = "Lloyd's iteration"
     certificate_name = "share of the cost that one more exact Lloyd step saves"
 
-    def __init__(self, rows: KMeansRows, start: Array, bounded: bool = True, tol: float = 0.0) -> None:
+    def __init__(self, rows: KMeansRows, start: Array, bounded: bool = True, tol: float = 0.0, ahead: int = 1) -> None:
         self.rows, self.start, self.bounded, self.tol = rows, start, bounded, tol
+        self.ahead, self.known = ahead, deque[list[float]]()  # of iterations that were taken already
         self.end: tuple[Partition, float] | None = None  # the answer and its cost
 
     def init(self) -> Partition:
         rows, k = self.rows, len(self.start)
-        centres = rows.heads(np.array(self.start, dtype=rows.dtype).astype(np.float64))
+        centres = rows.heads(np.array(self.start, dtype=rows.dtype, order="C").astype(np.float64))
         labels = np.full(rows.n, -1, dtype=np.int32)
         return Partition(centres, labels, np.zeros((k, rows.d + 2)), rows.bounds(k) if self.bounded else None)
 
     def step(self, state: Partition) -> Partition:
+        if not self.known:
+            taken = state.centres, state.sums, state.labels, state.bounds
+            found = self.rows.advance(self.ahead, self.tol, *taken)
+            if found is None:
+                change = self.rows.assign(state.centres, state.labels, state.bounds)
+                state.sums += change.sums
+                return self._moved(state, change.moved)
+            self.known.extend(found.tolist())
+            self.ahead = max(1, self.ahead - len(found))
+        cost, movement, saved, moved, empty, _ = self.known.popleft()
+        if empty:
+            return self._moved(state, int(moved))
+        self._note(state, cost)
+        state.movement, state.saved, state.settled = movement, saved, moved == 0
+        return state
+
+    def _note(self, state: Partition, cost: float) -> None:
+        total = self.rows.total
+        if state.cost < np.inf:
+            state.rise = max(state.rise, (cost - state.cost) / total if total > 0 else 0.0)
+        state.cost = cost
+
+    def _moved(self, state: Partition, moved: int) -> Partition:
+        """Centres to the middle of their rows, of which so many have moved."""
         rows = self.rows
-        change = rows.assign(state.centres, state.labels, state.bounds)
-        state.sums += change.sums
         empty = np.flatnonzero(state.sums[:, -1] == 0)
         state.sums[empty] = 0.0  # what is left there is rounding
         repaired = self._repair(state, empty) if len(empty) else 0
-        cost = rows.cost(state.sums)
-        if state.cost < np.inf:
-            state.rise = max(state.rise, (cost - state.cost) / rows.total if rows.total > 0 else 0.0)
-        state.cost, state.repaired = cost, state.repaired + repaired
+        self._note(state, rows.cost(state.sums))
+        state.repaired += repaired
         after = rows.centres(state.sums, state.centres)
         lengths = np.sqrt((((rows.heads(after) - rows.heads(state.centres)) * rows.scale) ** 2).sum(axis=1))
         if state.bounds is not None:
             state.bounds.drift(lengths)
         state.centres = after
-        state.settled = change.moved == 0 and repaired == 0
+        state.settled = moved == 0 and repaired == 0
         squared, state.saved = float(lengths @ lengths), float(state.sums[:, rows.d] @ (lengths * lengths))
         state.movement = squared / rows.spread if rows.spread > 0 else squared
         return state
@@ -131,7 +153,7 @@ class Lloyd(Algorithm[Partition]):
 
     def snapshot(self, state: Partition) -> tuple[Array, Array]:
         """Centres and labels."""
-        return state.centres, state.labels.copy()
+        return state.centres.copy(), state.labels.copy()
 
     def settle(self, state: Partition) -> Partition:
         return replace(state, bounds=None, settled=False)  # bounds and labels may have been half renewed
@@ -213,7 +235,8 @@ def lloyd(
     """k-means on X (dense or sparse) from given centres."""
     with one_blas_thread():
         rows = as_rows(X, weights, metric == "cosine")
-    return run(Lloyd(rows, centres, bounded, tol), rules(max_iter, tol, observe))
+    ahead = max_iter if observe is None else 1
+    return run(Lloyd(rows, centres, bounded, tol, ahead), rules(max_iter, tol, observe))
 
 
 def rules(max_iter: int, tol: float, observe: Observer | None = None) -> Rules:

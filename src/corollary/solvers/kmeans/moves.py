@@ -117,6 +117,6 @@ def _part(rows: KMeansRows, members: Array, rng: np.random.RandomState) -> tuple
     middle = (weights / weights.sum()) @ inside.X
     far = inside.X[np.argmax(((inside.X - middle) ** 2).sum(axis=1))]
     start = np.stack([far, inside.X[np.argmax(((inside.X - far) ** 2).sum(axis=1))]])
-    halves = run(Lloyd(inside, start, bounded=False, tol=1e-3), Rules(max_iter=20, tol=1e-3)).uninterrupted()
+    halves = run(Lloyd(inside, start, False, 1e-3, ahead=20), Rules(max_iter=20, tol=1e-3)).uninterrupted()
     cost = halves.state.cost * mass / float(weights.sum())
     return halves.state.centres, cost if rows.angular else cost * (rows.scale / inside.scale) ** 2

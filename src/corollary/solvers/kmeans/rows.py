@@ -62,6 +62,7 @@ class KMeansRows(ABC):
     """Weighted rows. ``total`` is Σ w ‖(x − shift) scale‖², ``spread`` the mean variance of the columns, scaled."""
 
     held = True  # whether single rows can be had without reading all
+    keys: Array  # a number for each row that depends on its values alone
 
     def __init__(self, shape: tuple[int, int], dtype: Any, weights: Array, angular: bool) -> None:
         self.n, self.d = shape
@@ -84,14 +85,10 @@ class KMeansRows(ABC):
         """The centres from which distances are taken: of directions the length does not count, nor its rounding."""
         return of_length_one(centres) if self.angular else centres
 
-    def keys(self) -> Array:
-        """A number for each row that depends on its values alone."""
-        raise NotImplementedError
-
     @cached_property
     def order(self) -> tuple[Array, Array]:
         """The rows in the order of their keys, and the place of each in it."""
-        order = np.argsort(self.keys(), kind="stable")
+        order = np.argsort(self.keys, kind="stable")
         place = np.empty(self.n, dtype=np.int32)
         place[order] = np.arange(self.n, dtype=np.int32)
         return order, place
@@ -99,6 +96,16 @@ class KMeansRows(ABC):
     @abstractmethod
     def assign(self, centres: Array, labels: Array, bounds: Bounds | None) -> SumChange:
         """Give every row the label of its nearest centre, one of the :meth:`heads`."""
+
+    def advance(
+        self, count: int, tol: float, centres: Array, sums: Array, labels: Array, bounds: Bounds | None
+    ) -> Array | None:
+        """At most ``count`` whole iterations, in place, and what is known of each; None where each is taken by hand.
+
+        They end early when nothing moves, when so little does that ``tol`` is reached, or when a cluster has no rows:
+        then that iteration has its labels and sums, but its centres have not moved.
+        """
+        return None
 
     @abstractmethod
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
@@ -114,8 +121,9 @@ class KMeansRows(ABC):
 
     def exchange(self, rows: Array, old: Array, new: Array, k: int) -> Array:
         """The change of the sums when rows change labels (−1 is none)."""
-        change = np.zeros((k, self.d + 2))
-        kernels.move_rows(self.take(rows), self.shift, self.scale, self.weights[rows], old, new, change)
+        change, touched = np.zeros((k, self.d + 2)), np.ones(k, dtype=bool)
+        given = self.take(rows), self.shift, self.scale, self.weights[rows], old, new
+        kernels.move_rows(0, len(rows), *given, change, touched)
         return change
 
     def centres(self, sums: Array, before: Array) -> Array:

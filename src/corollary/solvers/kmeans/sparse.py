@@ -38,15 +38,12 @@ class SparseRows(KMeansRows):
         entry_weights = np.repeat(self.weights, np.diff(self.indptr))
         moment = np.bincount(self.indices, entry_weights * self.data * place[1], self.d)
         self._settle(place, float(self.weights @ self.squares), moment)
+        self.keys = np.bincount(row_of, self.data * key_factors(self.d)[self.indices], self.n)
         self.entries = self.data, self.indices, self.indptr, self.scale
 
     def take(self, rows: Array) -> Array:
         kept = sparse.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.d))[rows]
         return np.asarray(kept.toarray())
-
-    def keys(self) -> Array:
-        X = sparse.csr_array((self.data, self.indices, self.indptr), shape=(self.n, self.d))
-        return np.asarray(X @ key_factors(self.d))
 
     def _table(self, centres: Array) -> tuple[Array, Array]:
         scaled = self.heads(centres) * self.scale

@@ -36,9 +36,12 @@ SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the las
 def solve_primal(task: Task, method: str) -> Answer:
     """``method`` is "auto", "cholesky" (moments only) or "svd" (orthogonal factor only)."""
     if method in ("cholesky", "auto"):
-        answer = _by_moments(task, exact=method == "auto" and task.size <= SMALL)
+        small = method == "auto" and task.size <= SMALL
+        answer = _by_moments(task, exact=small)
         if answer is not None:
             return answer
+        if small:
+            task.__dict__.pop("moments")  # nobody is to take them for good ones
         if method == "cholesky":
             raise ValueError(
                 "solver='cholesky' found XᵀX + alpha·I too close to singular. Use solver='svd' (or 'auto'), drop "
@@ -67,7 +70,7 @@ def _by_moments(task: Task, *, exact: bool) -> Answer | None:
     values, index = task.groups
     roots = []
     for alpha in values:
-        H = xx + np.diag(task.penalty(alpha))
+        H = xx + np.diag(task.penalty(alpha)) if alpha > 0 else xx
         root = root_of_gram(H)
         if exact and (root is None or root.condition > PLAIN):
             return None
@@ -218,7 +221,8 @@ def _answer(
     root, d = factor.roots[0], len(coef)
     gap = gap + _delivered(factor, coef)
     values, index = task.groups
-    dof = np.array([r.rank - r.penalty_share(task.penalty(a)) for r, a in zip(factor.roots, values, strict=True)])
+    taken = [r.penalty_share(task.penalty(a)) if a > 0 else 0.0 for r, a in zip(factor.roots, values, strict=True)]
+    dof = np.array([r.rank - share for r, share in zip(factor.roots, taken, strict=True)])
     spread, intercept_spread = _spread(task, factor)
     notes: tuple[str, ...] = ()
     if root.rank < d:

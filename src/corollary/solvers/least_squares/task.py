@@ -85,7 +85,7 @@ class Task:
     @cached_property
     def yardstick(self) -> Array:
         """What an objective is at least taken for, when a gap is relative to it (see ``core.problem``)."""
-        weights = self.root**2
+        weights = np.ones(len(self.Y)) if self.weights is None else self.weights
         rounding = FINEST * EPS**2 * (weights @ self.Y**2)
         return np.asarray(LEAST * np.maximum(weights @ (self.Y - self.level) ** 2, rounding))
 

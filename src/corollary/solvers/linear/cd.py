@@ -90,6 +90,18 @@ def minimise_quadratic(
     return w, gradient
 
 
+def descend_products(
+    H: Array, pull: Array, square: float, offset: float, gradient: Array, w: Array, penalty: Penalty, *small: float
+) -> tuple[float, float]:
+    """Primal and dual value where epochs over H end, from ``w`` and in place: see ``gram_fit`` of the kernels."""
+    from corollary._compiled.linear import cd
+
+    found: tuple[float, float] = cd.gram_fit(
+        H, pull, square, offset, gradient, w, penalty.code, penalty.l1, penalty.l2, *small
+    )
+    return found
+
+
 def even_weight(curve: Array) -> float:
     """What all weights are, or zero if they differ."""
     return float(curve[0]) if (curve == curve[0]).all() else 0.0

@@ -40,11 +40,10 @@ def worth_compressing(shape: tuple[int, int]) -> bool:
     return d <= MAX_COLUMNS and n > 2 * d
 
 
-def compress(moments: Moments, target: int, *, fit_intercept: bool, rough: bool = False) -> Compressed | None:
+def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compressed | None:
     """The compressed problem for one column of Y; None if it would not be exact.
 
-    Columns that are too nearly collinear, or too far from zero for how little they vary, need their rows. Where a
-    millionth of the length of a column does not matter (``rough``), such directions are left out instead.
+    Columns that are too nearly collinear, or too far from zero for how little they vary, need their rows.
     """
     if fit_intercept:
         xx, xy, yy = moments.xx, moments.xy[:, target], float(moments.yy[target])
@@ -59,13 +58,10 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool, rough: bool 
     live = diagonal > 0  # of a constant column nothing is left about its mean, not even rounding
     scale = np.where(live, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
     unit = np.where(live & live[:, None], xx / np.outer(scale, scale), 0.0)
-    factor, pivots, rank, _ = lapack.dpstrf(unit, tol=WORST_CONDITION**-2 if rough else 1e-15)
+    factor, pivots, rank, _ = lapack.dpstrf(unit, tol=1e-15)
     order = pivots - 1
     upper = np.triu(factor)[:rank]
-    if rank == 0:
-        return None
-    steep = abs(upper[0, 0]) > WORST_CONDITION * abs(upper[rank - 1, rank - 1])
-    if not rough and (rank < live.sum() or steep):
+    if rank == 0 or rank < live.sum() or abs(upper[0, 0]) > WORST_CONDITION * abs(upper[rank - 1, rank - 1]):
         return None
     R = np.empty((rank, len(xx)), order="F")
     R[:, order] = upper * scale[order]

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.cd import GRAM_COLUMNS, descend_columns, even_weight, minimise_quadratic
@@ -22,6 +25,14 @@ FIRST, WORTH = 10, 256  # rounds at least, and columns whose products cost as mu
 PART = 0.3  # of the largest violation: how exactly a working set is solved along its columns
 
 
+def _columns(design: Design, wanted: Array) -> tuple[Columns | None, Array]:
+    """The wanted columns where they lie, or a copy of them, and their places there."""
+    laid = Columns.of(design)
+    if laid is not None or design.is_sparse:
+        return laid, wanted
+    return Columns.of(design.take(wanted)), np.arange(len(wanted))
+
+
 class ExactModel:
     """Steps to the minimum over a working set."""
 
@@ -33,14 +44,17 @@ class ExactModel:
         self, problem: Problem, state: Any, wanted: Array, local: float, pulls: Pulls | None
     ) -> tuple[Array, Any, Array]:
         """Coefficients, intercept and raw predictions; by products to within ``local``."""
+        design = problem.design
+        n, d = design.shape
+        exact = self.crawls or n * d * min(n, d) <= SMALL or not design.resident
+        few = self._few_products(design, wanted)
         plain = problem.penalty.separable and problem.penalty.l1 > 0
-        laid = Columns.of(problem.design) if plain and problem.design.resident else None
-        n, d = problem.design.shape
-        exact = self.crawls or n * d * min(n, d) <= SMALL
-        if laid is None or (exact and self._few_products(problem, laid, wanted)):
+        laid, at = _columns(design, wanted) if plain and not (exact and few) else (None, wanted)
+        if laid is None:
             coef, raw = self._by_products(problem, state, wanted, local)
         else:
-            coef, raw = self._by_columns(problem, state, laid, wanted, pulls)
+            rounds = FIRST + len(wanted) // WORTH if few else ROUNDS
+            coef, raw = self._by_columns(problem, state, wanted, laid, at, pulls, rounds)
         intercept = state.intercept
         if problem.fit_intercept:
             shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
@@ -48,29 +62,38 @@ class ExactModel:
             intercept = intercept + shift
         return coef, intercept, raw
 
-    def _few_products(self, problem: Problem, laid: Columns, wanted: Array) -> bool:
+    def _few_products(self, design: Design, wanted: Array) -> bool:
         """Whether the products of the columns may be formed at all."""
         s = len(wanted)
-        thin = problem.design.is_sparse and s**2 > max(SQUARE, THIN * laid.entries(wanted))
-        return s <= GRAM_COLUMNS and not thin
+        if s > GRAM_COLUMNS:
+            return False
+        laid = Columns.of(design) if design.is_sparse and s**2 > SQUARE else None
+        return laid is None or s**2 <= THIN * laid.entries(wanted)
 
     def _by_columns(
-        self, problem: Problem, state: Any, laid: Columns, wanted: Array, pulls: Pulls | None
+        self,
+        problem: Problem,
+        state: Any,
+        wanted: Array,
+        laid: Columns,
+        at: Array,
+        pulls: Pulls | None,
+        rounds: int,
     ) -> tuple[Array, Array]:
+        """Descent along the wanted columns, which are those ``at`` these places of ``laid``."""
         memory, weights, w = state.memory, problem.weights, state.coef[wanted]
         even = even_weight(weights)
         if pulls is not None and even > 0:
             bowls = pulls.bowls(wanted, even)
         else:
-            bowls = laid.bowls(wanted, weights, problem.fit_intercept)
+            bowls = laid.bowls(at, weights, problem.fit_intercept)
         local = PART * float(memory["violation"].max(initial=0.0))
-        rounds = FIRST + len(wanted) // WORTH if self._few_products(problem, laid, wanted) else ROUNDS
         slope = memory["slope"].copy()
-        new, reached = descend_columns(laid, wanted, bowls, weights, slope, w, problem.penalty, local, rounds)
+        new, reached = descend_columns(laid, at, bowls, weights, slope, w, problem.penalty, local, rounds)
         self.crawls |= not reached
         coef, raw = state.coef.copy(), memory["raw"].copy()
         coef[wanted] = new
-        laid.move(wanted, new - w, raw)
+        laid.move(at, new - w, raw)
         return coef, raw
 
     def _by_products(self, problem: Problem, state: Any, wanted: Array, local: float) -> tuple[Array, Array]:

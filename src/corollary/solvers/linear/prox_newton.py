@@ -2,11 +2,13 @@
 
 Each outer iteration measures the optimality violation of every column with one product Xᵀ·slope, keeps the worst few
 with the current support as a working set, and minimises over that set by Newton steps whose quadratic models are
-solved by coordinate descent (``cd.py``). For the squared loss the model is exact and its Gram matrix is kept, so this
-*is* coordinate descent. Columns that the duality gap proves to be zero are dropped for good.
+solved by coordinate descent (``cd.py``). For the squared loss the model is exact, so this *is* coordinate descent
+(``exact_model.py``). Columns that the duality gap proves to be zero are dropped for good, and of those that lie one
+after the other in memory only such are read that may violate optimality (``columns.py``). Wide working sets of other
+losses, and those of sparse data, are not squared: their models are lowered along the columns, a few epochs each.
 
-Cost: one pass over X per outer iteration (commonly 3 to 10) and O(n s²) for a working set of s columns; memory
-n·s + s².
+Cost: one pass over X per outer iteration (commonly 3 to 10) and, for a working set of s columns, O(n s²), or O(n s) an
+epoch where that is less; memory n·s + s².
 Reference: Massias, Gramfort, Salmon (2018), *Celer: a fast solver for the lasso with dual extrapolation*, ICML;
 Ndiaye et al. (2017), *Gap safe screening rules for sparsity enforcing penalties*, JMLR 18.
 """
@@ -162,16 +164,14 @@ class ProxNewton(Solver):
         laid, columns = _laid_out(problem.design, wanted)
         w, intercept, raw = state.coef[wanted], state.intercept, memory["raw"]
         value, slope, curve = memory["value"], memory["unbalanced"], memory["curve"]
-        violation, forcing, pulls = (
-            memory["violation"],
-            memory.get("forcing", Forcing()),
-            np.empty(len(laid.starts) - 1),
-        )
-        for turn in range(1 if problem.design.is_sparse else INNER_STEPS):
+        violation, pulls = memory["violation"][wanted], np.empty(len(laid.starts) - 1)
+        once = self._by_rows(problem)  # then all columns that matter are in every set, and their violations compare
+        forcing, stall = memory.get("forcing", Forcing()) if once else Forcing(), Stall(IDLE_STEPS, STILL)
+        for turn in range(1 if once else INNER_STEPS):
             if turn > 0:
                 laid.products(columns, problem.balance(slope, curve), pulls)
                 violation = penalty.subdiff_distance(w, pulls[columns])
-                if violation.max(initial=0.0) <= local:
+                if violation.max(initial=0.0) <= local or stall.seen(value, penalty.value(w)):
                     break
             level, forcing = np.maximum(curve, 1e-10 * curve.max(initial=1e-300)), forcing.at(violation)
             target, reached = lower_model(laid, columns, level, slope, w, penalty, free=free, enough=forcing.enough)

@@ -49,9 +49,9 @@ def _saved(rows: Array, first: Array, weights: Array) -> Array:
 
 def _largest(distances: Distances, weights: Array, first: Array, bounds: Array, fresh: Array) -> int:
     """The point that saves most (the first of equals); ``bounds`` are made exact only where it matters."""
-    batch = 4
+    batch = min(4, len(bounds))
     while True:
-        order = np.argsort(-bounds, kind="stable")[:batch]
+        order = np.argpartition(bounds, -batch)[-batch:]  # which of them are looked at changes no answer
         stale = order[~fresh[order] & (bounds[order] >= 0)]  # below zero: medoids, and rows of no weight
         best = int(np.argmax(np.where(fresh, bounds, -np.inf))) if fresh.any() else -1
         if best >= 0 and not (~fresh & (bounds >= bounds[best])).any():

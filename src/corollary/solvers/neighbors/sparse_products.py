@@ -1,8 +1,4 @@
-r"""Euclidean neighbours among sparse rows: blocks of pairs are screened by sparse products, and the rest is measured.
-
-½‖q − x‖² − ½‖q‖² = ½‖x‖² − q·x. A product of d terms in a precision of unit u is off by at most (d + a few) u ‖q‖‖x‖ in
-whatever order it is summed. Pairs that this bound cannot rule out are measured exactly.
-"""
+"""Euclidean neighbours among sparse rows, by their columns: a query meets only the rows that share a column with it."""
 
 from __future__ import annotations
 
@@ -12,16 +8,22 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.neighbors import nearest as compiled
-from corollary.core.parallel import each_block, map_blocks
+from corollary._compiled.neighbors import sparse as kernels
+from corollary.core.parallel import map_blocks, run_team
+from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.types import Array
-from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
-from corollary.solvers.neighbors.screen import WIDTH, QueryBlock, Screen
+from corollary.solvers.neighbors.index import Index, Lists, empty_answers, join
+
+_WORTH = 200_000  # rows, over all queries, that are worth a thread
+_Matrix = tuple[Array, Array, Array]
 
 
 @dataclass(frozen=True, eq=False)
 class SparseProducts(Index):
-    """Points as a CSR matrix of float64 with sorted columns; queries likewise."""
+    """Points as a CSR matrix of float64 with sorted columns; queries likewise.
+
+    *Cost*: a copy of the rows by columns, and their column numbers; for each thread three numbers a row.
+    """
 
     X: Any
     name: str = "sparse matrix products"
@@ -31,56 +33,32 @@ class SparseProducts(Index):
         return int(self.X.shape[0])
 
     @functools.cached_property
-    def _screen(self) -> Screen:
-        return Screen.of(self.X)
+    def _rows(self) -> _Matrix:
+        return _parts(self.X)
+
+    @functools.cached_property
+    def _screen(self) -> tuple[_Matrix, Array, Array, Array, float]:
+        """The rows times a power of two by columns, bounds of ½‖x‖² from below and above, ‖x‖ rounded up; the scale."""
+        scale = power_of_two(magnitude(self.X))
+        scaled = self.X * scale
+        squares = np.asarray(scaled.multiply(scaled).sum(axis=1), dtype=np.float64).ravel()
+        margin = 20 * kernels.UNIT + (self.X.shape[1] + 8) * 2.0**-52
+        low = 0.5 * squares * (1 - margin) - kernels.SMALLEST
+        high = 0.5 * squares * (1 + margin) + kernels.SMALLEST
+        return _parts(scaled.T.tocsr()), low, high, np.sqrt(squares) * (1 + margin), scale
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         distances, rows = empty_answers(Q.shape[0], k)
-        size = _queries(max(WIDTH, 2 * k))
-        each_block(lambda a, b: self._search(Q[a:b], distances[a:b], rows[a:b]), Q.shape[0], size)
+        index = self._rows, self._screen, _parts(Q), self.X.shape[1]
+        run_team(kernels.nearest_sparse, *index, distances, rows, most=Q.shape[0] * self.n_rows // _WORTH)
         return distances, rows
 
-    def _search(self, Q: Any, distances: Array, rows: Array) -> None:
-        """Fill in the nearest of a block of queries, given as empty heaps."""
-        k = distances.shape[1]
-        width = min(self.n_rows, WIDTH * -(-2 * k // WIDTH))
-        block, measured = QueryBlock(self._screen, Q, width), np.empty((Q.shape[0], width))
-        for first in range(0, self.n_rows, width):
-            products = block.products(first)
-            if first == 0:
-                block.start(products, k)
-            candidates, counts = block.candidates(products, first)
-            self._measure(Q, first, candidates, counts, measured)
-            compiled.settle_block(first, candidates, counts, measured, distances, rows)
-            block.tighten(distances[:, 0])
-        compiled.sort_heaps(distances, rows)
-
     def within(self, Q: Any, limits: Array) -> Lists:
-        parts: list[tuple[Array, Array, Array]] = []
-        for found in map_blocks(lambda a, b: self._collect(Q[a:b], limits[a:b], a), Q.shape[0], _queries(WIDTH)):
-            parts.extend(found)
-        return join(parts, Q.shape[0])
-
-    def _collect(self, Q: Any, limits: Array, first_query: int) -> list[tuple[Array, Array, Array]]:
-        """(query, distance, row) of all pairs of a block of queries that are within their limits."""
-        width = min(self.n_rows, WIDTH)
-        block, measured = QueryBlock(self._screen, Q, width), np.empty((Q.shape[0], width))
-        block.tighten(limits)
-        found = []
-        for first in range(0, self.n_rows, width):
-            candidates, counts = block.candidates(block.products(first), first)
-            self._measure(Q, first, candidates, counts, measured)
-            inside = (np.arange(width) < counts[:, None]) & (measured <= limits[:, None])
-            query, place = inside.nonzero()
-            found.append((first_query + query, measured[query, place], first + candidates[query, place]))
-        return found
-
-    def _measure(self, Q: Any, first: int, candidates: Array, counts: Array, out: Array) -> None:
-        own = (Q.data, Q.indices, Q.indptr.astype(np.int64, copy=False))
-        rows = (self.X.data, self.X.indices, self.X.indptr.astype(np.int64, copy=False))
-        compiled.measure_sparse_block(*own, *rows, 0, first, candidates, counts, out)
+        index = self._rows, self._screen, _parts(Q), self.X.shape[1]
+        size = max(kernels.QUERIES, _WORTH // max(1, self.n_rows))
+        found = map_blocks(lambda a, b: kernels.sparse_within(*index, limits, a, b), Q.shape[0], size)
+        return join(list(found), Q.shape[0])
 
 
-def _queries(width: int) -> int:
-    """Queries of a block whose pairs with so many rows are held at once."""
-    return max(1, min(512, PAIRS // width))
+def _parts(X: Any) -> _Matrix:
+    return X.data, X.indices.astype(np.int64, copy=False), X.indptr.astype(np.int64, copy=False)

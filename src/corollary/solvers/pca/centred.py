@@ -76,9 +76,10 @@ class CentredArray(StoredRows):
         with np.errstate(over="ignore", invalid="ignore"):
             # halves, so that the sum of numbers near the end of the range is not infinite
             sample = np.ldexp(self.X[chosen].astype(np.float64), -8)
-            mean = np.average(sample, axis=0)
-            # columns that lie about zero lose no digits there, and need not be moved
-            self._about_zero = self.X.dtype == np.float64 and bool((np.abs(mean) <= 2 * sample.std(axis=0)).all())
+            mean = sample.sum(axis=0) / len(sample)
+            # columns that lie about zero lose no digits there, and need not be moved: a copy saved where X is large
+            large = self.X.dtype == np.float64 and self.X.nbytes > GRAM_BYTES
+            self._about_zero = large and bool((np.abs(mean) <= 2 * sample.std(axis=0)).all())
             mean = np.ldexp(mean, 8)
         return np.where(np.isfinite(mean), mean, 0.0)
 

@@ -10,32 +10,6 @@ from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_impurity, weight_of, xlogx
 
 
-@lean_kernel
-def number_records(columns, order, first, shift, categorical, out, distinct):
-    """out[f, i] = rank << shift | row for the rows in ``order`` of the columns from ``first`` on.
-
-    A category's rank is its code; NaN has all bits set. ``distinct``, if there is one, gets the value of each rank.
-    """
-    missing = (np.uint64(1) << np.uint64(shift)) - np.uint64(1)
-    for k in range(columns.shape[0]):
-        f, rank, before = first + k, -1, math.nan
-        is_category = False
-        if categorical is not None:
-            is_category = categorical[f]
-        for i in range(order.shape[1]):
-            x = float(columns[k, order[k, i]])
-            own = missing
-            if x == x:
-                if is_category:
-                    rank = np.int64(x)
-                elif x != before:
-                    rank, before = rank + 1, x
-                    if distinct is not None:
-                        distinct[f, rank] = x
-                own = np.uint64(rank)
-            out[f, i] = (own << np.uint64(shift)) | np.uint64(order[k, i])
-
-
 @inner_kernel
 def argsort(x, order, spare):
     """Fill ``order`` with the stable ascending order of x, by merging runs of doubling length."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +31,8 @@ class Grown:
         """A copy of the nodes in use, from tables (trees, nodes, …)."""
         if len(counts) == 1:
             n = int(counts[0])
-            first = whole[0, :n].copy(), sums[0, :n].copy(), splits[0, :n].copy(), sets[0, :n].copy()
-            return cls(*first, values[0, :n].copy(), counts.copy())
+            own: list[Any] = [*(table[0, :n].copy() for table in (whole, sums, splits, sets, values)), counts.copy()]
+            return cls(*own)
         inside = np.arange(whole.shape[1]) < counts[:, None]
         return cls(whole[inside], sums[inside], splits[inside], sets[inside], values[inside], counts.copy())
 

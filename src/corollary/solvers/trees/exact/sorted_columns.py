@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from corollary.core.parallel import each_block
+from corollary.core.parallel import each_block, n_threads
 from corollary.core.types import Array
 
 MOST_CATEGORIES = 65_535
@@ -97,22 +98,39 @@ def sort_columns(
     source: ColumnSource, categorical: Array | None, dtype: Any, with_values: bool
 ) -> tuple[Array, Array | None]:
     """(records (d, n) of ``dtype``, value of each rank (d, n) if asked for). Threads over blocks of features."""
-    from corollary._compiled.trees.exact.rows import number_records
+    from corollary._compiled.trees.exact.sort import sort_column
 
     n, d = source.shape
     records = np.empty((d, n), dtype=dtype)
     values = np.empty((d, n)) if with_values else None
-    shift = 8 * records.itemsize // 2
+    shift, roomy = 8 * records.itemsize // 2, records.itemsize == 8
 
     def run(first: int, last: int) -> None:
-        # numbers lie where their records will, if these have room for them: one column at a time has a copy
-        roomy = records.itemsize == 8
-        columns = records[first:last].view(np.float64) if roomy else source.block(first, last)
-        if roomy:
-            source.fill(first, columns)
+        # numbers lie where their records will, if these have room for them
+        columns = records[first:last].view(np.float64) if roomy else np.empty((last - first, n))
+        source.fill(first, columns)
+        scratch = np.empty(n, dtype=np.uint64), np.empty((2, n), dtype=np.int32), np.empty((8, 256), dtype=np.int64)
         for f, column in enumerate(columns, first):
-            own = column.astype(source.X.dtype)[None]
-            number_records(own, np.argsort(own, axis=1), f, shift, categorical, records, values)
+            own = column.copy() if values is not None else None
+            if categorical is not None and categorical[f]:
+                _sort_categories(column, shift, records[f])
+            else:
+                sort_column(column.view(np.uint64), *scratch, shift, records[f])
+            if values is not None and own is not None:
+                known = records[f][~np.isnan(own[_rows(records[f], shift)])]
+                values[f, known >> shift] = own[_rows(known, shift)]
 
-    each_block(run, d, _BLOCK if n * d > _INLINE else d)
+    block = min(_BLOCK, math.ceil(d / n_threads()))
+    each_block(run, d, block if n * d > _INLINE else d)
     return records, values
+
+
+def _rows(records: Array, shift: int) -> Array:
+    return records & ((1 << shift) - 1)
+
+
+def _sort_categories(column: Array, shift: int, out: Array) -> None:
+    """Records of categories, whose rank is their code."""
+    codes = np.where(np.isnan(column), (1 << shift) - 1, column).astype(np.uint64)
+    order = np.argsort(codes, kind="stable")
+    out[:] = (codes[order] << np.uint64(shift)) | order.astype(np.uint64)

@@ -61,7 +61,8 @@ def grow_tree(
     if rules.max_leaves:
         kernels.grow_best_first(*task, room.bits, np.empty(min(rules.max_leaves, m), dtype=np.int64))
     else:
-        kernels.grow(*task, room.bits, *room.close(data, m, rules.max_features), room.postponed)
+        whole: Any = (*task, room.bits, *room.close(data, m, rules.max_features), room.postponed)
+        kernels.grow(*whole)
     bits = np.empty((0, 1), dtype=np.uint32) if room.bits is None else room.bits
     drawn = room.chosen[0, :m], room.mass, totals
     nodes = KernelNodes(rows, rules.criterion, tree, bits, int(scratch.narrow[NODES]), *drawn)

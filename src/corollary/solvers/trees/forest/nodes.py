@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,8 @@ class GrownTree:
     def packed(self) -> GrownTree:
         """The same tree in less memory."""
         names = ("feature", "cut", "sums", "mass", "rows", "spread")
-        return replace(self, **{name: small(getattr(self, name)) for name in names})
+        found: dict[str, Any] = {name: small(getattr(self, name)) for name in names}
+        return replace(self, **found)
 
 
 class KernelNodes:

@@ -23,6 +23,10 @@ class Room:
     The targets have one of three forms, see ``_compiled/trees/forest/layout.py``.
     """
 
+    packed: Any
+    votes: Any
+    sums: Any
+
     def __init__(self, rows: BinnedRows) -> None:
         self.rows, n, binner = rows, rows.n, rows.binner
         most = min(n, rows.draws) if rows.draws and self._plain else n
@@ -33,7 +37,7 @@ class Room:
         categories = int(binner.n_bins[binner.categorical].max(initial=0))
         self.tree = kernels.make_tree(most, self.n_sums)
         self.bits = np.empty((len(self.tree.whole), (categories + 31) // 32), dtype=np.uint32) if categories else None
-        self.packed = self.votes = self.sums = None  # type: Any
+        self.packed = self.votes = self.sums = None
         self.shifts = self._layout()
         self.whole = self._has_whole_masses()
         ranked = most if self.votes is not None and self.whole else 0
@@ -86,7 +90,7 @@ class Room:
         by_class = rows.class_totals(mass)
         return counts, m, np.append(by_class if rows.n_classes > 2 else by_class[1:], by_class.sum() / rows.n_outputs)
 
-    def close(self, data: Data, n_rows: int, tries: int) -> tuple[Any, ...]:
+    def close(self, data: Data, n_rows: int, tries: int) -> Any:
         """Room for a small subtree's rows side by side, and for their numbers; none if copying would not pay."""
         if self._close is None:
             copies = n_rows > kernels.PACK_ROWS and len(data.codes) <= _SIDE_BY_SIDE * tries

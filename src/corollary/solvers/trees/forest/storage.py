@@ -135,9 +135,10 @@ def _class_nodes(found: dict[str, Array], left: Array, roots: Array, criterion: 
 
     def fill(start: int, stop: int) -> None:
         nodes, own = slice(ends[start], ends[stop]), slice(leaves[start], leaves[stop])
-        given = (array[own].astype(np.float64) for array in (sums, leaf_mass, found["rows"]))
-        into = (array[nodes] for array in out.values())
-        fill_classes(left[nodes], ends[start], *given, criterion != "gini", n_outputs, *into)
+        given = [array[own].astype(np.float64) for array in (sums, leaf_mass, found["rows"])]
+        into = [array[nodes] for array in out.values()]
+        task: Any = (left[nodes], ends[start], *given, criterion != "gini", n_outputs, *into)
+        fill_classes(*task)
 
     each_block(fill, len(roots), max(1, _CELLS * len(roots) // (n * c)))
     return out
