@@ -202,8 +202,9 @@ CLUSTER = (
         {"gamma": 0.1, "random_state": 0}, SQUARE, "rbf",
     ),
     _of(
-        "GaussianMixture", "a few MB a thread, a few copies of the sample for the start and five numbers a row",
-        lambda n, d, size: 4e6 * THREADS + 4 * 8 * 32768 * d + 5 * 8 * n, n_components=CLUSTERS, random_state=0,
+        "GaussianMixture", "a few copies of the sample for the start and five numbers a row",
+        lambda n, d, size: 1024 * CLUSTERS * d * THREADS + 512 * CLUSTERS * d * (d + 2) + 4 * 8 * 32768 * d + 40 * n,
+        n_components=CLUSTERS, random_state=0,
     ),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
