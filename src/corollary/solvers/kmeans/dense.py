@@ -187,7 +187,7 @@ class DenseRows(KMeansRows):
             (self.total, self.spread, self.largest),
             GROUP if bounds is None else bounds.size,
             *(NO_BOUNDS if bounds is None else bounds.numbers),
-            centres,
+            writable(centres),  # those of a loaded model may not be; labels alone change none
             sums,
             labels,
             scratch.books,
