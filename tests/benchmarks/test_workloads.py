@@ -20,7 +20,11 @@ def always_there(candidate: Candidate) -> bool:
     return candidate.package == "sklearn"
 
 
-@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+# every cell of a grid takes a second or more: they are among the long tests
+CELLS = [pytest.param(entry, marks=pytest.mark.slow) if entry.grid else entry for entry in WORKLOADS]
+
+
+@pytest.mark.parametrize("workload", CELLS, ids=lambda workload: workload.name)
 def test_scikit_learn_reaches_the_quality_asked_for(workload: Workload) -> None:
     peers = tuple(filter(always_there, workload.candidates))[:1]
     only = Workload(workload.name, "", workload.make, workload.sizes, workload.quick_sizes, peers, workload.quality)
