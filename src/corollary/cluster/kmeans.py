@@ -74,9 +74,10 @@ class KMeans(CentreModel):
     Notes
     -----
     *Cost*: at most n·k·d multiplications in float32 an iteration, most of which bounds save later on. Memory beside X:
-    a float32 copy of it (dense X), up to 60 floats a row, and a few megabytes. Sparse X is never made dense. Blocks are
-    read once an iteration and four times besides; a block, and 20 bytes a row, are held in memory. Starts are drawn
-    from a sample of 65 536 rows if there are more.
+    a float32 copy of it (dense X), up to 60 floats a row, and a few megabytes; the sums of parts of the rows, of which
+    threads take one after another, take up to n·d/4 float64 numbers more where k is large. Sparse X stays sparse.
+    Blocks are read once an iteration and four times besides; a block and 20 bytes a row are held in memory. Starts are
+    drawn from a sample of 65 536 rows if there are more.
 
     *Evidence*: stationary. The certificate is the share of the cost that one more exact Lloyd step would save, worked
     out in float64 about the centres that are delivered: at most ``tol`` (or 1e-9). Labels are nearest centres, exactly.
