@@ -118,11 +118,11 @@ def test_a_forest_keeps_its_trees(monkeypatch: pytest.MonkeyPatch, cls: Any, n_j
 
 def test_a_budget_stops_between_trees_and_rounds() -> None:
     X, y = classes()
-    for model in (RandomForestClassifier(n_estimators=200), GradientBoostingClassifier(n_estimators=200)):
+    for model in (RandomForestClassifier(n_estimators=9000), GradientBoostingClassifier(n_estimators=3000)):
         with pytest.warns(UserWarning, match="Stopped early: .* stopped by a callback"):
             model.set_callbacks(TimeBudget(0.02)).fit(X, y)
         assert model.evidence_.status is Status.BUDGET
-        assert model.trees_.n_trees < 200
+        assert model.trees_.n_trees < 9000  # three trees, one for each class, in a round of boosting
         assert not model.evidence_.holds
 
 

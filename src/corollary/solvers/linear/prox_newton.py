@@ -323,9 +323,10 @@ class ProxNewton(Solver):
         """Whether the gap has not even halved for many iterations, in which the objective stood still, or for more.
 
         One huge row, or weights of many sizes, hide the curvature of the rest behind rounding: steps still help, and
-        many thousands of them would be needed.
+        many thousands of them would be needed. A gap below zero is rounding, and one that grows there is no progress.
         """
-        gap, moved = state.objective - state.dual, previous.objective - state.objective > STILL * abs(state.objective)
+        gap = abs(state.objective - state.dual)
+        moved = previous.objective - state.objective > STILL * abs(state.objective)
         still, long, mark = previous.memory.get("slow", (0, 0, np.inf))
         halved = gap <= 0.5 * mark
         still, long, mark = (0, 0, gap) if halved else (0 if moved else still + 1, long + 1, mark)
