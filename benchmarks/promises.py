@@ -60,8 +60,8 @@ def codes(vectors: float) -> Bytes:
 
 
 def _forest(n: int, d: int, size: int) -> float:
-    """Trees that grow until every row has a leaf of its own; each thread has room for one more."""
-    return n * d + 2 * n * (85 * TREES + 70 * THREADS) + 8 * 12 * n
+    """Trees that grow until every row has a leaf of its own; each thread has room for one more and its rows."""
+    return n * d + 2 * n * (85 * TREES + 70 * THREADS) + 8 * 8 * n + 50 * n * THREADS
 
 
 def _rewritten(n: int, d: int, size: int) -> float:
@@ -70,8 +70,8 @@ def _rewritten(n: int, d: int, size: int) -> float:
 
 
 def _sampled(n: int, d: int, size: int) -> float:
-    """What soft k-means takes: 32768 rows, and eight numbers a row."""
-    return 8 * 32768 * d + 8 * 8 * n
+    """What soft k-means takes: 32768 rows in both precisions, and eight numbers a row."""
+    return 12 * 32768 * d + 8 * 8 * n
 
 
 def _triangle(n: int, d: int, size: int) -> float:
@@ -91,7 +91,7 @@ VECTORS = "twenty vectors of length n"
 SORTED = "Memory 8 n d bytes and some twenty numbers a row"
 SQUARE, WINDOWS = (4000, 16), (20_000, 144)
 REWRITTEN = "a float32 copy of it (dense X), up to 60 floats a row"
-SAMPLED = "the sample for the start, a few numbers a row and O(k·d)"
+SAMPLED = "the sample for the start and a float32 copy of it, a few numbers a row and O(k·d)"
 COLUMNS = "a float64 copy of the working set"
 SMALL = {"n_estimators": TREES, "random_state": 0}
 BOTH = ("Classifier", "Regressor")
@@ -148,8 +148,9 @@ TREES_AND_ENSEMBLES = (
     *(Promise(f"Voting{task}", "what their fits take", numbers(20, 36, 1)) for task in BOTH),
     *(
         Promise(
-            f"{kind}{task}", "a copy of the rows of one fold, and what the fits of members take",
-            lambda n, d, size: size * n * d + 8 * n * d + 48 * 8 * n, {"cv": 2},
+            f"{kind}{task}", "for each thread a copy of the rows of a fold and what the fit of a member takes",
+            lambda n, d, size: THREADS * (size * n * d + 8 * n * d + 24 * 8 * n + 2 * 85 * n) / 2 + 2 * 85 * n,
+            {"cv": 2},  # folds are halves; the member of all rows is kept
         )
         for kind in ("Blending", "Stacking")
         for task in BOTH

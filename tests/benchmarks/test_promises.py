@@ -48,7 +48,7 @@ def test_a_promise_is_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None
             assert promises.SLACK / 1e6 < promise.bar(dtype) < 1000
 
 
-COPIES = {"LogisticRegression-l1-wide": 2.3, "KMeans-wide": 1.6, "SoftKMeans-wide": 0.5}  # sizes of a float32 X
+COPIES = {"LogisticRegression-l1-wide": 2.3, "KMeans-wide": 1.6, "SoftKMeans-wide": 0.55}  # sizes of a float32 X
 
 
 @pytest.mark.parametrize("promise", WIDE, ids=lambda promise: promise.key)

@@ -117,15 +117,14 @@ class KernelCache(FunctionCache):
 
     _impl_class = _Places
 
-    def __init__(self, function: Any, has_door: bool) -> None:
-        """``has_door`` if Python may call it: others are shipped inside those that call them."""
+    def __init__(self, function: Any) -> None:
         super().__init__(function)
         name = self._impl.filename_base
         stamp = self._impl.locator.get_source_stamp(), _stamp()
         self._cache_file = _FilePerSignature(self._cache_path, name, stamp)
         folder = os.path.relpath(os.path.dirname(function.__code__.co_filename), TOP)
         self._shipped = _FilePerSignature(os.path.join(SHIPPED, folder), name, _stamp())
-        target = os.environ.get(SHIP) if has_door else None
+        target = os.environ.get(SHIP)
         self._to_ship = None if not target else _FilePerSignature(os.path.join(target, folder), name, _stamp())
 
     def save_overload(self, sig: Any, data: Any) -> None:

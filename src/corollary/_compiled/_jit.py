@@ -61,14 +61,33 @@ _registered: list[Any] = []
 
 
 if HAVE_NUMBA:
+    from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
 
     from corollary._compiled._cache import KernelCache
 
+    class _NoEnvironment:
+        @staticmethod
+        def set_env(name: str, environment: Any) -> None:
+            """Numba notes the environment of a function beside its machine code, of which there is none."""
+
+    class _Linked(JITCodeLibrary):
+        """Code that is only ever linked into other code: it is optimised and made machine code there, once."""
+
+        codegen = _NoEnvironment
+
+        def _optimize_final_module(self) -> None: ...
+
+        def _finalize_final_module(self) -> None:
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
     class _Compiler(Compiler):
-        """Numba's compiler, undisturbed."""
+        """Numba's compiler, undisturbed. Kernels that Python never calls are made for linking alone."""
 
         def compile_extra(self, func: Any) -> Any:
+            if self.state.flags.no_cpython_wrapper:
+                self.state.library = _Linked(self.state.targetctx.codegen(), func.__qualname__)
             with _no_collection():
                 return super().compile_extra(func)
 
@@ -90,8 +109,9 @@ def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
         return function
     dispatcher = numba.njit(nogil=True, error_model="numpy", pipeline_class=_Compiler, **options)(function)
-    with suppress(RuntimeError, OSError):  # no readable sources: compile in every process instead of failing
-        dispatcher._cache = KernelCache(function, has_door=not options["no_cpython_wrapper"])
+    if not options["no_cpython_wrapper"]:  # the others are kept inside those that call them
+        with suppress(RuntimeError, OSError):  # no readable sources: compile in every process instead of failing
+            dispatcher._cache = KernelCache(function)
     # the doors to compiling; calls of a kernel that is there pass through neither
     dispatcher._compile_for_args = _uninterrupted(dispatcher._compile_for_args)
     dispatcher.compile = _uninterrupted(dispatcher.compile)

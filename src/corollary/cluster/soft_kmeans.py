@@ -67,8 +67,8 @@ class SoftKMeans(CentreModel):
 
     Notes
     -----
-    *Cost*: n·k·d multiplications and n·k exponentials an iteration. Memory beside X: the sample for the start, a few
-    numbers a row and O(k·d).
+    *Cost*: n·k·d multiplications and n·k exponentials an iteration. Memory beside X: the sample for the start and
+    a float32 copy of it, a few numbers a row and O(k·d).
 
     *Evidence*: stationary: the squared movement of all centres in the next iteration, relative to the mean variance.
     The objective of the history is minus the mean log-likelihood of the Gaussians; that it never fell is in the facts.

@@ -169,8 +169,8 @@ class BlendingClassifier(ByVote, _Blending):
 
     Notes
     -----
-    *Cost.* One fit of each member for each fold and one more; the weights are negligible. Memory: a copy of the rows
-    of one fold, and what the fits of members take.
+    *Cost.* One fit of each member for each fold and one more; the weights are negligible. Memory: for each thread
+    a copy of the rows of a fold and what the fit of a member takes.
 
     *Evidence.* Checked: the relative duality gap of the weights. No other weights are better by more than this on the
     held-out rows; of the members nothing is claimed. Uniform weights are not solved for: then the blend of some rows is

@@ -206,8 +206,8 @@ class StackingClassifier(ClassifierMixin, _Stacking):
 
     Notes
     -----
-    *Cost.* One fit of each member for each fold and one more, and the final fit. Memory: a copy of the rows of one
-    fold, and what the fits of members take.
+    *Cost.* One fit of each member for each fold and one more, and the final fit. Memory: for each
+    thread a copy of the rows of a fold and what the fit of a member takes.
 
     *Evidence.* Checked: no prediction that the final model learnt from was by a model that had seen the row. The final
     model and the members have evidence of their own; if what one of them claims does not hold, the stack's evidence

@@ -78,7 +78,7 @@ class ExtraTreesClassifier(ForestClassifier):
     -----
     *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
     tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node of all trees until the last is
-    grown, 15 in the model.
+    grown, 15 in the model; each thread has 50 bytes a row besides.
 
     *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep, and
     that in two of them every leaf predicts what its rows say. With ``oob_score`` the out-of-bag error and its standard
@@ -196,7 +196,7 @@ class ExtraTreesRegressor(ForestRegressor):
     -----
     *Cost.* As :class:`RandomForestClassifier`, less the search for the best cut: O(n · max_features · depth) for each
     tree, threads over trees. Memory: one byte a cell of X, and about 70 bytes a node of all trees until the last is
-    grown, 15 in the model.
+    grown, 15 in the model; each thread has 50 bytes a row besides.
 
     *Evidence.* That in each tree the impurity of the root equals what its splits took away and its leaves keep, and
     that in two of them every leaf predicts what its rows say. With ``oob_score`` the out-of-bag error and its standard

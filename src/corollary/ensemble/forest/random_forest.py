@@ -75,7 +75,7 @@ class RandomForestClassifier(ForestClassifier):
     Notes
     -----
     *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
-    about 70 bytes a node of all trees until the last is grown, 15 in the model.
+    about 70 bytes a node of all trees until the last is grown, 15 in the model; each thread has 50 bytes a row besides.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
     and the columns that the node drew (where not all are tried, from the first 48 nodes of a tree; of a few others the
@@ -173,7 +173,7 @@ class RandomForestRegressor(ForestRegressor):
     Notes
     -----
     *Cost.* O(n · max_features · depth) for each tree, threads over trees. Memory: one byte a cell of X, and
-    about 70 bytes a node of all trees until the last is grown, 15 in the model.
+    about 70 bytes a node of all trees until the last is grown, 15 in the model; each thread has 50 bytes a row besides.
 
     *Evidence.* In two of the trees nodes drawn at random are searched again by brute force, with the tree's own rows
     and the columns that the node drew (where not all are tried, from the first 48 nodes of a tree; of a few others the
