@@ -64,7 +64,7 @@ class Scorer:
         return self._sums(X, start, np.empty(0, dtype=np.int64))[0]
 
     def sums_unread(self, X: Any, start: Array) -> Array | None:
-        """The same for an X that ``as_it_is``; None if a number of it is infinite, in whatever column."""
+        """The same for an X that nobody has looked at; None if a number of it is infinite, in whatever column."""
         unused = np.setdiff1d(np.arange(X.shape[1]), self.coder.columns)
         found, infinite = self._sums(X, start, unused)
         return None if infinite else found
