@@ -10,9 +10,9 @@ import pytest
 
 from corollary._compiled import codes, losses
 from corollary._compiled.linear import cd, column_model, columns
-from corollary.core.binning import Binner
 from corollary.core.loss import LOSSES as LOSS_CLASSES
 from corollary.core.loss import Squared
+from corollary.core.trees.binning import Binner
 from corollary.solvers.trees.boosting.growth import Growth
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rules import HistogramRules

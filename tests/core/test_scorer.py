@@ -9,9 +9,9 @@ import pytest
 
 from corollary import GradientBoostingClassifier, RandomForestClassifier, threads
 from corollary.core.door.arrays import as_fitted
-from corollary.core.flat import flatten
-from corollary.core.scorer import Scorer
 from corollary.core.trees import Trees
+from corollary.core.trees.flat import flatten
+from corollary.core.trees.scorer import Scorer
 
 
 def random_tree(rng: np.random.Generator, leaves: int, columns: int, cuts: np.ndarray, words: int) -> Trees:

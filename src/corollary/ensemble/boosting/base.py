@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from corollary.base import check_weights, predicting
-from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.door.arrays import as_fitted
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
@@ -21,6 +20,7 @@ from corollary.core.fitted import Count, Fitted, Floats, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective

@@ -14,13 +14,13 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.door.arrays import as_fitted
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint

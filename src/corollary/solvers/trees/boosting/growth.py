@@ -10,8 +10,8 @@ from corollary._compiled.codes import SOFTMAX
 from corollary._compiled.trees.boosting.books import HIGH, L1, L2, LEFT, LINES, LOW, RATE, ROWS, START, STOP
 from corollary._compiled.trees.boosting.gradients import BLOCK
 from corollary._compiled.trees.boosting.round import ADD, DERIVE, GROW, boost_round
-from corollary.core.binning import Binner
 from corollary.core.parallel import each_block, n_threads, run_team
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.grown import Grown
 from corollary.solvers.trees.boosting.memory import RoundMemory, Shape

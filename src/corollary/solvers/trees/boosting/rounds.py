@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, carried_over
 from corollary.core.membership import is_member
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.boosting.grown import Grown

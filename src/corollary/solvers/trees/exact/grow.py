@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.core.binning import Binner
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.exact.sorted_columns import ColumnSource, DenseColumns, column_source, sort_columns
 

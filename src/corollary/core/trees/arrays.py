@@ -14,7 +14,7 @@ from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
 if TYPE_CHECKING:
-    from corollary.core.scorer import Scorer
+    from corollary.core.trees.scorer import Scorer
 
 _BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
 _WORTH_ROWS = 160  # for fewer, preparing tables would take longer than a walk
@@ -172,7 +172,7 @@ class Trees:
         """Tables for predicting so many rows; None where a walk is as fast."""
         if n_rows < _WORTH_ROWS:
             return None
-        from corollary.core.scorer import Scorer
+        from corollary.core.trees.scorer import Scorer
 
         return Scorer.of(self)
 
