@@ -11,6 +11,11 @@ import pytest
 from corollary._compiled import codes, losses
 from corollary._compiled.linear import cd, column_model, columns
 from corollary.core.loss import LOSSES as LOSS_CLASSES
+from corollary.core.loss import Squared
+from corollary.core.trees.binning import Binner
+from corollary.solvers.trees.boosting.growth import Growth
+from corollary.solvers.trees.boosting.objective import Objective
+from corollary.solvers.trees.boosting.rules import HistogramRules
 
 ONE = np.ones(1)
 
@@ -83,6 +88,17 @@ def test_a_code_without_a_branch_would_give_nan() -> None:
     assert np.isnan(losses._conjugate.py_func(missing, 0.5, 1.0, -0.1))
     for z in (-2.0, 0.0, 2.0):
         assert np.isnan(cd._minimiser(len(codes.PENALTIES), z, 1.0, 0.1, 0.1))
+
+
+def test_a_round_of_boosting_differentiates_the_losses_it_knows_and_others_give_nan() -> None:
+    X, known = np.arange(6.0)[:, None], (codes.SQUARED, codes.LOGISTIC, codes.SOFTMAX)
+    binner, objective = Binner.fit(X), Objective(Squared(), np.zeros(6), np.ones(6), 1)
+    growth = Growth(binner.words(X), binner, objective, np.full((1, 6), 0.3), HistogramRules(), 0.1)
+    for code in (*known, *set(codes.LOSSES).difference(known), -1, len(codes.LOSSES), 10**6):
+        growth.gradient[:] = growth.hessian[:] = 1.0
+        loss = growth._derive(objective, (code, *growth.target[1:]))
+        found = [loss, *growth.gradient[0], *growth.hessian[0]]
+        assert np.isfinite(found).all() if code in known else np.isnan(found).all(), code
 
 
 def test_no_two_losses_share_a_code() -> None:

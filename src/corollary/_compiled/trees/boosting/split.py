@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel
 
 # positions in a split record; of categories in the order of ``sort_categories``, BIN is the last that goes left
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
@@ -20,7 +20,7 @@ RECORD = 8
 TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
 
 
-@lean_kernel
+@inner_kernel
 def leaf_value(g, h, l1, l2, low, high):
     """The best value of a leaf within [low, high]; 0 where the curvature vanishes."""
     s = max(abs(g) - l1, 0.0)
@@ -122,19 +122,23 @@ def _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, 
 
 
 @inner_kernel
-def scan_numbers(gs, boths, feature, known, limits, monotone, low, high, best):
-    """Try every threshold of a column of numbers, with its missing values on either side; improves ``best``."""
+def scan_numbers(general, gs, boths, feature, known, limits, monotone, low, high, best):
+    """Try every threshold of a column of numbers, with its missing values on either side; improves ``best``.
+
+    Without ``general`` (see ``books.py``) nothing binds.
+    """
     missing, bits = gs.shape[0] - 1, known[5]
     with_missing = boths[missing] & ((np.int64(1) << bits) - 1) > 0
-    free = monotone == 0 and low == -np.inf and high == np.inf and limits[0] == 0.0
+    free = general is None or (monotone == 0 and low == -np.inf and high == np.inf and limits[0] == 0.0)
     for side in range(2 if with_missing else 1):
         lg, lboth = np.int64(0), np.int64(0)
         if side == 1:
             lg, lboth = gs[missing], boths[missing]
         last = missing if with_missing and side == 0 else missing - 1
+        improved = False
         if free:
             improved = _scan_free(gs, boths, last, lg, lboth, known, limits, best)
-        else:
+        elif general is not None:
             improved = _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, best)
         if improved:
             best[FEATURE], best[MISSING_LEFT], best[CATEGORICAL] = feature, side, 0.0

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel, kernel
 from corollary._compiled.mixing import FIRST, GOLDEN, mix, unit
 from corollary._compiled.trees.exact.rows import argsort
 from corollary._compiled.trees.exact.scan import (
@@ -29,7 +29,7 @@ from corollary._compiled.trees.exact.uneven import scan_uneven
 GAIN, POSITION, MISSING_LEFT, ORDER, THRESHOLD = 0, 1, 2, 3, 4
 
 
-@lean_kernel
+@inner_kernel
 def child_seed(seed, side):
     """Seeds follow the path from the root, so they do not depend on the order in which nodes are grown."""
     return mix((seed ^ mix(np.uint64(side + 1) + GOLDEN)) + GOLDEN)
@@ -50,7 +50,7 @@ def _valid_end(records, start, stop, mask, shift):
     return low
 
 
-@lean_kernel
+@inner_kernel
 def choose_features(records, start, stop, mask, max_features, seed, order, use):
     """Mark ``max_features`` features at random to be tried, and then more until one is not constant.
 
@@ -159,7 +159,7 @@ def _random_cut(records, start, valid, shift, values, f, is_category, n_names, s
     return a, threshold
 
 
-@lean_kernel
+@inner_kernel
 def search(
     first, last, all_records, mask, shift, node, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y,
     categorical, direction, values, use, seed, found, moved,
@@ -232,7 +232,7 @@ def search(
                 found[f, ORDER], found[f, THRESHOLD] = column, threshold
 
 
-@lean_kernel
+@inner_kernel
 def best_feature(found, slack):
     """The feature with the largest gain; of equal ones the first; −1 if there is none."""
     best, gain = -1, -1.0
@@ -268,7 +268,7 @@ def _mark_categories(categorical, records, node, valid, mask, shift, codes, y, w
             bits[names[k] >> 5] = (bits[names[k] >> 5] & ~bit) | (bit if k < n_left else np.uint32(0))
 
 
-@lean_kernel
+@inner_kernel
 def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_left, bits):
     """Note for each row of the node on which side of feature f's ``cut`` it is.
 
@@ -296,7 +296,7 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
     return node.start + n_left, low_row, high_row, missing_left
 
 
-@lean_kernel
+@inner_kernel
 def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done, buffer):
     """Bring the left rows of lists first … last − 1 before the right ones; list ``done`` is left as it is.
 

@@ -51,15 +51,16 @@ class KernelNodes:
     ) -> None:  # fmt: skip
         self.rows, self.criterion, self.bits, self.used = rows, criterion, bits, used
         self.chosen, self.mass, self.all_sums, self.all_mass = chosen, mass, totals[:-1], float(totals[-1])
+        # side by side, as nodes of stored trees are: kernels need one compiled version for both
         (self.start, self.stop, self.depth, self.feature, self.cut, self.missing_left, self.left,
-         self.following) = tree.whole.T  # fmt: skip
-        self.gain, self.totals = tree.real[:, 0], tree.real[:, TOTALS:]
+         self.following) = np.ascontiguousarray(tree.whole[:used].T)  # fmt: skip
+        self.gain, self.totals = tree.real[:used, 0], tree.real[:used, TOTALS:]
 
     def centre_cuts(self) -> None:
         """Move thresholds to the middle of the gap between the rows on both sides."""
         from corollary._compiled.trees.forest.nodes import centre_cuts
 
-        centre_cuts(self.feature[: self.used], self.cut, self.following, self.rows.binner.thresholds)
+        centre_cuts(self.feature, self.cut, self.following, self.rows.binner.thresholds)
 
     def prune(self, alpha: float) -> None:
         """Cut off what lowers the impurity by no more than ``alpha`` a leaf."""

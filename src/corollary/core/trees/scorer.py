@@ -7,18 +7,20 @@ Trees of at most 32 leaves are scored by masks (``_compiled/trees/scorer.py``), 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corollary._compiled.trees import scorer as by_masks
 from corollary._compiled.trees import walker as by_walks
 from corollary._compiled.trees.coding import LANES
-from corollary.core.coder import Coder, Ranks
-from corollary.core.flat import flatten
 from corollary.core.parallel import n_threads, run_team
-from corollary.core.trees import Trees
+from corollary.core.trees.coder import Coder, Ranks
+from corollary.core.trees.flat import flatten
 from corollary.core.types import Array
+
+if TYPE_CHECKING:
+    from corollary.core.trees.arrays import Trees
 
 _SHARE = 1 << 14  # values of leaves that are worth another thread
 _MOST_ROWS = 2048  # that walk down a tree while it stays in a core's cache
@@ -64,7 +66,7 @@ class Scorer:
         return self._sums(X, start, np.empty(0, dtype=np.int64))[0]
 
     def sums_unread(self, X: Any, start: Array) -> Array | None:
-        """The same for an X that ``as_it_is``; None if a number of it is infinite, in whatever column."""
+        """The same for an X that nobody has looked at; None if a number of it is infinite, in whatever column."""
         unused = np.setdiff1d(np.arange(X.shape[1]), self.coder.columns)
         found, infinite = self._sums(X, start, unused)
         return None if infinite else found
