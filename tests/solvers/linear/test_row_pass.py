@@ -17,7 +17,7 @@ from corollary.core.problem import Problem
 from corollary.solvers.linear.coordinates import Moved
 from corollary.solvers.linear.driver import solve
 from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.row_pass import RowPass, _by_blocks, in_one_call, row_pass
+from corollary.solvers.linear.row_pass import RowPass, _by_blocks, _grid, in_one_call, row_pass
 
 N, D = 5003, 13
 
@@ -65,6 +65,20 @@ def test_a_pass_for_classes_is_that_of_the_blocks() -> None:
     problem = problem_of(SoftmaxLoss(), classes=4)
     assert in_one_call(problem)
     assert_same(row_pass(problem, *point(problem)), _by_blocks(problem, *point(problem), False, False))
+
+
+@pytest.mark.parametrize("classes", [0, 5])
+def test_long_sums_leave_fewer_chunks_and_the_same_pass(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sums of chunks once took 128 times the coefficients, whatever those were."""
+    problem = problem_of(SoftmaxLoss() if classes else Logistic(), classes=classes)
+    width = (D + 1) * max(classes, 1)
+    _, many = _grid(problem, width)
+    monkeypatch.setattr("corollary.core.parallel.SUMS", 20 * width)
+    _, few = _grid(problem, width)
+    assert many > 100
+    assert few <= 20
+    found = row_pass(problem, *point(problem), gram=not classes)
+    assert_same(found, _by_blocks(problem, *point(problem), not classes, False))
 
 
 def test_wide_rows_have_their_gram_matrix_from_the_design() -> None:

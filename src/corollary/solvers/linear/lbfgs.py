@@ -5,7 +5,8 @@ the inverse Hessian, whatever the scales of the columns; the pairs that L-BFGS c
 whose Hessian is small use the Hessian of a sample of rows at the start instead, and beyond ``GRAM_COLUMNS`` columns
 only the diagonal is used. On tall data the start is the solution of a thinned-out sample.
 
-Cost: O(n d k) per iteration in one pass over X, plus O(n d²) once; memory d² + 20 vectors of d·k.
+Cost: O(n d k) per iteration in one pass over X, plus O(n d²) once; memory d² (up to that many columns), a
+dozen vectors of n·k, thirty of d·k and the sums of ``row_pass.py``.
 Reference: Liu and Nocedal (1989), *On the limited memory BFGS method*, Mathematical Programming 45.
 """
 

@@ -5,7 +5,8 @@ X, a fresh Hessian about three). On tall data the iteration starts from the solu
 close enough that one or two Hessians of the full data are needed in all. Where there is a penalty, that of the sample
 will do as a rule: what the steps show of the curvature corrects it, as in L-BFGS (``pairs.py``).
 
-Cost: O(n d²) per Hessian and O(n d) per chord step; memory d² and a few vectors of length n.
+Cost: O(n d²) per Hessian and O(n d) per chord step; memory d², a few vectors of length n and the sums of
+``row_pass.py``.
 Certificate: the duality gap at slopes that are balanced for the intercept and, without a penalty, projected onto the
 null space of Xᵀ, which makes them dual feasible.
 """
