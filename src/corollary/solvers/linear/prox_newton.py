@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import FEW, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.cd import Stall, minimise_quadratic
+from corollary.solvers.linear.column_descent import FEW, minimise_columns
 from corollary.solvers.linear.column_model import Forcing, lower_model
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
@@ -161,7 +161,7 @@ class ProxNewton(Solver):
         One step for sparse data; otherwise until the set's own violation is below ``local``.
         """
         memory, penalty, free = state.memory, problem.penalty.restrict(wanted), problem.fit_intercept
-        laid, columns = _laid_out(problem.design, wanted)
+        laid, columns = Columns.some(problem.design, wanted)
         w, intercept, raw = state.coef[wanted], state.intercept, memory["raw"]
         value, slope, curve = memory["value"], memory["unbalanced"], memory["curve"]
         violation, pulls = memory["violation"][wanted], np.empty(len(laid.starts) - 1)
@@ -332,16 +332,6 @@ class ProxNewton(Solver):
         still, long, mark = (0, 0, gap) if halved else (0 if moved else still + 1, long + 1, mark)
         state.memory["slow"] = (still, long, mark)
         return bool(still > self.patience or long > LONG)
-
-
-def _laid_out(design: Design, wanted: Array) -> tuple[Columns, Array]:
-    """The wanted columns where they lie in memory, and their numbers there; if they do not, a copy."""
-    laid = Columns.of(design)
-    if laid is not None:
-        return laid, wanted
-    laid = Columns.of(design.take(wanted))
-    assert laid is not None
-    return laid, np.arange(len(wanted))
 
 
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
