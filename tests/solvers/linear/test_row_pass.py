@@ -132,7 +132,7 @@ def test_the_number_of_threads_changes_no_bit(classes: int) -> None:
 
 
 def test_the_hessian_of_a_sample_leads_to_the_optimum_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.solvers.linear.newton.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("corollary.solvers.linear.sample.SAMPLE_ROWS", 300)
     problem = problem_of(Logistic())
     assert problem.design.shape[0] // 10 >= max(300, 20 * D)
     found = solve(Newton(), problem, tol=1e-14, max_iter=50)

@@ -21,6 +21,7 @@ import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
+from corollary.solvers.linear.backtracking import backtrack
 from corollary.solvers.linear.cd import Stall, minimise_quadratic
 from corollary.solvers.linear.column_descent import FEW, minimise_columns
 from corollary.solvers.linear.column_model import Forcing, lower_model
@@ -348,13 +349,10 @@ def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
 def _line_search(
     problem: Problem, penalty: Any, w: Array, step: Array, raw: Array, direction: Array, value: float, slack: float
 ) -> tuple[float, tuple[float, Array, Array | None]]:
-    """Backtrack until the objective falls by a fraction of what the model promised; length 0 if it never does."""
-    before = value + penalty.value(w)
-    length = 1.0
-    for _ in range(40):
+    """How much of a step lowers the objective by a fraction of what the model promised, and the derivatives there."""
+
+    def attempt(length: float) -> tuple[float, tuple[float, Array, Array | None]]:
         new = problem.derivatives(raw + length * direction)
-        after = new[0] + penalty.value(w + length * step)
-        if np.isfinite(after) and after <= before + 1e-4 * length * slack + 1e-14 * abs(before):
-            return length, new
-        length *= 0.5
-    return 0.0, new
+        return new[0] + penalty.value(w + length * step), new
+
+    return backtrack(attempt, value + penalty.value(w), slack)
