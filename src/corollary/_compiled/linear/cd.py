@@ -21,6 +21,13 @@ def _check_penalty(code):
 
 
 @fast_kernel
+def _check_convex(code):
+    """The same for kernels that work out the penalty's conjugate: a count of coefficients has none."""
+    if code != ELASTIC and code != POSITIVE:
+        raise ValueError("Unknown penalty code: this kernel knows those of convex penalties.")
+
+
+@fast_kernel
 def _minimiser(code, z, h, l1, l2):
     """argmin over w of ½ h w² − z w + Ω(w), for one coordinate."""
     if code == COUNT:
@@ -101,7 +108,7 @@ def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max
     Small is at most ``tol`` of the objective, or of ``least`` if that is more. ``gradient`` is kept at H w − pull; then
     the loss and both of its conjugate's terms are sums over coefficients.
     """
-    _check_penalty(code)
+    _check_convex(code)
     d = w.shape[0]
     for j in range(d):
         gradient[j] = -pull[j]
