@@ -140,13 +140,13 @@ def block_rows(n_rows: int, row_bytes: int) -> int:
     return max(64, min(n_rows, BLOCK_BYTES // max(1, row_bytes)))
 
 
-def rows_per_part(n: int, length: int, *, least: int, most: int, fewest: int = 16) -> int:
+def rows_per_part(n: int, length: int, *, least: int = 1, most: int, fewest: int = 16, room: int | None = None) -> int:
     """Rows of a part where every part has sums of ``length`` numbers of its own, by the shape of the data alone.
 
-    A part has at least so many rows, and there are ``most`` parts at most: fewer if all sums would take more than
-    64 MiB, but no fewer than ``fewest`` for that, so that threads still have something to share.
+    A part has at least so many rows, and there are ``most`` parts at most: fewer if all sums would be more than
+    ``room`` numbers (64 MiB of them), but no fewer than ``fewest`` for that, so that threads have something to share.
     """
-    parts = min(max(SUMS // max(length, 1), fewest), most)
+    parts = min(max((SUMS if room is None else room) // max(length, 1), fewest), most)
     return max(least, -(-n // parts))
 
 
