@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corollary._compiled.linear import cd
 from corollary.core.design import as_design
 from corollary.core.loss import Squared
 from corollary.core.penalty import L0, L1, ElasticNet, NoPenalty, Penalty, PositiveElasticNet
@@ -73,6 +74,19 @@ def test_the_answer_as_a_start_is_the_answer() -> None:
     again = descend(problem, 1e-10, start=State(found.coef, 0.0))
     assert again.evidence.n_iter == 0
     np.testing.assert_array_equal(again.coef, found.coef)
+
+
+def test_a_start_that_the_penalty_forbids_is_not_taken_for_an_answer() -> None:
+    """At the minimum of the L1 penalty every slope is small enough, for coefficients of either sign."""
+    free, positive = problem_of(L1(0.02)), problem_of(PENALTIES["positive"])
+    start = descend(free).coef
+    assert (start < 0).any()
+    found = descend(positive, start=State(start, 0.0))
+    assert (found.coef >= 0).all()
+    np.testing.assert_allclose(found.coef, descend(positive).coef, atol=1e-6)
+    X, y, w = positive.design.matrix(), positive.y, positive.weights
+    fixed = (X.T * w) @ X, X.T @ (w * y), float(w @ y**2), 0.0, np.empty(12)
+    assert cd.gram_fit(*fixed, start.copy(), positive.penalty.code, 0.02, 0.0, 0.0, 0.0, 0)[0] == np.inf
 
 
 @pytest.mark.parametrize("name", PENALTIES)

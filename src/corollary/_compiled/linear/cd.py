@@ -124,7 +124,7 @@ def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max
         for j in range(d):
             along += pull[j] * w[j]
             own += w[j] * gradient[j]
-            size += abs(w[j])
+            size += np.inf if code == POSITIVE and w[j] < 0.0 else abs(w[j])
             ridge += w[j] * w[j]
             largest = max(largest, -gradient[j] if code == POSITIVE else abs(gradient[j]))
         loss = max(0.5 * (square - along + own), 0.0)

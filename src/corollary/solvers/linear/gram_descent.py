@@ -40,7 +40,8 @@ class GramDescent(Solver):
 
     def init(self, problem: Problem, start: State) -> State:
         self.small = LEAST * self.yardstick(problem)
-        return self._certified(problem, State(start.coef.copy(), start.intercept))
+        allowed = np.isfinite(problem.penalty.value(start.coef))  # those of another penalty may be negative
+        return self._certified(problem, State(start.coef.copy() if allowed else 0.0 * start.coef, start.intercept))
 
     def step(self, problem: Problem, state: State, tol: float) -> State:
         new, turn = State(state.coef.copy(), state.intercept), state.memory.get("turn", 0)
@@ -63,4 +64,4 @@ class GramDescent(Solver):
 
     def _descend(self, problem: Problem, w: Array, gradient: Array, tol: float, epochs: int) -> tuple[float, float]:
         fixed = self.H, self.pull, self.square, problem.offset, gradient, w, problem.penalty
-        return descend_products(*fixed, tol, self.small, epochs)
+        return descend_products(*fixed, float(tol), self.small, epochs)
