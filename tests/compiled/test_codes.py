@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from corollary._compiled import codes, losses
-from corollary._compiled.linear import cd, column_model, columns
+from corollary._compiled.linear import cd, column_model, columns, row_pass
 from corollary.core.loss import LOSSES as LOSS_CLASSES
 from corollary.core.loss import Squared
+from corollary.core.parallel import run_team
 from corollary.core.trees.binning import Binner
 from corollary.solvers.trees.boosting.growth import Growth
 from corollary.solvers.trees.boosting.objective import Objective
@@ -24,9 +25,27 @@ def value(code: int) -> float:
     return float(losses.loss_block(code, 0.5, ONE, 0.3 * ONE, ONE, np.zeros(1), np.zeros(1)))
 
 
+def values(code: int) -> float:
+    sums = np.zeros(1)
+    run_team(losses.loss_rows, code, 0.5, False, ONE, 0.3 * ONE, ONE, 1, np.zeros(1), np.zeros(1), sums)
+    return float(sums[0])
+
+
 def conjugate(code: int) -> float:
+    sums = np.zeros(1)
     # a dual point in the domain of every conjugate
-    return float(losses.conjugate_block(code, 0.5, ONE, -0.1 * ONE, ONE))
+    run_team(losses.conjugate_rows, code, 0.5, ONE, -0.1 * ONE, ONE, False, 1, sums)
+    return float(sums[0])
+
+
+def whole_pass(code: int) -> float:
+    total = np.zeros(row_pass.HEAD + 2)
+    rows, model = (np.ones((1, 1)), np.zeros(1)), (0.3 * ONE, 0.0)
+    run_team(
+        row_pass.loss_pass, rows, model, (code, 0.5, False), ONE, ONE, (1, 1), np.zeros(1), np.zeros(1),
+        np.zeros((1, len(total))), total,
+    )  # fmt: skip
+    return float(total.sum())
 
 
 def constant(code: int) -> float:
@@ -35,6 +54,11 @@ def constant(code: int) -> float:
 
 def gram(code: int) -> float:
     return float(cd.gram_epochs(np.eye(1), -2.0 * ONE, np.zeros(1), code, 0.1, 0.1, 3, 0.0))
+
+
+def gram_fit(code: int) -> float:
+    small = 1e-8, 0.0, 3
+    return float(cd.gram_fit(np.eye(1), 2.0 * ONE, 4.0, 0.0, np.zeros(1), np.zeros(1), code, 0.1, 0.1, *small)[1])
 
 
 def _descend(code: int, rows: Any) -> float:
@@ -57,11 +81,11 @@ def model(code: int) -> float:
     w, one = np.zeros(1), np.array([0])
     matrix = ONE, np.zeros(1, np.int32), np.array([0, 1])
     sums = np.zeros(1), np.zeros(1)
-    column_model.model_epochs(matrix, one, one, True, ONE, -2.0 * ONE, 0.0, w, *sums, (code, 0.1, 0.1), 0.0, 0.0, 3)
+    column_model.model_epoch(matrix, one, one, True, ONE, -2.0 * ONE, 0.0, w, *sums, (code, 0.1, 0.1), 0.0)
     return float(w[0])
 
 
-TAKES_LOSS = [value, conjugate, constant]
+TAKES_LOSS = [value, values, conjugate, constant, whole_pass]
 TAKES_PENALTY = [gram, dense, sparse, model]
 
 
@@ -79,6 +103,16 @@ def test_every_penalty_has_its_branch_and_others_are_refused(call: Callable[[int
     for unknown in (-1, len(codes.PENALTIES), 10**6):
         with pytest.raises(ValueError, match="Unknown penalty code"):
             call(unknown)
+
+
+def test_a_count_is_not_taken_for_another_penalty_where_it_has_no_branch() -> None:
+    """It has no conjugate, and no value in a model of slopes: there it would have been that of the L1 penalty."""
+    assert np.isfinite([gram_fit(codes.ELASTIC), gram_fit(codes.POSITIVE)]).all()
+    for other in (codes.COUNT, -1, len(codes.PENALTIES)):
+        with pytest.raises(ValueError, match="Unknown penalty code"):
+            gram_fit(other)
+    assert np.isfinite(columns._value(ONE, ONE, 0.0, ONE, codes.ELASTIC, 0.1, 0.1))
+    assert np.isnan(columns._value(ONE, ONE, 0.0, ONE, codes.COUNT, 0.1, 0.1))
 
 
 def test_a_code_without_a_branch_would_give_nan() -> None:
