@@ -72,6 +72,7 @@ def test_long_sums_leave_fewer_chunks_and_the_same_pass(classes: int, monkeypatc
     """The sums of chunks once took 128 times the coefficients, whatever those were."""
     problem = problem_of(SoftmaxLoss() if classes else Logistic(), classes=classes)
     width = (D + 1) * max(classes, 1)
+    monkeypatch.setattr("corollary.solvers.linear.row_pass.BLOCK", 1)
     _, many = _grid(problem, width)
     monkeypatch.setattr("corollary.core.parallel.SUMS", 20 * width)
     _, few = _grid(problem, width)

@@ -183,7 +183,9 @@ def _keep_set(gs, boths, known, smoothing, keys, order, split, bits):
     """The codes that go left, as bits."""
     missing = gs.shape[0] - 1
     sort_categories(gs, boths, known, smoothing, keys, order)
-    bits[:], split[MISSING_LEFT] = 0, 0.0
+    split[MISSING_LEFT] = 0.0
+    for k in range(bits.shape[0]):
+        bits[k] = np.uint32(0)
     for k in range(np.int64(split[BIN]) + 1):
         if order[k] == missing:
             split[MISSING_LEFT] = 1.0

@@ -31,9 +31,11 @@ GROW, ADD, DERIVE = 1, 2, 4  # what a call does, one or several of these
 def _form_sides(team, sides, count):
     """Teams within the team: thread t is on side t mod ``count``."""
     for s in range(count):
-        sides[s, :] = 0
-        sides[s, SIZE] = (team[SIZE] - s + count - 1) // count
-        sides[s, LOOKS], sides[s, YIELDS] = team[LOOKS], team[YIELDS]
+        side = sides[s]
+        for j in range(side.shape[0]):
+            side[j] = 0
+        side[SIZE] = (team[SIZE] - s + count - 1) // count
+        side[LOOKS], side[YIELDS] = team[LOOKS], team[YIELDS]
 
 
 @inner_kernel
