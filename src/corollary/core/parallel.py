@@ -7,6 +7,7 @@ the machine. Kernels and BLAS calls run single-threaded inside a block; the thre
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -16,11 +17,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+import numpy as np
+
+from corollary.core.team import LOOK_UP
 from corollary.core.team import run_team as run_team
 from corollary.core.team import together as together
 from corollary.core.thread_count import mark_own_thread
 from corollary.core.thread_count import n_threads as n_threads  # for those who share out work
 from corollary.core.thread_count import threads as threads
+from corollary.core.types import Array
 
 T = TypeVar("T")
 
@@ -219,6 +224,43 @@ def sum_blocks(task: Callable[[int, int], T], n: int, size: int) -> T:
         raise ValueError("no rows to sum over")
     result: T = total
     return result
+
+
+def add_blocks(task: Callable[[int, int], Array], n: int, size: int) -> Array:
+    """The sum of the arrays ``task(start, stop)`` of all blocks, added up in block order and in place.
+
+    For work of some milliseconds: the calling thread takes part, while those of a pool would still be waking up. A
+    thread that is done with its block waits until it is its turn to add it, so there is one array to a thread.
+    """
+    stop_if_ended()
+    if n == 0:
+        raise ValueError("no rows to sum over")
+    bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
+    numbers, turn, sums, failures = itertools.count(), threading.Condition(), list[Array](), list[BaseException]()
+    added = 0
+
+    def work(rank: int) -> None:
+        nonlocal added
+        try:
+            while (k := next(numbers)) < len(bounds) and not failures:
+                part = task(*bounds[k])
+                with turn:
+                    while added < k and not failures:
+                        turn.wait(LOOK_UP)
+                    if failures:
+                        return
+                    sums[:] = [part if not sums else np.add(sums[0], part, out=sums[0])]
+                    added += 1
+                    turn.notify_all()
+        except BaseException as error:  # Ctrl-C too: nobody is to wait for a turn that never comes
+            with turn:
+                failures.append(error)
+                turn.notify_all()
+            raise
+
+    with _blas:
+        together(work, min(n_threads(), len(bounds)))
+    return sums[0]
 
 
 def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
