@@ -16,7 +16,7 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.scaling import row_lengths, scale_about
 from corollary.core.types import Array
-from corollary.solvers.kmeans.bounds import GROUP, NO_BOUNDS, Bounds
+from corollary.solvers.kmeans.bounds import GROUP, Bounds
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, count_parts, key_factors, part_rows, writable
 
 TILE = 1 << 16  # scores of one tile: 256 KiB of float32, which a core's second cache holds
@@ -40,6 +40,10 @@ class Extent:
 
 def extent_of(X: Array, weights: Array) -> Extent:
     """The extent of the rows of X."""
+    if X.size <= PIECE:
+        with np.errstate(over="ignore", invalid="ignore"):  # a mean that is no number is told by what comes of it
+            sums = (weights @ X)[None]
+        return Extent(sums, *(edge.astype(np.float64) for edge in (X.min(axis=0), X.max(axis=0))))
     (n, d), size = X.shape, part_rows(len(X), 1)
     parts = count_parts(n, size)
     sums, low, high = np.zeros((parts, d)), np.full((parts, d), np.inf), np.full((parts, d), -np.inf)
@@ -80,7 +84,7 @@ class _Scratch:
         self.own = (
             np.empty((workers, self.size), dtype=whole),
             np.empty((workers, tile, rows.d), dtype=single),
-            np.empty((workers, k * tile), dtype=single),
+            np.empty((workers, k, tile), dtype=single),
             np.empty(minima, dtype=single),
             np.empty(minima, dtype=single),
             np.zeros((workers, 2, tile), dtype=whole),
@@ -186,7 +190,7 @@ class DenseRows(KMeansRows):
             (self.shift, self.scale),
             (self.total, self.spread, self.largest),
             GROUP if bounds is None else bounds.size,
-            *(NO_BOUNDS if bounds is None else bounds.numbers),
+            None if bounds is None else bounds.numbers,
             writable(centres),  # those of a loaded model may not be; labels alone change none
             sums,
             labels,
