@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.memory import ROOT, TIMEOUT, extra_peak
-from benchmarks.promises import CLASSES, CLUSTERS, PROMISES, Promise, Sizes
+from benchmarks.promises import CLASSES, CLUSTERS, MANY, PROMISES, Promise, Sizes
 from benchmarks.workload import OURS, Check, load
 
 DTYPES = ("float32", "float64")
@@ -29,11 +29,12 @@ def rows(n: int, d: int, dtype: str, kind: str) -> tuple[Any, ...]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d), dtype=np.float32 if dtype == "float32" else np.float64)
     X[:, 0] += 4 * rng.integers(0, CLUSTERS, n)
-    if kind not in ("classification", "regression", "classes", "windows"):
+    if kind not in ("classification", "regression", "classes", "many", "windows"):
         return (X,)
     y = X[:, :3].sum(axis=1) + rng.standard_normal(n)
-    if kind == "classes":
-        return X, np.searchsorted(np.quantile(y, np.arange(1, CLASSES) / CLASSES), y)
+    if kind in ("classes", "many"):
+        k = CLASSES if kind == "classes" else MANY
+        return X, np.searchsorted(np.quantile(y, np.arange(1, k) / k), y)
     return X, y if kind == "regression" else (y > np.median(y)).astype(np.int64)
 
 

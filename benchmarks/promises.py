@@ -15,6 +15,7 @@ from typing import Any
 SLACK = 12e6
 THREADS = os.cpu_count() or 1
 CLUSTERS = CLASSES = 8
+MANY = 100  # classes
 TREES = 4
 
 Sizes = tuple[int, int]
@@ -32,7 +33,7 @@ class Promise:
     sizes: Sizes = (100_000, 32)
     label: str = ""  # where an estimator has several promises
     whole: bool = False  # whether quick sizes are no smaller
-    data: str = ""  # "classes" (eight of them) or "windows", where the task does not say it
+    data: str = ""  # "classes" (eight of them), "many" (a hundred) or "windows", where the task does not say it
 
     @property
     def key(self) -> str:
@@ -74,6 +75,11 @@ def _sampled(n: int, d: int, size: int) -> float:
     return 12 * 32768 * d + 8 * 8 * n
 
 
+def _sums(n: int, d: int, size: int) -> float:
+    """What softmax takes: vectors by rows and by columns, sums of parts of the rows, and room for one to a thread."""
+    return 8 * MANY * (12 * n + (30 + THREADS) * d) + max(64 << 20, 16 * 8 * MANY * d)
+
+
 def _triangle(n: int, d: int, size: int) -> float:
     return 4 * n * n + 16.8e6
 
@@ -111,6 +117,10 @@ LINEAR = (
     Promise(
         "LogisticRegression", "a dozen vectors of length n (times k)", numbers(20, 12 * CLASSES), label="softmax",
         data="classes",
+    ),
+    Promise(
+        "LogisticRegression", "64 MiB or 16 more of these", _sums, {"max_iter": 20}, (2000, 5000), "softmax-wide",
+        data="many",
     ),
     Promise("LogisticRegression", COLUMNS, numbers(20, 12, 1), {"l1_ratio": 1.0, "C": 0.01}, label="l1"),
     Promise(

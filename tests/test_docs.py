@@ -113,6 +113,14 @@ def test_links_resolve(page: Path) -> None:
         assert not anchor or anchor in anchors(path.read_text(encoding="utf-8")), f"{page.name}: {link}"
 
 
+@pytest.mark.parametrize("page", [page for page in TEXTS if page.stem != "CHANGELOG"], ids=named)
+def test_files_that_are_named_exist(page: Path) -> None:
+    text = FENCE.sub("", page.read_text(encoding="utf-8"))
+    places = (ROOT, ROOT / "src" / "corollary", ROOT / "tests")
+    for name in re.findall(r"`([a-z_]+/[a-z_/.]+\.py)`", text):  # FAMILY/name.py stands for any
+        assert any((place / name).exists() for place in places), f"{page.name}: {name}"
+
+
 def test_nothing_is_fetched_from_elsewhere() -> None:
     settings = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     assert "font: false" in settings

@@ -10,9 +10,10 @@ at most 1e-4 or 1e-8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -57,14 +58,14 @@ EXTRA = ((LARGE, 50, 1.0, 1e-5), (LARGE, 50, 0.5, 1e-5), (LARGE_SPARSE, 100, 1.0
 
 
 @lru_cache(maxsize=1)
-def _drawn(make: Callable[[int, int], Data], n: int, d: int) -> Data:
+def drawn(make: Callable[[int, int], Data], n: int, d: int) -> Data:
     """Cells of the same data follow each other."""
     return make(n, d)
 
 
 def _data(kind: Kind, divisor: float, mix: float, n: int, d: int) -> Data:
-    drawn = _drawn(kind.make, n, d)
-    return Data(drawn.X, drawn.y, {"alpha": drawn.settings["alphas"][0] / (mix * divisor), "l1_ratio": mix})
+    data = drawn(kind.make, n, d)
+    return Data(data.X, data.y, {"alpha": data.settings["alphas"][0] / (mix * divisor), "l1_ratio": mix})
 
 
 def _gap(data: Data, fit: Any) -> float:
@@ -121,14 +122,15 @@ def _cell(kind: Kind, divisor: int, mix: float, gap: float) -> Workload:
     )
 
 
-def _cells() -> Iterator[Workload]:
-    for kind in KINDS:
-        for divisor in DIVISORS:
-            for mix in MIXES:
-                for gap in GAPS:
-                    yield _cell(kind, divisor, mix, gap)
-    for kind, divisor, mix, gap in EXTRA:
-        yield _cell(kind, divisor, mix, gap)
+def cells(
+    make: Callable[[Kind, int, float, float], Workload],
+    divisors: tuple[int, ...],
+    mixes: tuple[float, ...],
+    ends: tuple[float, ...],
+    extra: tuple[tuple[Kind, int, float, float], ...],
+) -> tuple[Workload, ...]:
+    """Every kind of data with every strength, mix and end (a gap or an accuracy), and some cells more."""
+    return tuple(make(*cell) for cell in (*product(KINDS, divisors, mixes, ends), *extra))
 
 
-WORKLOADS = tuple(_cells())
+WORKLOADS = cells(_cell, DIVISORS, MIXES, GAPS, EXTRA)

@@ -9,14 +9,13 @@ ours at a tight tolerance, whose duality gap proves it, unless somebody finds a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from benchmarks.linear.lasso_grid import KINDS, LARGE_SPARSE, Kind
+from benchmarks.linear.lasso_grid import LARGE_SPARSE, Kind, cells, drawn
 from benchmarks.linear.logistic import logistic_loss
 from benchmarks.workload import OURS, Candidate, Data, Quality, Workload, decades, load
 
@@ -26,17 +25,11 @@ _LADDER = tuple(step * part for step in decades(1.0, 1e-8) for part in (1.0, 0.3
 EXTRA = ((LARGE_SPARSE, 30, 1.0, 1e-6), (LARGE_SPARSE, 300, 1.0, 1e-6))
 
 
-@lru_cache(maxsize=1)
-def _drawn(make: Callable[[int, int], Data], n: int, d: int) -> Data:
-    """Cells of the same data follow each other. The classes are the signs of the lasso's targets."""
-    drawn = make(n, d)
-    y = np.where(drawn.y > 0, 1, -1)
-    return Data(drawn.X, y, {"top": float(np.abs(drawn.X.T @ (0.5 * y)).max())})
-
-
 def _data(kind: Kind, divisor: float, mix: float, n: int, d: int) -> Data:
-    drawn = _drawn(kind.make, n, d)
-    return Data(drawn.X, drawn.y, {"C": divisor * mix / drawn.settings["top"], "l1_ratio": mix})
+    """The classes are the signs of the lasso's targets."""
+    data = drawn(kind.make, n, d)
+    y = np.where(data.y > 0, 1, -1)
+    return Data(data.X, y, {"C": divisor * mix / float(np.abs(data.X.T @ (0.5 * y)).max()), "l1_ratio": mix})
 
 
 def objective(data: Data, fit: Any) -> float:
@@ -99,14 +92,4 @@ def _cell(kind: Kind, divisor: int, mix: float, accuracy: float) -> Workload:
     )
 
 
-def _cells() -> Iterator[Workload]:
-    for kind in KINDS:
-        for divisor in DIVISORS:
-            for mix in MIXES:
-                for accuracy in ACCURACIES:
-                    yield _cell(kind, divisor, mix, accuracy)
-    for kind, divisor, mix, accuracy in EXTRA:
-        yield _cell(kind, divisor, mix, accuracy)
-
-
-WORKLOADS = tuple(_cells())
+WORKLOADS = cells(_cell, DIVISORS, MIXES, ACCURACIES, EXTRA)

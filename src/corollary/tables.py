@@ -8,6 +8,7 @@ Infinite numbers are refused.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any, ClassVar
 
 import narwhals.stable.v2 as nw
@@ -109,6 +110,7 @@ class TableReader(Estimator):
 
 def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
     """All columns as float64: numbers, and the codes of categories."""
+    _without_text(X, frame, categories)
     if frame is None and not scipy.sparse.issparse(X):
         X = np.asarray(X)
     rows, width = (len(frame), len(frame.columns)) if frame is not None else X.shape
@@ -131,14 +133,18 @@ def _as_frame(X: Any) -> Any:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _without_text(X: Any, frame: Any) -> Any:
-    """X, unless it is a frame with columns of text."""
-    for name, kind in frame.schema.items() if frame is not None else ():
+def _without_text(X: Any, frame: Any, but: Container[int] = ()) -> Any:
+    """X, unless it is a frame with columns of text or dates besides those that are categorical."""
+    for f, (name, kind) in enumerate(frame.schema.items() if frame is not None else ()):
+        if f in but:
+            continue
         if kind in (nw.String, nw.Categorical) or isinstance(kind, nw.Enum):
             raise ValueError(
                 f"Column {name!r} holds text. Make it categorical ({_CASTS[frame.implementation.is_polars()]} and "
                 "categorical_features='from_dtype'), name it in categorical_features, or encode it as numbers."
             )
+        if kind.is_temporal():
+            raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
     return X
 
 

@@ -133,6 +133,7 @@ def test_outputs_are_checked_before_the_work(option: str, run: Run, people_csv: 
         (("--drop", "shoe size"), ("--drop 'shoe size'",)),
         (("--drop", "rich"), ("--drop rich", "target")),
         (("--time-budget", "0"), ("--time-budget",)),
+        (("--n-jobs", "0"), ("--n-jobs 0", "-1 for all cores")),
         (("--encoding", "klingon"), ("--encoding klingon",)),
         (("--nonsense",), ("--nonsense",)),
     ],

@@ -34,6 +34,14 @@ def test_models_as_json(run: Run) -> None:
     assert logistic["problem"] == ""
 
 
+def test_models_of_every_task(run: Run) -> None:
+    rows = json.loads(run("models", "--task", "clustering", "--json").out)
+    assert [row["name"] for row in rows] == [entry.name for entry in corollary.all_estimators("clustering")]
+    outcome = run("models", "--task", "clusters")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "--task clusters: expected one of regression, classification, " in outcome.err
+
+
 def test_inspect_shows_the_pipeline(run: Run, people_csv: Path, tmp_path: Path) -> None:
     path = tmp_path / "best.corollary"
     run("compare", people_csv, "-t", "rich", "--save", path)
@@ -73,8 +81,8 @@ assert not heavy, heavy
 def test_version_and_no_arguments(run: Run) -> None:
     assert run("--version").out == f"corollary {corollary.__version__}\n"
     bare = run()
-    assert "Usage" in bare.out + bare.err
-    assert "Traceback" not in bare.err
+    assert (bare.code, bare.err) == (0, "")
+    assert bare.out == run("--help").out
 
 
 def test_a_closed_pipe_is_nothing_to_complain_about() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from corollary.core.binning import Binner
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
 from corollary.solvers.trees.forest.nodes import GrownTree

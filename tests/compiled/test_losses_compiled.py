@@ -8,12 +8,26 @@ import pytest
 from corollary._compiled import losses as compiled
 from corollary.core.design import as_design
 from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Quantile, SoftmaxLoss, Tweedie
+from corollary.core.parallel import run_team, threads
 from corollary.core.penalty import NoPenalty
 from corollary.core.problem import SMALL, Problem
 
 ONE_COLUMN = [cls() for cls in LOSSES.values() if not cls.multiclass]
 ONE_COLUMN += [Huber(0.3), Quantile(0.9), EpsilonInsensitive(0.0), Tweedie(1.1), Tweedie(1.9), Tweedie(2)]
 IDS = [f"{loss.name}({loss.parameter:g})" for loss in ONE_COLUMN]
+
+
+def conjugates(loss: Loss, y: np.ndarray, dual: np.ndarray, w: np.ndarray, size: int = 1000) -> np.ndarray:
+    """Σ w ℓ*(dual / w) of each block of so many rows."""
+    sums = np.empty(-(-len(y) // size))
+    run_team(compiled.conjugate_rows, loss.code, loss.parameter, y, dual, w, False, size, sums)
+    return sums
+
+
+def entropies(y: np.ndarray, dual: np.ndarray, w: np.ndarray, strict: bool = False) -> float:
+    sums = np.empty(1)
+    run_team(compiled.softmax_conjugate_rows, y, dual, w, strict, len(y), sums)
+    return float(sums[0])
 
 
 def targets(loss: Loss) -> np.ndarray:
@@ -47,11 +61,9 @@ def test_the_twins_agree_on_what_lies_outside_the_domain(loss: Loss) -> None:
     near = [edge + step for edge in edges for step in (0.0, 1e-14, -1e-14, 1e-9, -1e-9, 0.25, -0.25)]
     y, u = pairs(loss, near)
     plain = loss.conjugate(y, u)
-    one = np.ones(1)
-    kernel = [
-        compiled.conjugate_block(loss.code, loss.parameter, y[i : i + 1], u[i : i + 1], one) for i in range(len(u))
-    ]
-    np.testing.assert_allclose(kernel, plain, rtol=1e-12, atol=1e-14)  # inf must meet inf
+    np.testing.assert_allclose(
+        conjugates(loss, y, u, np.ones(len(u)), size=1), plain, rtol=1e-12, atol=1e-14
+    )  # inf must meet inf
     if loss.name != "squared":
         assert np.isinf(plain).any()
     assert np.isfinite(plain).any()
@@ -77,9 +89,9 @@ def test_rows_of_weight_zero_cost_nothing_and_may_have_no_dual(loss: Loss) -> No
     assert compiled.loss_block(loss.code, loss.parameter, y, f, w, slope, curve) == 0.0
     assert not slope.any()
     assert not curve.any()
-    assert compiled.conjugate_block(loss.code, loss.parameter, y, slope, w) == 0.0
+    assert conjugates(loss, y, slope, w) == 0.0
     slope[1] = 0.1
-    assert compiled.conjugate_block(loss.code, loss.parameter, y, slope, w) == np.inf
+    assert conjugates(loss, y, slope, w) == np.inf
 
 
 def test_logistic_keeps_its_digits_far_from_zero() -> None:
@@ -93,14 +105,14 @@ def test_logistic_keeps_its_digits_far_from_zero() -> None:
 def test_softmax_outside_the_simplex_and_without_weight() -> None:
     y, loss = np.array([0, 2]), SoftmaxLoss()
     edge = np.array([[0.0, 0.0, 0.0], [0.5, 0.0, -0.5]])  # probabilities with zeros in them are allowed
-    assert compiled.softmax_conjugate_block(y, edge, np.ones(2)) == pytest.approx(np.log(0.5), rel=1e-14)
+    assert entropies(y, edge, np.ones(2)) == pytest.approx(np.log(0.5), rel=1e-14)
     np.testing.assert_allclose(loss.conjugate(y, edge), [0.0, np.log(0.5)], atol=1e-15)
     for outside in ([[0.1, -0.2, 0.1], [0, 0, 0]], [[0.1, 0.0, 0.0], [0, 0, 0]], [[-1.2, 0.6, 0.6], [0, 0, 0]]):
         dual = np.array(outside, dtype=float)
-        assert compiled.softmax_conjugate_block(y, dual, np.ones(2)) == np.inf
+        assert entropies(y, dual, np.ones(2)) == np.inf
         assert np.isinf(loss.conjugate(y, dual)).any()
-    assert compiled.softmax_conjugate_block(y, edge, np.zeros(2)) == np.inf
-    assert compiled.softmax_conjugate_block(y, 0 * edge, np.zeros(2)) == 0.0
+    assert entropies(y, edge, np.zeros(2)) == np.inf
+    assert entropies(y, 0 * edge, np.zeros(2)) == 0.0
     slope = np.empty((2, 3))
     huge = np.array([[1e4, 0.0, -1e4], [0.0, 0.0, 0.0]])
     assert compiled.softmax_block(y, huge, np.ones(2), slope) == pytest.approx(np.log(3.0), rel=1e-14)
@@ -133,6 +145,38 @@ def test_small_and_large_problems_take_different_roads_to_one_value(loss: Loss) 
     assert small.conjugate_sum(spoiled) == np.inf
 
 
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("loss", [*ONE_COLUMN, SoftmaxLoss()], ids=[*IDS, "softmax"])
+def test_a_team_has_the_sums_of_blocks_and_every_row(loss: Loss, count: int) -> None:
+    """What fits call: rows shared out by blocks, the last of which is short."""
+    rng, n, size = np.random.default_rng(2), 103, 10
+    w, sums, edges = rng.random(n) * (rng.random(n) < 0.8), np.empty(11), np.arange(0, n, size)
+    with threads(count):
+        if loss.multiclass:
+            f, y, slope = rng.standard_normal((n, 3)), rng.integers(0, 3, n), np.empty((n, 3))
+            run_team(compiled.softmax_rows, y, f, w, size, slope, sums)
+        else:
+            f, y, slope, curve = rng.standard_normal(n), rng.choice(targets(loss), n), np.empty(n), np.empty(n)
+            args = loss.code, loss.parameter, False, y, f, w, size, slope, curve, sums
+            run_team(compiled.loss_rows, *args)
+            np.testing.assert_allclose(curve, w * loss.hessian(y, f), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(sums, np.add.reduceat(w * loss.value(y, f), edges), rtol=1e-12, atol=1e-15)
+        shares = w[:, None] if loss.multiclass else w
+        np.testing.assert_allclose(slope, shares * loss.gradient(y, f), rtol=1e-12, atol=1e-14)
+
+
+def test_with_strict_a_dual_of_the_wrong_sign_is_no_slope_of_its_class() -> None:
+    y, w, sums = np.array([1.0, -1.0]), np.ones(2), np.empty(1)
+    loss = LOSSES["logistic"]()
+    for dual, finite in (([-0.2, 0.3], True), ([1e-15, 0.3], False)):
+        run_team(compiled.conjugate_rows, loss.code, loss.parameter, y, np.array(dual), w, True, 2, sums)
+        assert np.isfinite(sums[0]) == finite
+    assert np.isfinite(conjugates(loss, y, np.array([1e-15, 0.3]), w)).all()  # rounding is forgiven otherwise
+    labels, edge = np.array([0]), np.array([[1e-14, -1e-14]])
+    assert entropies(labels, edge, np.ones(1), strict=True) == np.inf
+    assert np.isfinite(entropies(labels, edge, np.ones(1)))
+
+
 @pytest.mark.parametrize("power", [1.0, 1.0001, 1.3, 1.9987, 1.999, 1.9999, 2.0])
 def test_conjugates_of_tweedie_at_every_power(power: float) -> None:
     """At the slope of f the supremum is attained at f: near the ends of the powers too, from tiny to huge amounts."""
@@ -141,9 +185,7 @@ def test_conjugates_of_tweedie_at_every_power(power: float) -> None:
     y[::5] = 0.0 if power < 2 else 1.0
     f = rng.normal(0.0, 3.0, size=500)
     u = loss.gradient(y, f)
-    found = np.array(
-        [compiled.conjugate_block(loss.code, power, y[i : i + 1], u[i : i + 1], np.ones(1)) for i in range(500)]
-    )
+    found = conjugates(loss, y, u, np.ones(500), size=1)
     attained = u * f - loss.value(y, f)
     size = 1 + np.abs(u * f) + np.abs(loss.value(y, f))
     assert (found - attained >= -1e-13 * size).all()  # never below the supremum: a duality gap rests on it

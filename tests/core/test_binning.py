@@ -1,4 +1,4 @@
-"""Bins: the rules written at the head of core/binning.py, each as a test."""
+"""Bins: the rules written at the head of core/trees/binning.py, each as a test."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corollary.core.binning import Binner
 from corollary.core.parallel import threads
+from corollary.core.trees.binning import Binner
 
 
 def _twin(binner: Binner, X: np.ndarray) -> np.ndarray:

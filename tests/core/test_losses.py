@@ -8,6 +8,7 @@ import pytest
 from corollary._compiled import losses as compiled
 from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Loss, Poisson, Quantile, SoftmaxLoss, Tweedie
 from corollary.core.loss.numerical import conjugate as numerical_conjugate
+from corollary.core.parallel import run_team
 
 ONE_COLUMN = [cls() for cls in LOSSES.values() if not cls.multiclass]
 ONE_COLUMN += [Huber(0.3), Quantile(0.9), Tweedie(1.0), Tweedie(1.1), Tweedie(1.9), Tweedie(2.0)]
@@ -182,7 +183,9 @@ def test_kernels_equal_their_twins(loss: Loss) -> None:
     np.testing.assert_allclose(curve, w * loss.hessian(y, f), rtol=1e-12, atol=1e-15)
     live = w > 0
     expected = w[live] @ loss.conjugate(y[live], (slope / np.where(live, w, 1))[live])
-    assert compiled.conjugate_block(loss.code, loss.parameter, y, slope, w) == pytest.approx(expected, rel=1e-10)
+    sums = np.empty(1)
+    run_team(compiled.conjugate_rows, loss.code, loss.parameter, y, slope, w, False, len(y), sums)
+    assert sums[0] == pytest.approx(expected, rel=1e-10)
 
 
 def test_softmax_kernel_equals_its_twin_and_its_derivatives() -> None:
@@ -191,8 +194,9 @@ def test_softmax_kernel_equals_its_twin_and_its_derivatives() -> None:
     slope = np.empty_like(f)
     assert compiled.softmax_block(y, f, w, slope) == pytest.approx(w @ loss.value(y, f), rel=1e-12)
     np.testing.assert_allclose(slope, w[:, None] * loss.gradient(y, f), rtol=1e-11, atol=1e-14)
-    entropy = compiled.softmax_conjugate_block(y, slope, w)
-    assert entropy == pytest.approx(w @ loss.conjugate(y, loss.gradient(y, f)), rel=1e-10)
+    sums = np.empty(1)
+    run_team(compiled.softmax_conjugate_rows, y, slope, w, False, 60, sums)
+    assert sums[0] == pytest.approx(w @ loss.conjugate(y, loss.gradient(y, f)), rel=1e-10)
     np.testing.assert_allclose(
         loss.value(y, f) + loss.conjugate(y, loss.gradient(y, f)), (loss.gradient(y, f) * f).sum(axis=1), atol=1e-9
     )
@@ -212,7 +216,9 @@ def test_rows_that_are_nearly_certain_keep_their_digits() -> None:
     np.testing.assert_allclose(loss.value(y, f), 2 * little, rtol=1e-13)
     np.testing.assert_allclose(1000 * loss.gradient(y, f), slope, rtol=1e-13)
     entropy = 2 * little * -40.0 - 2 * little  # Σ p log p, with p = 1 − 2 exp(−40) for the own class
-    assert compiled.softmax_conjugate_block(y, slope, w) == pytest.approx(1000 * entropy, rel=1e-12)
+    sums = np.empty(1)
+    run_team(compiled.softmax_conjugate_rows, y, slope, w, False, 1, sums)
+    assert sums[0] == pytest.approx(1000 * entropy, rel=1e-12)
     np.testing.assert_allclose(loss.conjugate(y, slope / 1000), entropy, rtol=1e-12)
 
 

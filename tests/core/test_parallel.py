@@ -37,6 +37,17 @@ def test_an_error_in_a_block_reaches_the_caller_and_stops_the_rest() -> None:
     assert list(parallel.map_blocks(lambda a, b: a, 4, 2)) == [0, 2]
 
 
+def test_the_sums_of_all_parts_of_the_rows_stay_small() -> None:
+    for n in (1, 100, 2_000, 10**7):
+        for length in (1, 10**3, 10**5, 10**6, 10**8):
+            size = parallel.rows_per_part(n, length, least=16, most=128)
+            parts = -(-n // size)
+            assert size >= 16
+            assert parts <= 128
+            assert parts * length <= max(parallel.SUMS, 16 * length)
+    assert parallel.rows_per_part(10**6, 10**6, least=16, most=128) == 62_500  # threads still have 16 parts to share
+
+
 def test_a_task_inside_the_pool_runs_its_own_blocks_in_line() -> None:
     def outer(start: int, stop: int) -> int:
         return parallel.sum_blocks(lambda a, b: b - a, 10, 3)

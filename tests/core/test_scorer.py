@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from corollary import GradientBoostingClassifier, RandomForestClassifier, threads
-from corollary.core.flat import as_it_is, flatten
-from corollary.core.scorer import Scorer
+from corollary.core.door.arrays import as_fitted
 from corollary.core.trees import Trees
+from corollary.core.trees.flat import flatten
+from corollary.core.trees.scorer import Scorer
 
 
 def random_tree(rng: np.random.Generator, leaves: int, columns: int, cuts: np.ndarray, words: int) -> Trees:
@@ -95,8 +96,8 @@ def test_infinite_numbers_are_refused_in_whatever_column(model):
     X, y = rng.normal(size=(900, 4)), rng.integers(0, 2, 900)
     X[:, 3] = 1.0  # no tree looks at it
     model.fit(X, y)
-    assert as_it_is(model, X)
-    assert as_it_is(model, X.astype(np.float32))
+    assert as_fitted(model, X)
+    assert as_fitted(model, X.astype(np.float32))
     expected = model.predict_proba(X)
     np.testing.assert_array_equal(model.predict_proba(X.tolist()), expected)
     for row, column, number in ((899, 0, np.inf), (17, 3, -np.inf)):
@@ -105,7 +106,7 @@ def test_infinite_numbers_are_refused_in_whatever_column(model):
         with pytest.raises(ValueError, match="infinity"):
             model.predict_proba(bad)
     for other in (X.tolist(), X[:, :3], X[:0], X[None], X.astype(int), X.astype(np.float16)):
-        assert not as_it_is(model, other)
+        assert not as_fitted(model, other)
 
 
 def test_memory_is_read_where_it_is():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from corollary.core.coder import Coder
-from corollary.core.scorer import Scorer
 from corollary.core.trees import Trees
+from corollary.core.trees.coder import Coder
+from corollary.core.trees.scorer import Scorer
 
 
 def stump(feature: int = 0, threshold: float = 0.0, values: tuple[float, float] = (-1.0, 1.0), *, missing: bool = True):

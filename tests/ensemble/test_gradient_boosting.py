@@ -497,6 +497,17 @@ def test_trees_that_were_forged_are_refused(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def test_a_side_without_curvature_gains_nothing():
+    """Weights of many sizes leave sums of curvatures that are zero as they are counted; division by them is no gain."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, weights = rng.normal(size=(40, 5)), 10.0 ** rng.uniform(-300, 300, 40)
+        y = (X[:, 0] + rng.normal(size=40) > 0).astype(int)
+        model = GradientBoostingClassifier(n_estimators=8, min_samples_leaf=2).fit(X, y, sample_weight=weights)
+        assert np.isfinite(model.trees_.gain).all()
+        assert model.evidence_.verify(X, y, sample_weight=weights).stands is not False
+
+
 def test_huber_counts_a_weight_as_that_many_rows():
     rng = np.random.default_rng(3)
     X, y, times = rng.normal(size=(80, 3)), rng.standard_t(2, size=80), rng.integers(0, 4, size=80)

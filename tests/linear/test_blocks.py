@@ -30,7 +30,7 @@ from corollary import (
     TimeBudget,
 )
 from corollary.core.design import blocks as block_design
-from corollary.solvers.linear import lbfgs, newton
+from corollary.solvers.linear import sample
 
 RNG = np.random.default_rng(0)
 N, D = 90, 6
@@ -321,8 +321,7 @@ def test_squares_beyond_the_range_of_float64() -> None:
 @pytest.mark.parametrize("solver", ["newton", "lbfgs"])
 def test_the_start_from_a_sample(solver: str, room: int, large: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     A, b, cuts = large
-    for module in (newton, lbfgs):
-        monkeypatch.setattr(module, "SAMPLE_ROWS", 100)
+    monkeypatch.setattr(sample, "SAMPLE_ROWS", 100)
     monkeypatch.setattr(block_design, "SAMPLE_BYTES", room)
     labels = b > np.median(b)
     model = LogisticRegression(solver=solver, tol=1e-10)

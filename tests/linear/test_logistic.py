@@ -134,3 +134,19 @@ def test_ten_nearly_separable_classes_with_l1_are_proved(seed: int) -> None:
     model = LogisticRegression(C=10.0, l1_ratio=1.0).fit(X[rows] / 16, y[rows])
     assert model.evidence_.holds
     assert 0 < np.count_nonzero(model.coef_) < 400
+
+
+@pytest.mark.parametrize("far", [0.0, 1e4, 1e6, 1e7])
+def test_sparse_columns_far_from_zero_have_the_l1_fit_of_dense_ones(far: float) -> None:
+    """Their curvature would be a small difference of large sums; dense columns are moved near zero first."""
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((400, 6))
+    y = A @ [2.0, -1.0, 0.0, 0.5, 0.0, 0.0] + rng.logistic(size=400) > 0
+    A[:, ::2] += far
+    model = LogisticRegression(C=0.1, l1_ratio=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error" if far < 1e7 else "ignore")  # at 1e7 predictions are rounded to 1e-9
+        thin, full = model.fit(sparse.csc_array(A), y).coef_, LogisticRegression(C=0.1, l1_ratio=1.0).fit(A, y).coef_
+    np.testing.assert_allclose(thin, full, atol=1e-4)
+    np.testing.assert_array_equal(thin == 0, full == 0)
+    assert 0 < np.count_nonzero(full) < 6

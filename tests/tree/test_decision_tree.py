@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -370,3 +371,18 @@ def test_advice_about_text_is_in_the_words_of_the_frame() -> None:
     for frame, advice in ((pd.DataFrame(table), r"astype\('category'\)"), (pl.DataFrame(table), r"cast\(pl.Categ")):
         with pytest.raises(ValueError, match=f"Column 'town' holds text.*{advice}"):
             DecisionTreeRegressor().fit(frame, [0.0, 1.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_that_are_no_numbers_are_named_beside_categories_too(frame: Any) -> None:
+    days = [datetime(2024, 1, day) for day in (1, 2, 3, 4)]
+    given = frame({"kind": ["a", "b", "a", "b"], "town": ["c", "d", "c", "d"], "day": days})
+    tree, y = DecisionTreeRegressor(categorical_features=["kind"]), [0.0, 1.0, 0.0, 1.0]
+    with pytest.raises(ValueError, match="Column 'town' holds text"):
+        tree.fit(given, y)
+    tree.set_params(categorical_features=["kind", "town"])
+    with pytest.raises(ValueError, match="Column 'day' holds dates or times"):
+        tree.fit(given, y)
+    with pytest.raises(ValueError, match="Column 'day' holds dates or times"):
+        DecisionTreeRegressor().fit(given[["day"]], y)
+    assert tree.fit(given[["kind", "town"]], y).score(given[["kind", "town"]], y) == 1.0

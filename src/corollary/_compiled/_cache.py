@@ -2,7 +2,8 @@
 
 **The cache** is Numba's, read before all that only compiling needs is loaded (0.2 s). Numba looks for changes in a
 kernel's own file only; kernels hold code of the kernels that they call, in other files too, so here an edit to any file
-makes all kernels compile anew. A cache that cannot be read or written is no reason to fail.
+makes all kernels compile anew. Kernels that only kernels call (``@inner_kernel``) have no files: their code is kept
+inside those that call them. A cache that cannot be read or written is no reason to fail.
 
 **Shipped code** lies in the folder ``shipped`` beside this file, if there is one: ``corollary warmup --package`` makes
 it. It is for any processor of a level (x86-64-v3, which is AVX2 and FMA; any aarch64), for the Python and the Numba it

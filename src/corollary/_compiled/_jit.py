@@ -57,8 +57,6 @@ _LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": True}
 _FULL = _LEAN | {"_nrt": True}
 _INNER = _LEAN | {"no_cpython_wrapper": True}
 
-_registered: list[Any] = []
-
 
 if HAVE_NUMBA:
     from numba.core.codegen import JITCodeLibrary
@@ -115,7 +113,6 @@ def _compile(function: F, **options: Any) -> F:
     # the doors to compiling; calls of a kernel that is there pass through neither
     dispatcher._compile_for_args = _uninterrupted(dispatcher._compile_for_args)
     dispatcher.compile = _uninterrupted(dispatcher.compile)
-    _registered.append(dispatcher)
     return cast(F, dispatcher)
 
 
@@ -205,8 +202,3 @@ else:  # pragma: no cover
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""
-
-
-def compiled_kernels() -> list[Any]:
-    """The kernels registered so far, in order of definition."""
-    return list(_registered)

@@ -244,17 +244,11 @@ def _conjugates(code, parameter, y, dual, weights, strict, start, stop):
 
 
 @lean_kernel
-def conjugate_block(code, parameter, y, dual, weights):
-    """Σ weight · conjugate(dual / weight) over a block; rows of weight zero must have dual zero."""
-    check_loss(code)
-    return _conjugates(code, parameter, y, dual, weights, False, 0, dual.shape[0])
-
-
-@lean_kernel
 def conjugate_rows(team, rank, code, parameter, y, dual, weights, strict, size, sums):
-    """The same for all rows, shared out by a team: ``sums`` receives those of each block of ``size`` rows.
+    """Σ weight · conjugate(dual / weight), shared out by a team: ``sums`` receives that of each block of ``size`` rows.
 
-    With ``strict`` a dual that no prediction of the row's class has as its slope makes it infinite.
+    Rows of weight zero must have dual zero. With ``strict`` a dual that no prediction of the row's class has as its
+    slope makes it infinite.
     """
     check_loss(code)
     block = take(team)
@@ -348,14 +342,11 @@ def _entropies(labels, dual, weights, strict, start, stop):
 
 
 @lean_kernel
-def softmax_conjugate_block(labels, dual, weights):
-    """Σ weight · Σ_k p log p with p = dual / weight + indicator; inf if p leaves the simplex or a row has no weight."""
-    return _entropies(labels, dual, weights, False, 0, dual.shape[0])
-
-
-@lean_kernel
 def softmax_conjugate_rows(team, rank, labels, dual, weights, strict, size, sums):
-    """The same for all rows, shared out by a team, as in ``conjugate_rows``."""
+    """Σ weight · Σ_k p log p with p = dual / weight + indicator, shared out by a team as in ``conjugate_rows``.
+
+    Infinite if p leaves the simplex, or where a row without weight has a dual.
+    """
     block = take(team)
     while block < sums.shape[0]:
         start, stop = rows_of(block, dual.shape[0], size)

@@ -21,7 +21,7 @@ _WELCOME = """Compare models on a table, keep the best one, and know what is cer
 app = typer.Typer(
     name="corollary",
     help=_WELCOME,
-    no_args_is_help=True,
+    invoke_without_command=True,
     add_completion=False,
     rich_markup_mode=None,  # plain help is denser than boxes, and fits 80 columns
     pretty_exceptions_enable=False,
@@ -48,9 +48,11 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show it.")] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:  # versions of typer differ in how they show help by themselves
+        typer.echo(context.get_help())
 
 
 _METRICS = "log-loss, auc, accuracy, balanced-accuracy, f1, brier; rmse, mae, r2."
@@ -170,7 +172,7 @@ def cluster(
 @app.command()
 def models(
     task: Annotated[
-        Task | None, typer.Option("--task", metavar="TASK", help="Only those for this task.", show_default="all")
+        str | None, typer.Option("--task", metavar="TASK", help="Only those for this task.", show_default="all")
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> int:
@@ -182,7 +184,7 @@ def models(
     """
     from corollary.cli.listing import run_models
 
-    run_models(None if task is None or task is Task.auto else task.value, json)
+    run_models(task, json)
     return 0
 
 

@@ -11,10 +11,14 @@ from rich.console import Console
 from rich.table import Table
 
 from corollary.registry import Entry, all_estimators
+from corollary.tabular.messages import InputError
 
 
 def run_models(task: str | None, as_json: bool) -> None:
-    """Print the registry."""
+    """Print the registry, or what of it is for a task."""
+    tasks = dict.fromkeys(each for entry in all_estimators() for each in entry.tasks)
+    if task is not None and task not in tasks:
+        raise InputError(f"--task {task}: expected one of {', '.join(tasks)}")
     rows = [_described(entry) for entry in all_estimators(task)]
     if as_json:
         print(json.dumps(rows, indent=2))

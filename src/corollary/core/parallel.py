@@ -25,6 +25,7 @@ from corollary.core.thread_count import threads as threads
 T = TypeVar("T")
 
 BLOCK_BYTES = 4 << 20  # a block of rows that stays in a shared cache while it is used twice
+SUMS = 1 << 23  # numbers that the sums of all parts of the rows may be: 64 MiB
 
 _lock = threading.Lock()
 
@@ -137,6 +138,16 @@ if hasattr(os, "register_at_fork"):  # not on Windows
 def block_rows(n_rows: int, row_bytes: int) -> int:
     """Rows per block: about ``BLOCK_BYTES`` each, never so few that the merge costs more than the work."""
     return max(64, min(n_rows, BLOCK_BYTES // max(1, row_bytes)))
+
+
+def rows_per_part(n: int, length: int, *, least: int = 1, most: int, fewest: int = 16, room: int | None = None) -> int:
+    """Rows of a part where every part has sums of ``length`` numbers of its own, by the shape of the data alone.
+
+    A part has at least so many rows, and there are ``most`` parts at most: fewer if all sums would be more than
+    ``room`` numbers (64 MiB of them), but no fewer than ``fewest`` for that, so that threads have something to share.
+    """
+    parts = min(max((SUMS if room is None else room) // max(length, 1), fewest), most)
+    return max(least, -(-n // parts))
 
 
 def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:

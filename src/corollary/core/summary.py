@@ -45,9 +45,10 @@ def products_about(
     found = np.zeros((d + 2, d + 1 + Y.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):
         if shift is None and weights is None:
-            found[:d, :d], found[:d, d + 1 :] = X.T @ X, X.T @ Y
-            found[:d, d], found[d, d + 1 :] = np.ones(m) @ X, Y.sum(axis=0)
-            found[d, d], found[d + 1, d + 1 :] = m, np.einsum("ik,ik->k", Y, Y)
+            np.matmul(X.T, X, out=found[:d, :d])
+            found[:d, d:] = X.T @ np.column_stack([np.ones(m), Y])
+            found[d, d], found[d, d + 1 :] = m, Y.sum(axis=0)
+            found[d + 1, d + 1 :] = np.einsum("ik,ik->k", Y, Y)
             return found
         rows = (np.empty((m, d + 1)) if buffer is None else buffer)[:m]
         np.subtract(X, 0.0 if shift is None else shift, out=rows[:, :d])

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
 Array: TypeAlias = npt.NDArray[Any]
-Floats: TypeAlias = npt.NDArray[np.floating[Any]]
-Ints: TypeAlias = npt.NDArray[np.integer[Any]]

@@ -113,6 +113,8 @@ def compare(
     """
     _check_choice("--task", task, TASKS)
     _check_choice("--preset", preset, PRESETS)
+    if n_jobs == 0:
+        raise InputError("--n-jobs 0: expected 1 or more folds at the same time, or -1 for all cores")
     if time_budget is not None and not time_budget > 0:
         raise InputError(f"--time-budget {time_budget}: expected more than 0 seconds")
     settings = {

@@ -84,11 +84,12 @@ class LogisticRegression(LinearClassifier):
 
     Notes
     -----
-    *Cost.* L2, d ≤ 2000: one O(n d²) Hessian or two and a few O(n d) passes; otherwise O(n d k) per iteration of
-    L-BFGS. L1: one pass per outer iteration plus, for a working set of s columns, O(n s²) if it is narrow, else some
-    epochs of O(n s), or of its entries if X is sparse. Memory for a dozen vectors of length n (times k), and for L1 a
-    float64 copy of the working set, unless X lies by columns or the set is narrow and all of X: n·s numbers, up to
-    twice a float32 X. Blocks are read once more, for y and the weights.
+    *Cost.* L2, d ≤ 2000: an O(n d²) Hessian or two, for 50 000 rows or more commonly of a tenth of them alone, and a
+    few O(n d) passes; otherwise O(n d k) per iteration of L-BFGS. L1: one pass per outer iteration plus, for a working
+    set of s columns, O(n s²) if it is narrow, else some epochs of O(n s), or of its entries if X is sparse. Memory for
+    a dozen vectors of length n (times k), thirty of length d (times k), and 64 MiB or 16 more of these for the sums of
+    parts of the rows; for L1 a float64 copy of the working set, unless X lies by columns or the set is narrow and all
+    of X: n·s numbers, up to twice a float32 X. Blocks are read once more, for y and the weights.
 
     *Evidence.* The relative duality gap (kind *optimal*). Data that a plane separates have no finite optimum without a
     penalty; the fit then stops once the loss is negligible and says so.

@@ -22,12 +22,12 @@ from corollary.linear.rounding import blur, relative, rounded, still
 from corollary.solvers.linear.cd import descend_products, minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
 from corollary.solvers.linear.driver import Solution, State, solve
+from corollary.solvers.linear.gram_descent import EPOCHS, PARTS, GramDescent
 from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.loop import Observer
 
 AT_ONCE = 400  # columns of dense data, up to which all their products cost no more than a few passes over X
 FINER = 1e-3  # of the gap asked for: coefficients, and errors on rows left out, go with its root
-EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 
 
 def penalty_of(alpha: float, l1_ratio: float, positive: bool) -> Penalty:
@@ -48,9 +48,10 @@ class SquaredPath:
             self.data: tuple[Any, ...] = (design, y, weights / total)
             self.offset, self.fit_intercept = 0.0, fit_intercept
         else:
-            rows = as_design(compressed.R)
-            self.data = (rows, compressed.y, np.full(rows.shape[0], 1 / total))
+            rows, y = as_design(compressed.R), compressed.y
+            self.data = (rows, y, np.full(rows.shape[0], 1 / total))
             self.offset, self.fit_intercept = compressed.rest / (2 * total), False
+            self.products = compressed.xx / total, compressed.xy / total, float(y @ y) / total
         self.solver = ProxNewton()
         self.state: State | None = None
 
@@ -65,7 +66,9 @@ class SquaredPath:
         return penalty_of(1.0, l1_ratio, positive).null_strength(-design.rmatvec(weights * centred))
 
     def solve(self, penalty: Penalty, *, tol: float, max_iter: int, observe: Observer | None = None) -> Solution:
-        found = solve(self.solver, self.problem(penalty), tol=tol, max_iter=max_iter, start=self.state, observe=observe)
+        known = self.compressed is not None and not penalty.absent
+        solver = GramDescent(*self.products) if known else self.solver
+        found = solve(solver, self.problem(penalty), tol=tol, max_iter=max_iter, start=self.state, observe=observe)
         self.state = found.state
         return found
 
@@ -99,15 +102,13 @@ class SquaredPath:
                 found = uninterrupted(self.solve(penalty, tol=tol, max_iter=max_iter))
                 yield found.coef, self.intercept(found), found.evidence.holds
             return
-        R, y = self.compressed.R, self.compressed.y
-        scale = self.data[2][0] if len(y) else 1.0
-        H, pull, square = scale * (R.T @ R), scale * (R.T @ y), scale * float(y @ y)
-        null, w, gradient = self.offset + 0.5 * square, np.zeros(R.shape[1]), np.empty(R.shape[1])
+        H, pull, square = self.products
+        null, w, gradient = self.offset + 0.5 * square, np.zeros(len(pull)), np.empty(len(pull))
         for penalty in penalties:
             small = FINER * tol, LEAST * null
             primal, dual = descend_products(H, pull, square, self.offset, gradient, w, penalty, *small, EPOCHS)
             gap = relative_gap(primal, dual, null)
-            for part in (0.1, 1e-3, 1e-6):  # of the strength, where descent alone is slow: as exact as the gap asks
+            for part in PARTS:  # where descent alone is slow: as exact as the gap asks
                 if gap <= FINER * tol:
                     break
                 w, _ = minimise_quadratic(H, gradient, w, penalty, tol=part * tol * max(penalty.l1, 1e-300))

@@ -18,7 +18,6 @@ from corollary.tabular.messages import shortened
 _MOST_CLASSES = 10
 _MOST_POINTS = 800
 _UNIT = Scale(0.0, 1.0)
-Curve = tuple[str, NDArray[np.float64], NDArray[np.float64]]
 
 
 def prediction_figures(comparison: Comparison) -> list[str]:

@@ -11,13 +11,13 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
 from corollary.core.membership import is_member
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import nnls
 
-from corollary.core.design import as_design
-from corollary.core.evidence import Status
+from corollary.core.design import Design, as_design
+from corollary.core.evidence import Evidence, Status
 from corollary.core.parallel import threads
+from corollary.core.problem import EPS
 from corollary.core.summary import Moments, Triangle
-from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
-from corollary.solvers.least_squares.task import Task
+from corollary.solvers.least_squares.task import Answer, Task
 
 SHAPES = [(40, 6), (3000, 20), (6, 40), (12, 12), (60, 150)]
 
@@ -23,6 +26,20 @@ def make(n: int, d: int, k: int = 2, seed: int = 0) -> tuple[np.ndarray, np.ndar
     X = rng.standard_normal((n, d)) * 10.0 ** rng.uniform(-2, 2, d) + 3 * rng.standard_normal(d)
     Y = X @ rng.standard_normal((d, k)) + rng.standard_normal((n, k))
     return X, Y, rng.random(n) + 0.1
+
+
+def least_squares(
+    design: Design,
+    Y: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    alpha: Any = 0.0,
+    fit_intercept: bool = True,
+    precision: float = EPS,
+    **options: Any,
+) -> tuple[Answer, Evidence]:
+    task = Task(design, np.asarray(Y, dtype=np.float64), weights, np.zeros(Y.shape[1]), fit_intercept, precision)
+    return solve(task.at(alpha), **options)
 
 
 def by_lstsq(X, Y, w, alpha, fit_intercept):

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from corollary.core.binning import Binner
 from corollary.core.loss import Squared
 from corollary.core.parallel import threads
+from corollary.core.trees.binning import Binner
 from corollary.solvers.trees.boosting import memory as memory_module
 from corollary.solvers.trees.boosting.growth import Growth
 from corollary.solvers.trees.boosting.objective import Objective

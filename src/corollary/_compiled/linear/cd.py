@@ -21,6 +21,13 @@ def _check_penalty(code):
 
 
 @fast_kernel
+def _check_convex(code):
+    """The same for kernels that work out the penalty's conjugate: a count of coefficients has none."""
+    if code != ELASTIC and code != POSITIVE:
+        raise ValueError("Unknown penalty code: this kernel knows those of convex penalties.")
+
+
+@fast_kernel
 def _minimiser(code, z, h, l1, l2):
     """argmin over w of ½ h w² − z w + Ω(w), for one coordinate."""
     if code == COUNT:
@@ -99,9 +106,9 @@ def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max
     """Descent from w until the duality gap of ½ wᵀHw − pullᵀw + ½ square + offset + Ω(w) is small: primal and dual.
 
     Small is at most ``tol`` of the objective, or of ``least`` if that is more. ``gradient`` is kept at H w − pull; then
-    the loss and both of its conjugate's terms are sums over coefficients.
+    the loss and the gap are sums over coefficients.
     """
-    _check_penalty(code)
+    _check_convex(code)
     d = w.shape[0]
     for j in range(d):
         gradient[j] = -pull[j]
@@ -117,10 +124,10 @@ def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max
         for j in range(d):
             along += pull[j] * w[j]
             own += w[j] * gradient[j]
-            size += abs(w[j])
+            size += np.inf if code == POSITIVE and w[j] < 0.0 else abs(w[j])
             ridge += w[j] * w[j]
             largest = max(largest, -gradient[j] if code == POSITIVE else abs(gradient[j]))
-        loss = 0.5 * (square - along + own)
+        loss = max(0.5 * (square - along + own), 0.0)
         primal = offset + loss + l1 * size + 0.5 * l2 * ridge
         scale, excess = 1.0, 0.0
         if l2 > 0.0:  # every dual point is feasible, at a price
@@ -130,7 +137,9 @@ def gram_fit(H, pull, square, offset, gradient, w, code, l1, l2, tol, least, max
             excess /= 2.0 * l2
         elif largest > l1:
             scale = l1 / largest
-        dual = offset - scale * scale * loss - scale * (along - square) - excess
-        if primal - dual <= tol * max(abs(primal), least):
+        # the residual, scaled, is the dual point: what both values have of ``square`` would cancel in their difference
+        gap = (1.0 - scale) ** 2 * loss + l1 * size + scale * own + 0.5 * l2 * ridge + excess
+        dual = primal - gap
+        if gap <= tol * max(abs(primal), least):
             break
     return primal, dual

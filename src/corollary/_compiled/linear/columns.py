@@ -13,13 +13,14 @@ from __future__ import annotations
 import numpy as np
 
 from corollary._compiled._jit import fast_kernel
-from corollary._compiled.codes import POSITIVE
+from corollary._compiled.codes import ELASTIC, POSITIVE
 from corollary._compiled.linear.cd import _check_penalty, _minimiser
 from corollary._compiled.team import count_blocks, rows_of, take
 
 HISTORY = 5  # epochs whose ends are combined into one point (Anderson)
 CYCLES = 4  # of so many epochs on the support, between two that visit all columns
 EASIER = 0.5  # of the tolerance: what the support must reach before all columns are visited again
+ROUNDED = 1e-28  # of Σ curve · mean²: what the rounding of a mean may leave of the squares about it
 RIDGE = 1e-12  # relative to the trace, for differences of epochs that are nearly parallel
 
 
@@ -101,6 +102,22 @@ def first_look(team, rank, data, rows, starts, size, vector, out, sums, squares)
 
 
 @fast_kernel
+def _spread(data, rows, start, stop, curve, mean, whole):
+    """Σ curve (x − mean)² of a column, rows without an entry included; ``whole`` is Σ curve.
+
+    What is left of a constant column is the rounding of its mean: zero, since a step would be divided by it.
+    """
+    square, seen = 0.0, 0.0
+    for p in range(start, stop):
+        c = curve[p - start] if rows.shape[0] == 0 else curve[np.uintp(rows[p])]
+        square += c * (data[p] - mean) ** 2
+        seen += c
+    if stop - start < curve.shape[0]:
+        square += max(whole - seen, 0.0) * mean**2
+    return square if square > ROUNDED * (whole * mean**2) else 0.0
+
+
+@fast_kernel
 def curvatures(data, rows, starts, columns, curve, free, centre, norms):
     """Σ curve · x² of each of the columns; with an intercept (``free``) about their weighted means, ``centre``."""
     whole = curve.sum()
@@ -114,13 +131,8 @@ def curvatures(data, rows, starts, columns, curve, free, centre, norms):
             total += v
         centre[a], norms[a] = 0.0, square
         if free:  # about the mean once that is known: a difference of sums would lose what a large mean hides
-            centre[a], norms[a], seen = total / whole, 0.0, 0.0
-            for p in range(start, stop):
-                c = curve[p - start] if rows.shape[0] == 0 else curve[np.uintp(rows[p])]
-                norms[a] += c * (data[p] - centre[a]) ** 2
-                seen += c
-            if stop - start < curve.shape[0]:
-                norms[a] += max(whole - seen, 0.0) * centre[a] ** 2
+            centre[a] = total / whole
+            norms[a] = _spread(data, rows, start, stop, curve, centre[a], whole)
 
 
 @fast_kernel
@@ -155,7 +167,9 @@ def _epoch(data, rows, starts, columns, chosen, centre, norms, curve, even, whol
 
 @fast_kernel
 def _value(slope, curve, offset, w, code, l1, l2):
-    """½ Σ (slope − offset · curve)²/curve + Ω(w): the model, but for a constant."""
+    """½ Σ (slope − offset · curve)²/curve + Ω(w): the model, but for a constant. NaN for penalties of another form."""
+    if code != ELASTIC and code != POSITIVE:
+        return np.nan
     loss = 0.0
     for i in range(slope.shape[0]):
         c = curve[i]
@@ -172,7 +186,7 @@ def _value(slope, curve, offset, w, code, l1, l2):
 
 
 @fast_kernel
-def _mixture(trail, count, gram, mix):
+def mixture(trail, count, gram, mix):
     """Weights, of sum one, of the last ``HISTORY`` points such that their steps, so mixed, nearly cancel.
 
     They solve (steps · stepsᵀ) mix ∝ 1, by elimination: the matrix is positive definite. False if that failed.
@@ -264,7 +278,7 @@ def descend(
                         break
             if worst <= EASIER * tol:
                 break
-            if not _mixture(trail, count, gram, mix):
+            if not mixture(trail, count, gram, mix):
                 continue
             _mixed(trail, mix, trail[0], count)
             _mixed(slopes, mix, slopes[0], n)

@@ -75,19 +75,26 @@ def _bits_for(length):
 
 
 @inner_kernel
+def _below_four(x0, x1, x2, x3, row, bits):
+    """``_below`` of four numbers at once: each waits for memory most of the time, so they cost little more than one."""
+    p0, p1, p2, p3 = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
+    for s in range(bits - 1, -1, -1):
+        u = np.uintp(s)
+        half = (np.uintp(1) << u) - np.uintp(1)
+        p0 += np.uintp(row[p0 + half] < x0) << u
+        p1 += np.uintp(row[p1 + half] < x1) << u
+        p2 += np.uintp(row[p2 + half] < x2) << u
+        p3 += np.uintp(row[p3 + half] < x3) << u
+    return p0, p1, p2, p3
+
+
+@inner_kernel
 def _bin_numbers(column, row, bits, missing, out):
-    """Four searches at once: each waits for memory most of the time, so they cost little more than one."""
+    """out[i] = the bin of column[i], ``missing`` of NaN."""
     whole = column.shape[0] - column.shape[0] % 4
     for i in range(0, whole, 4):
         x0, x1, x2, x3 = column[i], column[i + 1], column[i + 2], column[i + 3]
-        p0, p1, p2, p3 = np.uintp(0), np.uintp(0), np.uintp(0), np.uintp(0)
-        for s in range(bits - 1, -1, -1):
-            u = np.uintp(s)
-            half = (np.uintp(1) << u) - np.uintp(1)
-            p0 += np.uintp(row[p0 + half] < x0) << u
-            p1 += np.uintp(row[p1 + half] < x1) << u
-            p2 += np.uintp(row[p2 + half] < x2) << u
-            p3 += np.uintp(row[p3 + half] < x3) << u
+        p0, p1, p2, p3 = _below_four(x0, x1, x2, x3, row, bits)
         out[i] = p0 if x0 == x0 else missing
         out[i + 1] = p1 if x1 == x1 else missing
         out[i + 2] = p2 if x2 == x2 else missing
@@ -121,18 +128,11 @@ def _bin_into(column, row, bits, missing, shift, out):
     whole = column.shape[0] - column.shape[0] % 4
     for i in range(0, whole, 4):
         x0, x1, x2, x3 = column[i], column[i + 1], column[i + 2], column[i + 3]
-        p0, p1, p2, p3 = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
-        for s in range(bits - 1, -1, -1):
-            u = np.uint64(s)
-            half = (np.uint64(1) << u) - np.uint64(1)
-            p0 += np.uint64(row[p0 + half] < x0) << u
-            p1 += np.uint64(row[p1 + half] < x1) << u
-            p2 += np.uint64(row[p2 + half] < x2) << u
-            p3 += np.uint64(row[p3 + half] < x3) << u
-        out[i] |= (p0 if x0 == x0 else missing) << shift
-        out[i + 1] |= (p1 if x1 == x1 else missing) << shift
-        out[i + 2] |= (p2 if x2 == x2 else missing) << shift
-        out[i + 3] |= (p3 if x3 == x3 else missing) << shift
+        p0, p1, p2, p3 = _below_four(x0, x1, x2, x3, row, bits)
+        out[i] |= (np.uint64(p0) if x0 == x0 else missing) << shift
+        out[i + 1] |= (np.uint64(p1) if x1 == x1 else missing) << shift
+        out[i + 2] |= (np.uint64(p2) if x2 == x2 else missing) << shift
+        out[i + 3] |= (np.uint64(p3) if x3 == x3 else missing) << shift
     for i in range(whole, column.shape[0]):
         x = column[i]
         out[i] |= (np.uint64(_below(x, row, bits)) if x == x else missing) << shift

@@ -43,7 +43,7 @@ def fill_tables(roots, stops, feature, left, category, codes, value, scratch, nu
     """The questions of all trees in two lists, and the values of their leaves.
 
     ``codes`` = (slot, rank) of every node. ``numbers`` = (ends, slot, rank, keep): the questions about numbers of tree
-    t end at ends[t] and are even in number. ``sets`` = (ends, slot, node, keep): those about categories.
+    t end at ends[t] and are even in number. ``sets`` = (ends, slot, node, keep): those about categories, or None.
     """
     slot, rank = codes
     first, size = scratch
@@ -57,16 +57,18 @@ def fill_tables(roots, stops, feature, left, category, codes, value, scratch, nu
                     leaves[t, k, at] = value[node, k]
                 continue
             keep = np.uint32(_ALL ^ (((np.int64(1) << size[left[node]]) - 1) << first[node]))
-            if category[node] >= 0:
+            if sets is not None and category[node] >= 0:
                 sets[1][b], sets[2][b], sets[3][b] = slot[node], category[node], keep
                 b += 1
-            else:
-                numbers[1][a], numbers[2][a], numbers[3][a] = slot[node], rank[node], keep
-                a += 1
+                continue
+            numbers[1][a], numbers[2][a], numbers[3][a] = slot[node], rank[node], keep
+            a += 1
         if a % 2 == 1:  # a question that rules nothing out
             numbers[1][a], numbers[2][a], numbers[3][a] = numbers[1][a - 1], numbers[2][a - 1], np.uint32(_ALL)
             a += 1
-        numbers[0][t], sets[0][t] = a, b
+        numbers[0][t] = a
+        if sets is not None:
+            sets[0][t] = b
 
 
 @inner_kernel
@@ -102,13 +104,15 @@ def _ask_sets(codes, first, stop, sets, bits, alive, found):
 def _score(codes, numbers, sets, bits, leaves, alive, place, total):
     """total[k, v] += Σ over trees, in order, of the value at the leaf of row v."""
     groups = total.shape[0] // leaves.shape[1]
-    q, s = 0, 0
+    q, s = np.int64(0), np.int64(0)  # not 0, which Numba would compile versions of its own for
     for t in range(leaves.shape[0]):
         for v in range(LANES):
             alive[v] = np.uint32(_ALL)
         _ask_numbers(codes, q, numbers[0][t], numbers, alive)
-        _ask_sets(codes, s, sets[0][t], sets, bits, alive, place)
-        q, s = numbers[0][t], sets[0][t]
+        q = numbers[0][t]
+        if sets is not None:
+            _ask_sets(codes, s, sets[0][t], sets, bits, alive, place)
+            s = sets[0][t]
         for v in range(LANES):
             place[v] = _place(alive[v] & np.uint32(~alive[v] + np.uint32(1)))
         for k in range(leaves.shape[1]):
@@ -121,7 +125,8 @@ def _score(codes, numbers, sets, bits, leaves, alive, place, total):
 def score_rows(team, rank, source, others, coder, n_slots, numbers, sets, bits, leaves, start, out, seen):
     """out[i] = start + Σ over trees of the values at row i's leaf; seen[0] = 1 if a number is infinite.
 
-    Tree t with fewer values than outputs belongs to output t mod outputs. Threads take blocks of rows.
+    Tree t with fewer values than outputs belongs to output t mod outputs. Threads take blocks of rows. ``sets`` and
+    their ``bits`` are None where no node asks about categories: what would ask is then not compiled.
     """
     n, n_outputs = out.shape
     codes, x, code = np.empty((n_slots, LANES), np.uint16), np.empty(LANES), np.empty(LANES, np.int32)
@@ -132,7 +137,8 @@ def score_rows(team, rank, source, others, coder, n_slots, numbers, sets, bits, 
         for first in range(begin, end, LANES):
             infinite |= code_rows(source, coder, first, x, code, codes) | any_infinite(source, others, first, x)
             for k in range(n_outputs):
-                total[k] = start[k]
+                for v in range(LANES):
+                    total[k, v] = start[k]
             _score(codes, numbers, sets, bits, leaves, alive, place, total)
             for v in range(min(LANES, end - first)):
                 for k in range(n_outputs):

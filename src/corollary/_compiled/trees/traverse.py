@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 
 
-@kernel
+@inner_kernel
 def categorical_left(x, row, bitsets, missing_left):
+    """Whether a category goes left; one without a bit is missing."""
     if not (x >= 0.0 and x < 32.0 * bitsets.shape[1]):
         return missing_left
     code = np.int64(x)
     return (bitsets[row, code >> 5] >> np.uint32(code & 31)) & np.uint32(1) != 0
 
 
-@kernel
+@inner_kernel
 def goes_left(value, node, threshold, missing_left, category, bitsets):
     """Whether a value goes left at a node."""
     if category[node] >= 0:
@@ -27,7 +28,7 @@ def goes_left(value, node, threshold, missing_left, category, bitsets):
     return missing_left[node] if value != value else value <= threshold[node]
 
 
-@kernel
+@inner_kernel
 def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets):
     """The leaf that the row x reaches from ``node``."""
     f = feature[node]
@@ -41,7 +42,7 @@ def _leaf_of(x, node, feature, threshold, left, missing_left, category, bitsets)
     return node
 
 
-@kernel
+@lean_kernel
 def apply_block(X, roots, feature, threshold, left, missing_left, category, bitsets, out):
     """out[i, t] = leaf of row i in tree t."""
     for t in range(roots.shape[0]):
@@ -49,7 +50,7 @@ def apply_block(X, roots, feature, threshold, left, missing_left, category, bits
             out[i, t] = _leaf_of(X[i], np.int64(roots[t]), feature, threshold, left, missing_left, category, bitsets)
 
 
-@kernel
+@lean_kernel
 def sum_block(X, roots, feature, threshold, left, missing_left, category, bitsets, value, out):
     """out[i] += Σ over trees of the values at row i's leaf, trees in order; tree t belongs to output t mod outputs."""
     groups = out.shape[1] // value.shape[1]
@@ -60,16 +61,7 @@ def sum_block(X, roots, feature, threshold, left, missing_left, category, bitset
                 out[i, t % groups + k] += value[leaf, k]
 
 
-@kernel
-def depths(roots, feature, left, out):
-    """out[node] = distance from its root; a parent comes before its children, so one pass is enough."""
-    for node in range(feature.shape[0]):
-        if feature[node] >= 0:
-            out[left[node]] = out[node] + 1
-            out[left[node] + 1] = out[node] + 1
-
-
-@kernel
+@lean_kernel
 def one_row(x, roots, feature, threshold, left, missing_left, category, bitsets, value, out):
     """out[t mod outputs] += value of the leaf that the only row of x reaches in tree t."""
     n_outputs = out.shape[0]

@@ -30,7 +30,7 @@ def _walk(codes, first, root, nodes, category, bits, first_set, node):
             slot = (word >> np.uint64(32)) & np.uint64(0xFFFF)
             code = codes[np.uintp(first + j), np.uintp(slot)]
             right = np.int64(code > (word >> np.uint64(48)))
-            if slot >= first_set and category[np.uintp(at)] >= 0:
+            if bits is not None and slot >= first_set and category[np.uintp(at)] >= 0:
                 words = bits[np.uintp(category[np.uintp(at)])]
                 right = np.int64(1) - np.int64((words[code >> 5] >> np.uint32(code & 31)) & np.uint32(1))
             child = np.int64(word & np.uint64(0xFFFFFFFF)) + right
@@ -41,7 +41,10 @@ def _walk(codes, first, root, nodes, category, bits, first_set, node):
 @kernel
 def walk_rows(team, rank, source, others, coder, n_slots, size, roots, nodes, category, bits, first_set, value, start,
               out, seen):  # fmt: skip
-    """As ``score_rows``, for trees of any size; threads take ``size`` rows at a time, a multiple of ``LANES``."""
+    """As ``score_rows``, for trees of any size; threads take ``size`` rows at a time, a multiple of ``LANES``.
+
+    ``category`` and ``bits`` are None where no node asks about categories.
+    """
     n, n_outputs = out.shape
     groups = n_outputs // value.shape[1]
     lanes, x, code = np.empty((n_slots, LANES), np.uint16), np.empty(LANES), np.empty(LANES, np.int32)

@@ -108,11 +108,6 @@ class Design(ABC):
         """An array with a row of X after the other in memory, and what is taken from each; None if that is not X."""
         return None
 
-    def unit_rows(self) -> Design:
-        """A view whose rows have length one; rows of zeros stay zero."""
-        norms = self.row_norms()
-        return self.view(rows=1.0 / np.where(norms > 0, norms, 1.0))
-
     def map_rows(self, task: RowTask[T], size: int | None = None) -> Iterator[T]:
         """``task(start, stop, rows)`` for consecutive blocks of rows, in order, computed on threads, in one pass."""
         return map_blocks(lambda a, b: task(a, b, self.block(a, b)), self.shape[0], size or self._size)
@@ -164,24 +159,8 @@ class Design(ABC):
         """max |x| of each column."""
         return np.max(list(self.map_rows(lambda a, b, rows: np.abs(rows).max(axis=0))), axis=0)
 
-    def row_norms(self) -> Array:
-        """The length of each row, also where its square leaves the range of float64."""
-        return np.concatenate(list(self.map_rows(lambda a, b, rows: _norms(rows))))
-
 
 def with_constants(mean: Array, first: Array) -> Array:
     """The means of columns, but of one that may be constant, by its first entry, that entry."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.where(np.abs(first - mean) <= 1e-9 * np.abs(mean), first, mean)
-
-
-def _norms(rows: Array) -> Array:
-    with np.errstate(over="ignore"):
-        squares = np.einsum("ij,ij->i", rows, rows)
-    norms = np.sqrt(squares)
-    odd = ~((squares > 1e-280) & (squares < np.inf))
-    if odd.any():
-        largest = np.abs(rows[odd]).max(axis=1)
-        unit = rows[odd] / np.where(largest > 0, largest, 1.0)[:, None]
-        norms[odd] = largest * np.sqrt(np.einsum("ij,ij->i", unit, unit))
-    return norms

@@ -84,9 +84,6 @@ class BlockDesign(Design):
     def matvec(self, coef: Array) -> Array:
         return np.concatenate(list(self._each(lambda start, part: part.matvec(coef))))
 
-    def row_norms(self) -> Array:
-        return np.concatenate(list(self._each(lambda start, part: part.row_norms())))
-
     def rmatvec(self, rows: Array) -> Array:
         return self._sum(lambda start, part: part.rmatvec(_of_part(rows, start, part)))
 

@@ -109,6 +109,8 @@ class DenseDesign(_ByRows):
         centred = Y - mean_y
 
         def part(start: int, stop: int) -> Array:
+            if centre is None and weights is None:  # rows are read where they lie, however many
+                return products_about(self.X[start:stop], centred[start:stop], None, None)
             total = np.zeros((d + 2, d + 1 + Y.shape[1]))
             for first in range(start, stop, at_once):
                 own = slice(first, min(first + at_once, stop))
@@ -116,7 +118,10 @@ class DenseDesign(_ByRows):
                 total += products_about(self.X[own], centred[own], w, centre, scratch.rows)
             return total
 
-        return Moments.from_products(sum_blocks(part, n, size), d, 0.0 if centre is None else centre, mean_y)
+        total = np.zeros((d + 2, d + 1 + Y.shape[1]))
+        for found in map_blocks(part, n, size):
+            total += found
+        return Moments.from_products(total, d, 0.0 if centre is None else centre, mean_y)
 
     def _about_zero(self, weights: Array | None) -> bool:
         """Whether columns lie about zero, as a few rows show: their products lose no digits, and no copy is needed."""

@@ -140,16 +140,6 @@ class SparseDesign(_ByProducts):
         largest: Array = abs(self.X).max(axis=0).toarray().ravel().astype(np.float64)
         return largest
 
-    def row_norms(self) -> Array:
-        ones = np.ones(self.shape[1])
-        with np.errstate(over="ignore", under="ignore"):
-            squares, sizes = self._with_entries(lambda x, column: x * x) @ ones, abs(self.X) @ ones
-        norms: Array = np.sqrt(squares)
-        odd = np.flatnonzero((sizes > 0) & ~((squares > 1e-280) & (squares < np.inf)))
-        if odd.size:
-            norms[odd] = Design.row_norms(self.rows(odd))
-        return norms
-
 
 class SparseView(View, _ByProducts):
     """Centred by corrections of rank one; the matrix keeps its zeros."""

@@ -25,7 +25,7 @@ def plain(model: Any, X: Any, y: Any, options: dict[str, Any]) -> bool:
     if not (options.keys() <= OPTIONS and _is_table(X) and (type(y) is str or _is_vector(y, len(X)))):
         return False
     kept = model.__dict__
-    if not options.get("reset", True) and ("feature_names_in_" in kept or kept.get("n_features_in_") != X.shape[1]):
+    if not options.get("reset", True) and not as_fitted(model, X):
         return False
     if len(X) < options.get("ensure_min_samples", 1):
         return False
@@ -34,6 +34,16 @@ def plain(model: Any, X: Any, y: Any, options: dict[str, Any]) -> bool:
     kept.pop("feature_names_in_", None)
     kept["n_features_in_"] = X.shape[1]
     return True
+
+
+def as_fitted(model: Any, X: Any) -> bool:
+    """Whether the door of a fitted model would hand X on as it is, unless a number is missing or infinite.
+
+    To look for that is a pass over X by one thread, which can take longer than trees do on many.
+    """
+    kept = model.__dict__
+    named = "feature_names_in_" in kept or bool(kept.get("categories_"))
+    return _is_table(X) and not named and bool(kept.get("n_features_in_") == X.shape[1])
 
 
 def _is_table(X: Any) -> bool:

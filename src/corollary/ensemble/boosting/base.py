@@ -12,15 +12,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from corollary.base import check_weights, predicting
-from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.door.arrays import as_fitted
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
 from corollary.core.drawing import BLUE, ORANGE, axes
 from corollary.core.fitted import Count, Fitted, Floats, TreesOf
-from corollary.core.flat import as_it_is
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
@@ -192,18 +192,15 @@ class GradientBoosting(TableReader):
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
-        own = self.__dict__
-        # one row from an array of the right shape and type, for those who serve predictions one by one
-        if type(X) is np.ndarray and X.dtype == np.float64 and X.shape == (1, own.get("n_features_in_")):
-            plain = not own["categories_"] and "feature_names_in_" not in own and X.flags.carray
-            if plain and not np.isinf(X).any():
-                return own["trees_"].one_row(X, own["start_"])
+        # one row of the right shape and type, for those who serve predictions one by one
+        if as_fitted(self, X) and len(X) == 1 and X.dtype == np.float64 and X.flags.carray and not np.isinf(X).any():
+            return self.trees_.one_row(X, self.start_)
         return self._raw_of_rows(X)
 
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
         raw: Array | None = None
-        if as_it_is(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
+        if as_fitted(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
             raw = scorer.sums_unread(X, self.start_)
         if raw is None:
             X = self._read_predict(X)

@@ -14,13 +14,13 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.binning import MOST_BINS, Binner
+from corollary.core.door.arrays import as_fitted
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
-from corollary.core.flat import as_it_is
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
@@ -197,7 +197,7 @@ class Forest(TableReader):
     def _means(self, X: Any) -> Array:
         """Mean over the trees of the values at the leaves of the rows."""
         means: Array | None = None
-        if as_it_is(self, X) and self._walker.worth_tables(X.shape[0]) and self._walker.scorer is not None:
+        if as_fitted(self, X) and self._walker.worth_tables(X.shape[0]) and self._walker.scorer is not None:
             means = self._walker.scorer.sums_unread(X, np.zeros(self.trees_.value.shape[1]))
         if means is None:
             X = self._read_predict(X)

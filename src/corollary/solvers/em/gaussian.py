@@ -21,12 +21,11 @@ from corollary._compiled.em import dense, diagonal
 from corollary._compiled.em.shares import CHUNK
 from corollary.core.gaussian import DENSE, Gaussians, Units
 from corollary.core.gaussian_summary import GaussianSummary
-from corollary.core.parallel import n_threads, run_team
+from corollary.core.parallel import n_threads, rows_per_part, run_team
 from corollary.core.types import Array
 
 AT_REST = 1e-7  # a length that rounding can have: covariances are known to half the digits of float64 or so
-PART, PARTS, FEWEST = 512, 64, 16  # the fewest rows of a part, the most parts, and the most if their sums are large
-SUMS = 1 << 23  # numbers in the sums of all parts
+PART, PARTS = 512, 64  # the fewest rows of a part, and the most parts
 SLAB = 1 << 19  # numbers that are copied at a time from rows in another order
 SHARE = 5_000_000  # products that are worth another thread: a tenth of a millisecond
 Known = tuple[Any, ...]  # means, means · roots, roots, offsets, cut, ½ (see ``_compiled/em/``)
@@ -104,8 +103,7 @@ class GaussianModel:
 
 def part_rows(n: int, length: int) -> int:
     """Rows of one part, whose sums are ``length`` numbers: few enough for many threads, and for sums to fit."""
-    parts = int(np.clip(SUMS // length, FEWEST, PARTS))
-    return -(-max(PART, -(-n // parts)) // CHUNK) * CHUNK
+    return -(-rows_per_part(n, length, least=PART, most=PARTS) // CHUNK) * CHUNK
 
 
 def sums_shape(kind: str, k: int, d: int) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.kmeans import dense as kernels
+from corollary.core.parallel import rows_per_part
 from corollary.core.scaling import of_length_one
 from corollary.core.types import Array
 from corollary.solvers.kmeans.bounds import Bounds
@@ -39,8 +40,7 @@ PART, PARTS = 512, 256  # the fewest rows of a part, and the most parts
 
 def part_rows(n: int, k: int) -> int:
     """Rows of a part, from shapes alone: enough parts for threads, whose sums are few beside the numbers of X."""
-    parts = max(1, min(PARTS, n // PART, n // (4 * k)))
-    return -(-n // parts)
+    return rows_per_part(n, 4 * k, most=max(1, min(PARTS, n // PART)), fewest=1, room=n)
 
 
 def count_parts(n: int, size: int) -> int:

@@ -12,13 +12,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from corollary.core.design import BlockDesign, Design, as_design
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.problem import EPS
 from corollary.core.scaling import exponents_of
 from corollary.core.types import Array
 from corollary.solvers.least_squares.conjugate_gradient import conjugate_gradient
@@ -34,49 +32,20 @@ from corollary.solvers.least_squares.task import (
     steady_algebra,
 )
 
-METHODS = ("auto", "cholesky", "svd", "cg")
 SPARSE, DENSE = 4096, 20_000  # min(n, d) beyond which a factor costs more than conjugate gradients
-
-
-def least_squares(
-    design: Design,
-    Y: Array,
-    weights: Array | None = None,
-    *,
-    alpha: Any = 0.0,
-    fit_intercept: bool = True,
-    method: str = "auto",
-    tol: float = 1e-8,
-    precision: float = EPS,
-    max_iter: int | None = None,
-) -> tuple[Answer, Evidence]:
-    """Minimise Σᵢ wᵢ (yᵢ − xᵢᵀβ − b)² + α ‖β‖² for each column of Y (n × k).
-
-    Parameters
-    ----------
-    weights : array of shape (n,) or None
-        Not negative, not all zero; None is one each.
-    alpha : number or array of shape (k,)
-        The penalty, the same or one for each output; 0 is least squares, of minimum norm if X is rank deficient.
-    method : {"auto", "cholesky", "svd", "cg"}
-        Factor of the moments, orthogonal factor, conjugate gradients, or whatever the data need.
-    max_iter : int or None
-        Of conjugate gradients.
-    precision : float
-        Rounding unit of X as it was given (1.2e-7 for float32): columns that depend on one another up to this are
-        dependent.
-
-    Cost: n d min(n, d) operations; memory for a few min(n, d)² matrices and some megabytes of blocks; X is not copied.
-    """
-    Y = np.asarray(Y, dtype=np.float64)
-    task = Task(design, Y, weights, np.zeros(Y.shape[1]), fit_intercept, precision).at(alpha)
-    return solve(task, method=method, tol=tol, max_iter=max_iter)
 
 
 def solve(
     task: Task, *, method: str = "auto", tol: float = 1e-8, max_iter: int | None = None
 ) -> tuple[Answer, Evidence]:
-    """``least_squares`` of a task."""
+    """The answer to a task, and its evidence.
+
+    ``method`` is "auto" (whatever the data need), "cholesky" (a factor of the moments), "svd" (an orthogonal one) or
+    "cg": conjugate gradients, for which ``max_iter`` is. Without a penalty, and where X is rank deficient, the answer
+    is that of minimum norm.
+
+    Cost: n d min(n, d) operations; memory for a few min(n, d)² matrices and some megabytes of blocks; X is not copied.
+    """
     design = task.design
     if method == "cg" or (method == "auto" and min(design.shape) > (SPARSE if design.is_sparse else DENSE)):
         return conjugate_gradient(task, tol, max_iter)

@@ -15,18 +15,12 @@ import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.lapack import dpotrf, dpotrs
 
-from corollary.core.design import Design
 from corollary.core.penalty import Penalty
-from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.columns import Columns
 from corollary.solvers.loop import overflow
 
 GRAM_COLUMNS = 4096  # largest working set for which H is formed: a larger one would not fit in cache, or in memory
-HISTORY = 5  # as in the kernel
 MAX_ROUNDS = 60  # of descent on H, with solves on the support between them
-ROUNDS, FEW, FEW_ROUNDS = 100, 256, 10  # of descent on columns; few of them are solved for exactly then
-AT_ONCE = 5  # rounds in one call, after which Ctrl-C is heard
 EPOCHS = 10  # epochs of descent between two attempts to solve on the support
 PATIENT, ROUNDING = 5, 1e-15  # rounds after which a violation of the size of rounding is taken for that
 IDLE = 2  # rounds in a row that may lower the model by no more than its rounding
@@ -101,83 +95,6 @@ def descend_products(
         H, pull, square, offset, gradient, w, penalty.code, penalty.l1, penalty.l2, *small
     )
     return found
-
-
-def even_weight(curve: Array) -> float:
-    """What all weights are, or zero if they differ."""
-    return float(curve[0]) if (curve == curve[0]).all() else 0.0
-
-
-def minimise_columns(
-    design: Design,
-    columns: Array,
-    curve: Array,
-    slope: Array,
-    w: Array,
-    penalty: Penalty,
-    *,
-    free: bool,
-    tol: float,
-    bowls: tuple[Array, Array] | None = None,
-) -> Array:
-    """The same minimiser over some columns of a design, without forming H: for sets that are sparse or too large.
-
-    Holds the slope of every row instead. Most epochs visit non-zero coefficients only and are extrapolated (Anderson);
-    one over all columns precedes any claim that the conditions hold. ``free`` means that an intercept follows every
-    step; ``bowls`` are the means of the columns (zero without an intercept) and their curvatures, if they are known.
-    Where X does not lie by columns, those are copied.
-    """
-    total = float(curve.sum())
-    if free:
-        slope = slope - curve * (slope.sum() / total)
-    laid, at = Columns.of(design), columns
-    if laid is None:
-        laid, at = Columns.of(design.take(columns)), np.arange(len(columns))
-    assert laid is not None
-    if bowls is None:
-        bowls = laid.bowls(at, curve, free)
-    few = len(columns) <= FEW
-    found, reached = descend_columns(
-        laid, at, bowls, curve, slope.copy(), w, penalty, tol, FEW_ROUNDS if few else ROUNDS
-    )
-    if reached or not few:
-        return found
-    # descent crawls where columns are nearly collinear, as one huge row makes them
-    part = design.take(columns)
-    H = part.gram(curve)
-    if free:
-        centre_gram(H, part.rmatvec(curve), total)
-    return minimise_quadratic(H, part.rmatvec(slope) + H @ (found - w), found, penalty, tol=tol)[0]
-
-
-def descend_columns(
-    laid: Columns,
-    columns: Array,
-    bowls: tuple[Array, Array],
-    curve: Array,
-    slope: Array,
-    w: Array,
-    penalty: Penalty,
-    tol: float,
-    rounds: int,
-) -> tuple[Array, bool]:
-    """The minimiser, where so many rounds of twenty epochs suffice, and whether the conditions hold to within ``tol``.
-
-    ``slope``, whose sum is zero if an intercept is free, moves along; ``bowls`` are as in ``minimise_columns``.
-    """
-    from corollary._compiled.linear import columns as kernels
-
-    w = w.copy()
-    given, s, n = (laid.data, laid.rows, laid.starts, columns, *bowls, curve, even_weight(curve)), len(w), len(slope)
-    scratch = np.empty(s, dtype=np.intp), np.empty((HISTORY + 1, s)), np.empty((HISTORY + 1, n))
-    offset, reached = 0.0, False
-    for done in range(0, rounds, AT_ONCE):
-        reached, offset = kernels.descend(
-            *given, slope, w, penalty.code, penalty.l1, penalty.l2, offset, tol, min(AT_ONCE, rounds - done), *scratch
-        )
-        if reached:
-            break
-    return w, reached
 
 
 def _minimise_smooth(H: Array, gradient: Array, w: Array, l2: float) -> tuple[Array, Array]:

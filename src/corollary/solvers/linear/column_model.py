@@ -19,9 +19,7 @@ from corollary.core.types import Array
 from corollary.solvers.linear.columns import Columns
 
 LOOSE, TIGHTER, TIGHT = 0.3, 0.25, 0.01  # parts of what is violated
-HISTORY = 5  # epochs that are extrapolated
-TURNS = 20  # of so many epochs, for one model
-RIDGE = 1e-12  # relative to the trace, for epochs whose steps are nearly parallel
+TURNS = 20  # of as many epochs as are extrapolated, for one model
 
 
 @dataclass(frozen=True)
@@ -51,7 +49,8 @@ def lower_model(
 
     ``free`` means that an intercept follows every step.
     """
-    from corollary._compiled.linear.column_model import model_epochs
+    from corollary._compiled.linear.column_model import model_epoch
+    from corollary._compiled.linear.columns import HISTORY
 
     matrix = laid.data, laid.rows, laid.starts
     total, w = float(curve.sum()) if free else 0.0, w.copy()
@@ -59,16 +58,16 @@ def lower_model(
     chosen = np.random.default_rng(0).permutation(len(columns))
     norms, sums = np.empty(len(columns)), np.empty(len(columns))
     fixed = total, w, norms, sums, (penalty.code, penalty.l1, penalty.l2)
-    mass, offset = model_epochs(matrix, columns, chosen, True, curve, slope, *fixed, 0.0, enough, 1)
+    mass, offset = model_epoch(matrix, columns, chosen, True, curve, slope, *fixed, 0.0)
     chosen = chosen[w[chosen] != 0]
     for _ in range(TURNS):
         trail = [w[chosen]]
         for _ in range(HISTORY):
             if mass <= enough:
                 return w, True
-            mass, offset = model_epochs(matrix, columns, chosen, False, curve, slope, *fixed, offset, enough, 1)
+            mass, offset = model_epoch(matrix, columns, chosen, False, curve, slope, *fixed, offset)
             trail.append(w[chosen])
-        guess = extrapolated(np.array(trail))
+        guess = _extrapolated(np.array(trail))
         if guess is None:
             continue
         step, move = guess - w[chosen], np.zeros(len(curve))
@@ -84,16 +83,14 @@ def lower_model(
     return w, bool(mass <= enough)
 
 
-def extrapolated(trail: Array) -> Array | None:
+def _extrapolated(trail: Array) -> Array | None:
     """The affine combination of the iterates whose successive differences cancel best; exact zeros stay zero."""
-    steps = np.diff(trail, axis=0)
-    gram = steps @ steps.T
-    try:
-        weights = np.linalg.solve(gram + RIDGE * np.trace(gram) * np.eye(len(gram)), np.ones(len(gram)))
-    except np.linalg.LinAlgError:
+    from corollary._compiled.linear.columns import mixture
+
+    size = len(trail) - 1
+    mix = np.empty(size)
+    if not mixture(trail, trail.shape[1], np.empty((size, size)), mix):
         return None
-    if not np.isfinite(weights).all() or weights.sum() == 0:
-        return None
-    guess: Array = (weights / weights.sum()) @ trail[1:]
+    guess: Array = mix @ trail[1:]
     guess[trail[-1] == 0] = 0.0
     return guess

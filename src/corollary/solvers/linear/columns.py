@@ -39,6 +39,16 @@ class Columns:
             return cls(design.X.T.reshape(-1), np.empty(0, dtype=np.int32), np.arange(d + 1) * n)
         return None
 
+    @classmethod
+    def some(cls, design: Design, wanted: Array) -> tuple[Columns, Array]:
+        """The wanted columns where they lie, and their numbers there; a copy of them if they do not lie by columns."""
+        laid = cls.of(design)
+        if laid is not None:
+            return laid, wanted
+        laid = cls.of(design.take(wanted))
+        assert laid is not None
+        return laid, np.arange(len(wanted))
+
     def entries(self, columns: Array) -> int:
         """How many numbers those columns have."""
         return int((self.starts[columns + 1] - self.starts[columns]).sum())

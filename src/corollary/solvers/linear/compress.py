@@ -22,11 +22,13 @@ WORST_CONDITION = 1e6  # squaring the data squares its condition number; beyond 
 
 @dataclass(frozen=True)
 class Compressed:
-    """‖ỹ − Rβ‖² + rest for one target, with the means that give the intercept back."""
+    """‖ỹ − Rβ‖² + rest for one target, with the means that give the intercept back; ``xx`` is RᵀR, ``xy`` Rᵀỹ."""
 
     R: Array
     y: Array
     rest: float
+    xx: Array
+    xy: Array
     mean_x: Array
     mean_y: float
 
@@ -57,7 +59,9 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compresse
         return None
     live = diagonal > 0  # of a constant column nothing is left about its mean, not even rounding
     scale = np.where(live, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
-    unit = np.where(live & live[:, None], xx / np.outer(scale, scale), 0.0)
+    if not live.all():
+        xx, xy = np.where(live & live[:, None], xx, 0.0), np.where(live, xy, 0.0)
+    unit = xx / np.outer(scale, scale)
     factor, pivots, rank, _ = lapack.dpstrf(unit, tol=1e-15)
     order = pivots - 1
     upper = np.triu(factor)[:rank]
@@ -66,4 +70,4 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compresse
     R = np.empty((rank, len(xx)), order="F")
     R[:, order] = upper * scale[order]
     y = solve_triangular(upper[:, :rank], (xy / scale)[order][:rank], trans="T", check_finite=False)
-    return Compressed(R, y, max(yy - float(y @ y), 0.0), mean_x, mean_y)
+    return Compressed(R, y, max(yy - float(y @ y), 0.0), xx, xy, mean_x, mean_y)

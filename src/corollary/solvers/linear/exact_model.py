@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, descend_columns, even_weight, minimise_quadratic
+from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_quadratic
+from corollary.solvers.linear.column_descent import descend_columns, even_weight
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.gram_cache import GramCache
 
@@ -23,14 +22,6 @@ SQUARE, THIN = 1 << 15, 4  # more products than the one, or the other times the 
 ROUNDS = 100  # of descent, where there is no other way
 FIRST, WORTH = 10, 256  # rounds at least, and columns whose products cost as much as another
 PART = 0.3  # of the largest violation: how exactly a working set is solved along its columns
-
-
-def _columns(design: Design, wanted: Array) -> tuple[Columns | None, Array]:
-    """The wanted columns where they lie, or a copy of them, and their places there."""
-    laid = Columns.of(design)
-    if laid is not None or design.is_sparse:
-        return laid, wanted
-    return Columns.of(design.take(wanted)), np.arange(len(wanted))
 
 
 class ExactModel:
@@ -49,12 +40,11 @@ class ExactModel:
         exact = self.crawls or n * d * min(n, d) <= SMALL or not design.resident
         few = self._few_products(design, wanted)
         plain = problem.penalty.separable and problem.penalty.l1 > 0
-        laid, at = _columns(design, wanted) if plain and not (exact and few) else (None, wanted)
-        if laid is None:
+        if not plain or (exact and few):
             coef, raw = self._by_products(problem, state, wanted, local)
         else:
             rounds = FIRST + len(wanted) // WORTH if few else ROUNDS
-            coef, raw = self._by_columns(problem, state, wanted, laid, at, pulls, rounds)
+            coef, raw = self._by_columns(problem, state, wanted, pulls, rounds)
         intercept = state.intercept
         if problem.fit_intercept:
             shift = problem.weights @ (problem.y - raw) / problem.weights.sum()
@@ -71,17 +61,11 @@ class ExactModel:
         return laid is None or s**2 <= THIN * laid.entries(wanted)
 
     def _by_columns(
-        self,
-        problem: Problem,
-        state: Any,
-        wanted: Array,
-        laid: Columns,
-        at: Array,
-        pulls: Pulls | None,
-        rounds: int,
+        self, problem: Problem, state: Any, wanted: Array, pulls: Pulls | None, rounds: int
     ) -> tuple[Array, Array]:
-        """Descent along the wanted columns, which are those ``at`` these places of ``laid``."""
+        """Descent along the wanted columns."""
         memory, weights, w = state.memory, problem.weights, state.coef[wanted]
+        laid, at = Columns.some(problem.design, wanted)
         even = even_weight(weights)
         if pulls is not None and even > 0:
             bowls = pulls.bowls(wanted, even)

@@ -22,7 +22,8 @@ import numpy as np
 
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.least_squares.closed_form import least_squares
+from corollary.solvers.least_squares.closed_form import solve
+from corollary.solvers.least_squares.task import Task
 from corollary.solvers.linear.driver import Solver, State, nearest
 from corollary.solvers.linear.free import FreeColumns, length_of
 from corollary.solvers.linear.huber_scale import best_scale, joint_rounding, joint_value, null_value
@@ -59,11 +60,10 @@ class HuberNewton(Solver):
         if "scale" in start.memory:
             return self._evaluate(problem, start.coef, start.intercept, start.memory["scale"] or None, None)
         # the penalty's share shrinks with the scale, so an exact fit is near the unpenalised solution
-        starts = []
+        starts, y = [], problem.y[:, None]
+        task = Task(problem.design, y, problem.weights, np.zeros(1), problem.fit_intercept)
         for alpha in {0.0, 0.5 * problem.penalty.l2}:
-            answer, _ = least_squares(
-                problem.design, problem.y[:, None], problem.weights, alpha=alpha, fit_intercept=problem.fit_intercept
-            )
+            answer, _ = solve(task.at(alpha))
             starts.append(self._evaluate(problem, answer.coef[:, 0], float(answer.intercept[0]), None, None))
         best = min(starts, key=lambda state: state.objective)
         # with ε = 1 the constraint of the scale is void: σ = 0, and there is no smooth piece to step on

@@ -5,7 +5,8 @@ the inverse Hessian, whatever the scales of the columns; the pairs that L-BFGS c
 whose Hessian is small use the Hessian of a sample of rows at the start instead, and beyond ``GRAM_COLUMNS`` columns
 only the diagonal is used. On tall data the start is the solution of a thinned-out sample.
 
-Cost: O(n d k) per iteration in one pass over X, plus O(n d²) once; memory d² + 20 vectors of d·k.
+Cost: O(n d k) per iteration in one pass over X, plus O(n d²) once; memory d² (up to that many columns), a
+dozen vectors of n·k, thirty of d·k and the sums of ``row_pass.py``.
 Reference: Liu and Nocedal (1989), *On the limited memory BFGS method*, Mathematical Programming 45.
 """
 
@@ -19,12 +20,13 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
+from corollary.solvers.linear.backtracking import backtrack
+from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.interior_point.solver import finisher
-from corollary.solvers.linear.newton import SAMPLE_ROWS, THINNING, thinned
 from corollary.solvers.linear.pairs import Precondition, added, along
 from corollary.solvers.linear.quadratic import FULL_BLOCK, class_hessian
 from corollary.solvers.linear.row_pass import row_pass
+from corollary.solvers.linear.sample import from_sample, thinned
 from corollary.solvers.loop import overflow
 
 PATIENCE = 15  # iterations with one preconditioner before a better one is worth its price
@@ -48,9 +50,9 @@ class LBFGS(Solver):
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept
         n, d = problem.design.shape
-        if n // THINNING >= max(SAMPLE_ROWS, 20 * d) and not coef.any():
-            found = solve(LBFGS(), thinned(problem), tol=1e-4, max_iter=100)
-            coef, intercept = found.coef, found.intercept
+        sampled = from_sample(LBFGS(), problem, start, 100)
+        if sampled is not None:
+            coef, intercept = sampled[1].coef, sampled[1].intercept
         state = State(coef, intercept)
         if coupled(problem) and coef.any():
             precondition = _by_class_hessian(problem, state, every=max(1, n // max(8 * d * problem.n_classes, 4000)))
@@ -69,17 +71,14 @@ class LBFGS(Solver):
         direction, shift = along(memory["pairs"], memory["precondition"], memory["gradient"], memory["tilt"])
         gradient, tilt = memory["gradient"], memory["tilt"]
         promise = float(np.vdot(gradient, direction) + np.vdot(tilt, shift))
-        length = 1.0
-        for _ in range(40):
+
+        def attempt(length: float) -> tuple[float, State]:
             new = State(state.coef + length * direction, state.intercept + length * shift)
             new.memory = {"precondition": memory["precondition"], "age": memory["age"] + 1, "means": memory["means"]}
-            new = self._evaluate(problem, new, tol)
-            if np.isfinite(new.objective) and new.objective <= (
-                state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
-            ):
-                break
-            length *= 0.5
-        if not new.objective <= state.objective:
+            return self._evaluate(problem, new, tol).objective, new
+
+        length, new = backtrack(attempt, state.objective, promise)
+        if length == 0.0 or new.objective > state.objective:
             # either the model of the curvature is bad (start again from the preconditioner) or no progress is possible
             state.stalled = not memory["pairs"]
             memory["pairs"], memory["age"] = [], PATIENCE

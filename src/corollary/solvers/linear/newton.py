@@ -5,14 +5,14 @@ X, a fresh Hessian about three). On tall data the iteration starts from the solu
 close enough that one or two Hessians of the full data are needed in all. Where there is a penalty, that of the sample
 will do as a rule: what the steps show of the curvature corrects it, as in L-BFGS (``pairs.py``).
 
-Cost: O(n d²) per Hessian and O(n d) per chord step; memory d² and a few vectors of length n.
+Cost: O(n d²) per Hessian and O(n d) per chord step; memory d², a few vectors of length n and the sums of
+``row_pass.py``.
 Certificate: the duality gap at slopes that are balanced for the intercept and, without a penalty, projected onto the
 null space of Xᵀ, which makes them dual feasible.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,27 +22,17 @@ from corollary.core.loss import Loss
 from corollary.core.problem import Problem
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.driver import Need, Solver, State, nearest, solve
+from corollary.solvers.linear.backtracking import backtrack
+from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.free import Bound, FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.pairs import added, along
 from corollary.solvers.linear.row_pass import RowPass, in_one_call, row_pass
+from corollary.solvers.linear.sample import from_sample
 from corollary.solvers.loop import overflow
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian
-THINNING = 10  # the sample has a tenth of the rows ...
-SAMPLE_ROWS = 5_000  # ... if that leaves at least so many
 TURNS = 15  # enough for a loss with straight parts, unless rows keep changing from one part to another
-
-
-def thinned(problem: Problem, keep: Array | None = None) -> Problem:
-    """The same problem on some of its rows (every tenth, or fewer if X is not in memory), weighted up to the whole."""
-    if keep is None:
-        keep = np.arange(0, problem.design.shape[0], max(THINNING, problem.design.sample_every))
-    weights = problem.weights[keep]
-    if weights.sum() > 0:
-        weights = weights * (problem.weights.sum() / weights.sum())
-    return replace(problem, design=problem.design.rows(keep), y=problem.y[keep], weights=weights)
 
 
 class Newton(Solver):
@@ -62,10 +52,9 @@ class Newton(Solver):
 
     def init(self, problem: Problem, start: State) -> State:
         coef, intercept = start.coef, start.intercept
-        n, d = problem.design.shape
-        if n // THINNING >= max(SAMPLE_ROWS, 20 * d) and not coef.any():
-            part = thinned(problem)
-            found = solve(Newton(), part, tol=1e-4, max_iter=20)
+        sampled = from_sample(Newton(), problem, start, 20)
+        if sampled is not None:
+            part, found = sampled
             coef, intercept = found.coef, found.intercept
             if problem.penalty.l2 > 0 and in_one_call(problem) and not problem.loss.flat:
                 return self._near(problem, part, coef, intercept)
@@ -88,19 +77,17 @@ class Newton(Solver):
             memory["pairs"], lambda g, t: self._inverse(problem, g, t, memory), memory["gradient"], memory["tilt"]
         )
         promise = float(memory["gradient"] @ direction) + memory["tilt"] * shift
-        length = 1.0
-        for _ in range(40):
+
+        def attempt(length: float) -> tuple[float, State]:
             new = State(state.coef + length * direction, state.intercept + length * shift)
             new.memory = {**memory, "ill": False}
-            new = self._evaluate(problem, new, hessian=False)
-            if np.isfinite(new.objective) and new.objective <= (
-                state.objective + 1e-4 * length * promise + 1e-14 * abs(state.objective)
-            ):
-                break
-            length *= 0.5
+            return self._evaluate(problem, new, hessian=False).objective, new
+
+        length, new = backtrack(attempt, state.objective, promise)
         shrinkage = new.memory["size"] / max(memory["size"], 1e-300)
         fresh = not memory["chord"]
-        if new.objective > state.objective or (fresh and shrinkage >= 1.0 and new.objective >= state.objective):
+        worse = length == 0.0 or new.objective > state.objective
+        if worse or (fresh and shrinkage >= 1.0 and new.objective >= state.objective):
             state.stalled = fresh
             return state if fresh else self._evaluate(problem, state, hessian=True)
         new = _with_older(new, state)

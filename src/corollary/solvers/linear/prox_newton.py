@@ -19,10 +19,11 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import FEW, Stall, minimise_columns, minimise_quadratic
+from corollary.solvers.linear.backtracking import backtrack
+from corollary.solvers.linear.cd import Stall, minimise_quadratic
+from corollary.solvers.linear.column_descent import FEW, minimise_columns
 from corollary.solvers.linear.column_model import Forcing, lower_model
 from corollary.solvers.linear.columns import Columns, Pulls
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
@@ -161,7 +162,7 @@ class ProxNewton(Solver):
         One step for sparse data; otherwise until the set's own violation is below ``local``.
         """
         memory, penalty, free = state.memory, problem.penalty.restrict(wanted), problem.fit_intercept
-        laid, columns = _laid_out(problem.design, wanted)
+        laid, columns = Columns.some(problem.design, wanted)
         w, intercept, raw = state.coef[wanted], state.intercept, memory["raw"]
         value, slope, curve = memory["value"], memory["unbalanced"], memory["curve"]
         violation, pulls = memory["violation"][wanted], np.empty(len(laid.starts) - 1)
@@ -334,16 +335,6 @@ class ProxNewton(Solver):
         return bool(still > self.patience or long > LONG)
 
 
-def _laid_out(design: Design, wanted: Array) -> tuple[Columns, Array]:
-    """The wanted columns where they lie in memory, and their numbers there; if they do not, a copy."""
-    laid = Columns.of(design)
-    if laid is not None:
-        return laid, wanted
-    laid = Columns.of(design.take(wanted))
-    assert laid is not None
-    return laid, np.arange(len(wanted))
-
-
 def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
     target = w.copy()
     for where, H in model.blocks:
@@ -358,13 +349,10 @@ def _minimise_model(model: Model, w: Array, penalty: Any, tol: float) -> Array:
 def _line_search(
     problem: Problem, penalty: Any, w: Array, step: Array, raw: Array, direction: Array, value: float, slack: float
 ) -> tuple[float, tuple[float, Array, Array | None]]:
-    """Backtrack until the objective falls by a fraction of what the model promised; length 0 if it never does."""
-    before = value + penalty.value(w)
-    length = 1.0
-    for _ in range(40):
+    """How much of a step lowers the objective by a fraction of what the model promised, and the derivatives there."""
+
+    def attempt(length: float) -> tuple[float, tuple[float, Array, Array | None]]:
         new = problem.derivatives(raw + length * direction)
-        after = new[0] + penalty.value(w + length * step)
-        if np.isfinite(after) and after <= before + 1e-4 * length * slack + 1e-14 * abs(before):
-            return length, new
-        length *= 0.5
-    return 0.0, new
+        return new[0] + penalty.value(w + length * step), new
+
+    return backtrack(attempt, value + penalty.value(w), slack)

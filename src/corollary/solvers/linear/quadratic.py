@@ -44,20 +44,18 @@ class Model:
         return -self.inverse @ (self.pull + np.einsum("ksl,sl->k", self.border, step))
 
 
-def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None, *, hessian: bool = True) -> Model:
-    """The model of ``problem`` restricted to the columns in ``part``; without its Hessian if that is not wanted."""
+def model_of(problem: Problem, part: Design, slope: Array, curve: Array | None) -> Model:
+    """The model of ``problem`` restricted to the columns in ``part``."""
     if problem.loss.multiclass:
         return _class_model(problem, part, slope)
     assert curve is not None
     curve = np.maximum(curve, 1e-10 * curve.max(initial=1e-300))
     gradient, border, total = part.rmatvec(slope), part.rmatvec(curve), float(curve.sum())
-    H = part.gram(curve) if hessian else np.zeros((0, 0))
-    pull = float(slope.sum())
+    H, pull = part.gram(curve), float(slope.sum())
     if not problem.fit_intercept:
         return Model(gradient, [(slice(None), H)], 0.0, 0.0, 0.0, 0.0 * border, 0.0)
     gradient -= border * (pull / total)
-    if hessian:
-        centre_gram(H, border, total)
+    centre_gram(H, border, total)
     return Model(gradient, [(slice(None), H)], abs(pull), 0.5 * pull * (pull / total), pull, border, 1 / total)
 
 

@@ -1,7 +1,8 @@
 """One pass over X at some coefficients: the loss, its slopes, Xᵀ slope and, if asked, the weighted Gram matrix.
 
 Rows that lie in memory one after the other go through one compiled call, in which threads meet; X is read once
-(``_compiled/linear/row_pass.py``). Others go through :meth:`Design.sweep`, block by block.
+(``_compiled/linear/row_pass.py``). Others go through :meth:`Design.sweep`, block by block. Chunks of rows have sums of
+their own, as many numbers as a gradient has: 64 MiB in all, or 16 times that many numbers if this is more.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.parallel import one_blas_thread, run_team
+from corollary.core.parallel import one_blas_thread, rows_per_part, run_team
 from corollary.core.problem import SMALL, Problem
 from corollary.core.types import Array
 
-CHUNKS = 128  # of rows, for threads to share out
+CHUNKS = 128  # of rows, for threads to share out; fewer where their sums are long
 BLOCK = 1 << 14  # numbers of X that stay in the cache of a core while they are used again
 GRAM_COLUMNS = 128  # up to which each chunk has a Gram matrix of its own
 SHARE = 100.0  # microseconds of work that are worth a thread
@@ -54,11 +55,11 @@ def row_pass(problem: Problem, coef: Array, intercept: Any, *, gram: bool = Fals
     return _compiled(problem, coef, intercept, gram, exact)
 
 
-def _grid(problem: Problem) -> tuple[tuple[int, int], int]:
-    """(rows of a chunk, rows of a block), and the number of chunks: all by the shape of X."""
+def _grid(problem: Problem, length: int) -> tuple[tuple[int, int], int]:
+    """(rows of a chunk, rows of a block), and the number of chunks: all by the shape of X and the length of a sum."""
     n, d = problem.design.shape
     lines = max(16, BLOCK // max(1, d) // 8 * 8)
-    size = max(lines, -(-n // CHUNKS))
+    size = rows_per_part(n, length, least=lines, most=CHUNKS)
     return (size, lines), -(-n // size)
 
 
@@ -66,9 +67,9 @@ def _compiled(problem: Problem, coef: Array, intercept: Any, gram: bool, exact: 
     from corollary._compiled.linear.row_pass import HEAD, loss_pass
 
     n, d = problem.design.shape
-    grid, chunks = _grid(problem)
     square = gram and d <= GRAM_COLUMNS
     width = HEAD + 2 * d + (d * d if square else 0)
+    grid, chunks = _grid(problem, width)
     slope, curve, parts, total = np.empty(n), np.empty(n), np.empty((chunks, width)), np.empty(width)
     loss, majorant = problem.loss, problem.loss.flat and not exact
     work = n * (0.05 + 0.001 * d + (1e-4 * d * d if square else 0.0))  # microseconds
@@ -92,8 +93,9 @@ def _of_classes(problem: Problem, coef: Array, intercept: Any) -> RowPass:
     from corollary._compiled.linear.row_pass import softmax_pass
 
     (n, d), k = problem.design.shape, problem.n_classes
-    grid, chunks = _grid(problem)
-    slope, parts, total = np.empty((n, k)), np.empty((chunks, 1 + (d + 1) * k)), np.empty(1 + (d + 1) * k)
+    width = 1 + (d + 1) * k
+    grid, chunks = _grid(problem, width)
+    slope, parts, total = np.empty((n, k)), np.empty((chunks, width)), np.empty(width)
     model = np.ascontiguousarray(coef), np.asarray(intercept, dtype=np.float64)
     work = n * k * (0.02 + 0.0005 * d)
     with one_blas_thread():

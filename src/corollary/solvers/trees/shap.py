@@ -1,4 +1,4 @@
-"""Shapley values of sums of trees, on threads over blocks of rows. ``_compiled/trees/shap.py`` has the mathematics."""
+"""Shapley values of sums of trees, whose threads take rows. ``_compiled/trees/shap.py`` has the mathematics."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import numpy as np
 import scipy.sparse
 from scipy.special import betaln, roots_legendre
 
-from corollary.core.flat import flatten
 from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.trees import Trees
+from corollary.core.trees.flat import flatten
 from corollary.core.types import Array
 
 ROWS = 64  # that a thread takes at a time, or fewer

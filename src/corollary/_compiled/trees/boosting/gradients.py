@@ -1,14 +1,17 @@
 """Derivatives for boosting, by a team of threads over blocks of rows: the squared and logistic losses, and softmax.
 
-They are those of the first rounds' kernel, so that most fits compile no others; see ``coded.py`` for the rest.
+They are part of the round's kernel, so that most fits compile no others; ``losses.loss_rows`` has the rest.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from corollary._compiled._jit import inner_kernel
 from corollary._compiled.codes import LOGISTIC, SOFTMAX, SQUARED
+from corollary._compiled.losses import _softmax_row
 from corollary._compiled.team import count_blocks, meet, rows_of, share
 
 BLOCK = 4096  # rows; losses are added up block by block
@@ -53,42 +56,46 @@ def _logistic(y, raw, weights, gradient, hessian):
 
 @inner_kernel
 def _softmax(y, raw, weights, gradient, hessian):
-    """Gradients and curvatures (class, row) of rows whose class numbers are y; returns Σ weight · log-loss.
+    """Gradients and curvatures (row, class) of rows whose class numbers are y; returns Σ weight · log-loss.
 
-    The curvature is p (1−p), the diagonal of the softmax Hessian.
+    The curvature is w p (1 − p), the diagonal of the softmax Hessian. Of a row that is nearly certain, what is left of
+    p or of 1 − p is the size of the gradient, which keeps its digits.
     """
-    n_classes = raw.shape[0]
     total = 0.0
-    for i in range(raw.shape[1]):
-        label = int(y[i])
-        top = raw[0, i]
-        for k in range(1, n_classes):
-            top = max(top, raw[k, i])
-        z = 0.0
-        for k in range(n_classes):
-            e = math.exp(raw[k, i] - top)
-            gradient[k, i] = e
-            z += e
+    for i in range(raw.shape[0]):
         w = weights[i]
-        total += w * (math.log(z) + top - raw[label, i])
-        for k in range(n_classes):
-            p = gradient[k, i] / z
-            gradient[k, i] = w * (p - (1.0 if k == label else 0.0))
-            hessian[k, i] = w * p * (1.0 - p)
+        total += _softmax_row(np.int64(y[i]), raw, i, w, gradient, i)
+        for k in range(raw.shape[1]):
+            size = abs(gradient[i, k])
+            hessian[i, k] = size * (1.0 - size / w) if w > 0.0 else 0.0
     return total
 
 
 @inner_kernel
-def derivatives(team, rank, code, y, raw, weights, gradient, hessian, parts):
-    """Fill gradients and curvatures (outputs, rows), and ``parts`` with the weighted loss of every block of rows."""
+def _unknown(gradient, hessian):
+    """Of a loss that this kernel does not know: NaN, so that nothing comes of it in silence."""
+    for i in range(gradient.shape[0]):
+        gradient[i] = hessian[i] = np.nan
+    return np.nan
+
+
+@inner_kernel
+def derivatives(team, rank, code, several, y, raw, weights, gradient, hessian, parts):
+    """Fill gradients and curvatures (outputs, rows), and ``parts`` with the weighted loss of every block of rows.
+
+    ``several`` is None unless the code is that of softmax; NaN for codes that are not of a loss of that kind.
+    """
     n = raw.shape[1]
     first, end = share(team, rank, count_blocks(n, BLOCK))
     for block in range(first, end):
         a, b = rows_of(block, n, BLOCK)
-        if code == SOFTMAX:
-            parts[block] = _softmax(y[a:b], raw[:, a:b], weights[a:b], gradient[:, a:b], hessian[:, a:b])
-        elif code == LOGISTIC:
+        if several is not None and code == SOFTMAX:
+            parts[block] = _softmax(y[a:b], raw.T[a:b], weights[a:b], gradient.T[a:b], hessian.T[a:b])
+        elif several is None and code == LOGISTIC:
             parts[block] = _logistic(y[a:b], raw[0, a:b], weights[a:b], gradient[0, a:b], hessian[0, a:b])
-        elif code == SQUARED:
+        elif several is None and code == SQUARED:
             parts[block] = _squared(y[a:b], raw[0, a:b], weights[a:b], gradient[0, a:b], hessian[0, a:b])
+        else:
+            for k in range(raw.shape[0]):
+                parts[block] = _unknown(gradient[k, a:b], hessian[k, a:b])
     return meet(team)

@@ -14,34 +14,44 @@ import numpy as np
 from corollary._compiled._jit import bits_of, float_of, inner_kernel, prefetch
 from corollary._compiled.team import SIZE, meet, share
 from corollary._compiled.trees.boosting.books import (
+    BUFFER,
+    CHOSEN,
     COLUMN_SHARE,
     COUNT_BOTH,
     DEPTH,
+    DESK,
     FIRST,
+    FLAGS,
+    FREE,
     G_LEVELS,
+    G_SCALE,
     G_UNIT,
     H_LEVELS,
+    H_SCALE,
     H_UNIT,
     HIGH,
     L1,
     L2,
+    LARGEST_G,
+    LARGEST_H,
     LEFT,
+    LEFTS,
     LOW,
     MIN_HESSIAN,
     MIN_ROWS,
     MORE,
-    MOST_G,
-    MOST_H,
     N_FREE,
     N_HEAP,
     N_NODES,
     NODE,
+    ROWS,
     SEARCH,
     SLOT,
     SMALL,
     SMOOTHING,
     START,
     STOP,
+    UNITS,
     G,
     H,
     draw_columns,
@@ -66,6 +76,7 @@ from corollary._compiled.trees.boosting.histogram import (
     pack_rows,
     settle,
 )
+from corollary._compiled.trees.boosting.leaves import scale_of
 from corollary._compiled.trees.boosting.split import FEATURE, GAIN, scan_categories, scan_numbers
 
 _DIVIDED = 1024  # rows of a node that are worth another thread when it is divided
@@ -82,19 +93,21 @@ def _largest(numbers, first, end):
 
 
 @inner_kernel
-def _pack(team, rank, gradient, hessian, coding, rules, seed, packed, given, rows, extremes, units):
+def _pack(team, rank, gradient, hessian, coding, rules, seed, packed, given, rows, reals):
     """Gradients and curvatures of all rows as whole numbers; the rows that are given, to be reordered."""
-    first, end = share(team, rank, gradient.shape[0])
-    extremes[rank, 0], extremes[rank, 1] = _largest(gradient, first, end), _largest(hessian, first, end)
+    n, units = gradient.shape[0], reals[UNITS]
+    first, end = share(team, rank, n)
+    reals[LARGEST_G, rank], reals[LARGEST_H, rank] = _largest(gradient, first, end), _largest(hessian, first, end)
     if not meet(team):
         return False
     g, h = 0.0, 0.0
     for u in range(team[SIZE]):
-        g, h = max(g, extremes[u, 0]), max(h, extremes[u, 1])
+        g, h = max(g, reals[LARGEST_G, u]), max(h, reals[LARGEST_H, u])
     g_scale, h_scale = rules[G_LEVELS] / g if g > 0.0 else 1.0, rules[H_LEVELS] / h if h > 0.0 else 1.0
     pack_rows(first, gradient[first:end], hessian[first:end], g_scale, h_scale, coding, seed, packed[first:end])
     if rank == 0:
-        units[G_UNIT], units[H_UNIT], units[MOST_G], units[MOST_H] = 1.0 / g_scale, 1.0 / h_scale, g, h
+        units[G_UNIT], units[H_UNIT] = 1.0 / g_scale, 1.0 / h_scale
+        units[G_SCALE], units[H_SCALE] = scale_of(g, n), scale_of(h, n)
     first, end = share(team, rank, given.shape[0])
     for i in range(first, end):
         rows[i] = given[i]
@@ -173,7 +186,7 @@ def lay_out(threads, n_groups):
 
 
 @inner_kernel
-def _count(team, rank, table, coding, used, rows, packed, own_memory, layers, counted):
+def _count(team, rank, table, coding, used, rows, packed, narrow, layers, counted):
     """Count rows into ``counted``, or into several layers that are yet to be added up; returns how many."""
     n_groups = table[2].shape[0] - 1
     across, down = lay_out(team[SIZE], n_groups)
@@ -183,17 +196,17 @@ def _count(team, rank, table, coding, used, rows, packed, own_memory, layers, co
         first, end = rows.shape[0] * t // down, rows.shape[0] * (t + 1) // down
         a, b = n_groups * (rank % across) // across, n_groups * (rank % across + 1) // across
         target = counted if down == 1 else layers[t]
-        count_rows(table, coding, used, rows[first:end], packed, a, b, own_memory[0], target)
+        count_rows(table, coding, used, rows[first:end], packed, a, b, narrow, target)
     return down
 
 
 @inner_kernel
-def _search(team, rank, table, coding, rules, used, books, scratch, tree, layers, down, new, apart):
-    """Settle the histograms of every column and try its splits for ``new`` = (first node, number, the one counted)."""
-    layout, width, (node, count, small) = table[1], coding[WIDTH], new
-    units, _, _, chosen = books
-    histograms, tries, _, _, keys, order = scratch
-    whole, sums, _, _ = tree
+def _search(
+    team, rank, general, layout, coding, rules, used, units, marks, own, layers, histograms, tries, tree, down, node,
+    count, small, apart,
+):  # fmt: skip
+    """Settle the histograms of every column and try its splits for ``count`` nodes, of which ``small`` was counted."""
+    whole, sums, width = tree[0], tree[1], coding[WIDTH]
     counted = histograms[whole[small, SLOT]]
     rest = histograms[whole[2 * node + 1 - small, SLOT]] if apart else counted
     limits = rules[L1], rules[L2], np.int64(rules[MIN_ROWS]), rules[MIN_HESSIAN], rules[SMOOTHING]
@@ -204,27 +217,33 @@ def _search(team, rank, table, coding, rules, used, books, scratch, tree, layers
         for c in range(count):
             i, best = node + c, tries[f, c]
             best[GAIN], best[FEATURE] = own_gain(sums, rules, i), -1.0
-            if used[f] and chosen[c, f] and may_split(whole, i, rules):
-                known = known_of(whole, sums, units, coding, i)
-                gs = histograms[whole[i, SLOT], 0, f * width : f * width + bins]
-                boths = histograms[whole[i, SLOT], 1, f * width : f * width + bins]
-                low, high = sums[i, LOW], sums[i, HIGH]
+            if not used[f] or not may_split(whole, i, rules):
+                continue
+            known = known_of(whole, sums, units, coding, i)
+            gs = histograms[whole[i, SLOT], 0, f * width : f * width + bins]
+            boths = histograms[whole[i, SLOT], 1, f * width : f * width + bins]
+            low, high = sums[i, LOW], sums[i, HIGH]
+            if general is not None:
+                if marks[CHOSEN + c, f] == 0:
+                    continue
                 if layout[f, CATEGORICAL_COLUMN]:
-                    scan_categories(gs, boths, f, known, limits, low, high, keys, order, best)
-                else:
-                    scan_numbers(gs, boths, f, known, limits, layout[f, MONOTONE], low, high, best)
+                    scan_categories(gs, boths, f, known, limits, low, high, own[1], own[2], best)
+                    continue
+            scan_numbers(general, gs, boths, f, known, limits, layout[f, MONOTONE], low, high, best)
     return meet(team)
 
 
 @inner_kernel
-def _lay_down(rules, given, tree, desk, free, groups_of):
+def _lay_down(given, n_histograms, tree, lists, groups_of):
     """A tree of one node, which has the first histogram; all others are free."""
-    whole, sums = tree[0], tree[1]
-    desk[N_NODES], desk[N_HEAP], desk[N_FREE], desk[SEARCH] = 1, 0, free.shape[0] - 1, 1
-    for k in range(free.shape[0] - 1):
+    root, desk, free = tree[0][0], lists[DESK], lists[FREE]
+    desk[N_NODES] = desk[SEARCH] = 1
+    desk[N_HEAP], desk[N_FREE] = 0, n_histograms - 1
+    for k in range(n_histograms - 1):
         free[k] = k + 1
-    whole[0, START], whole[0, STOP], whole[0, DEPTH], whole[0, LEFT], whole[0, SLOT] = 0, given.shape[0], 0, -1, 0
-    sums[0, LOW], sums[0, HIGH] = -np.inf, np.inf
+    root[START] = root[DEPTH] = root[SLOT] = 0
+    root[STOP], root[LEFT] = given.shape[0], -1
+    tree[1][0, LOW], tree[1][0, HIGH] = -np.inf, np.inf
     for j in range(groups_of.shape[1]):
         groups_of[0, j] = 1
 
@@ -245,56 +264,71 @@ def _add_up_root(table, coding, used, layers, down, counted, units, sums):
 
 
 @inner_kernel
-def _keep_books(table, coding, rules, members, seed, used, books, scratch, tree, desk):
+def _keep_books(
+    general, layout, members, coding, rules, seed, used, units, marks, own, histograms, tries, lists, groups_of, tree
+):  # fmt: skip
     """Judge the new nodes and lay out the next split, if there is one."""
-    units, flags, groups_of, chosen = books
-    splits = tree[2]
+    desk = lists[DESK]
     if desk[SEARCH]:
         first, count = (desk[FIRST], 2) if desk[N_NODES] > 1 else (0, 1)
         for c in range(count):
-            judge(table, coding, rules, units, scratch, tree, desk, first + c, c)
-    desk[MORE] = next_split(table, coding, rules, scratch, tree, flags, desk)
-    if desk[MORE]:
-        pass_groups_on(groups_of, members, desk[NODE], desk[FIRST], np.int64(splits[desk[NODE], FEATURE]))
+            judge(general, layout, coding, rules, units, histograms, tries, own[1], own[2], lists, tree, first + c, c)
+    desk[MORE] = next_split(general, layout, rules, lists, tree, marks[FLAGS])
+    if general is not None and desk[MORE]:
+        pass_groups_on(groups_of, members, desk[NODE], desk[FIRST], np.int64(tree[2][desk[NODE], FEATURE]))
         for c in range(2):
-            draw_columns(used, desk[FIRST] + c, groups_of, members, rules[COLUMN_SHARE], seed, chosen[c])
+            draw_columns(used, desk[FIRST] + c, groups_of, members, rules[COLUMN_SHARE], seed, marks[CHOSEN + c])
 
 
 @inner_kernel
-def grow_tree(team, rank, table, members, coding, rules, used, given, seeds, target, memory, own_memory, tree):
-    """Grow a tree on the rows given, which ``rows`` has in the end in the order of its leaves; False if stopped.
+def grow_tree(
+    team, rank, general, table, members, coding, rules, used, given, seeds, gradient, hessian, memory, own, tree
+):  # fmt: skip
+    """Grow a tree on the rows given, which are in the order of its leaves in the end; False if stopped.
 
-    ``table`` = (words, a row for each column, first column of each group), ``target`` = (gradient, curvature). All of
-    ``memory``, ``own_memory`` of this thread and ``tree`` is written to. ``used`` flags the columns of this tree; the
-    seeds are those of rounding and of columns drawn.
+    ``table`` = (words, a row for each column, first column of each group). All of ``memory`` (see ``books.py``), what
+    this thread has of its ``own`` and ``tree`` is written to. ``used`` flags the columns of this tree; the seeds are
+    those of rounding and of columns drawn.
     """
-    packed, rows, buffer, layers, histograms, lefts, extremes, tries, free, heap = memory[:10]
-    units, flags, groups_of, chosen, desk = memory[10:]
-    keys, order = own_memory[1], own_memory[2]
-    whole, sums, splits, _ = tree
+    lines, packed, _, layers, histograms, lists, reals, tries, marks, groups_of = memory
     words, layout, _ = table
-    books, scratch = (units, flags, groups_of, chosen), (histograms, tries, free, heap, keys, order)
+    whole, rows, desk, units = tree[0], lines[ROWS], lists[DESK], reals[UNITS]
     node, count, small, searching, both = np.int64(0), np.int64(1), np.int64(0), True, False
-    if not _pack(team, rank, target[0], target[1], coding, rules, seeds[0], packed, given, rows, extremes, units):
+    if not _pack(team, rank, gradient, hessian, coding, rules, seeds[0], packed, given, rows, reals):
         return False
     if rank == 0:
-        _lay_down(rules, given, tree, desk, free, groups_of)
-        draw_columns(used, node, groups_of, members, rules[COLUMN_SHARE], seeds[1], chosen[0])
-    if not meet(team):
-        return False
-    down = _count(team, rank, table, coding, used, rows[: given.shape[0]], packed, own_memory, layers, histograms[0])
-    if not meet(team):
-        return False
-    if rank == 0:
-        _add_up_root(table, coding, used, layers, down, histograms[0], units, sums)
-    going = meet(team)
+        _lay_down(given, histograms.shape[0], tree, lists, groups_of)
+        if general is not None:
+            draw_columns(used, node, groups_of, members, rules[COLUMN_SHARE], seeds[1], marks[CHOSEN])
+    going, down = meet(team), np.int64(1)
     while going:
         if searching:
-            new, apart = (node, count, small), count > 1 and not both
-            if not _search(team, rank, table, coding, rules, used, books, scratch, tree, layers, down, new, apart):
+            for again in range(2 if both else 1):  # a parent that has lost its histogram leaves none for the larger
+                small = 2 * node + 1 - small if again else small
+                counted, part = histograms[whole[small, SLOT]], rows[whole[small, START] : whole[small, STOP]]
+                down = _count(team, rank, table, coding, used, part, packed, own[0], layers, counted)
+                if not meet(team):
+                    return False
+                if both and not again:
+                    for f in range(rank, used.shape[0], team[SIZE]):
+                        settle(layers, down, f, coding[WIDTH], layout[f, BINS] + 1, counted, counted, not both)
+                    if not meet(team):
+                        return False
+            if count == 1:
+                if rank == 0:
+                    _add_up_root(table, coding, used, layers, down, histograms[0], units, tree[1])
+                if not meet(team):
+                    return False
+            if not _search(
+                team, rank, general, layout, coding, rules, used, units, marks, own, layers, histograms, tries, tree,
+                down, node, count, small, count > 1 and not both,
+            ):  # fmt: skip
                 return False
         if rank == 0:
-            _keep_books(table, coding, rules, members, seeds[1], used, books, scratch, tree, desk)
+            _keep_books(
+                general, layout, members, coding, rules, seeds[1], used, units, marks, own, histograms, tries, lists,
+                groups_of, tree,
+            )  # fmt: skip
         if not meet(team):
             return False
         if not desk[MORE]:
@@ -302,18 +336,9 @@ def grow_tree(team, rank, table, members, coding, rules, used, given, seeds, tar
         # all of the desk is read here, before the meetings of a division, after which thread 0 may write the next
         parent, node, small, count = desk[NODE], desk[FIRST], desk[SMALL], np.int64(2)
         searching, both = desk[SEARCH] > 0, desk[COUNT_BOTH] > 0
-        f, start, stop = np.int64(splits[parent, FEATURE]), whole[parent, START], whole[parent, STOP]
+        f, start, stop = np.int64(tree[2][parent, FEATURE]), whole[parent, START], whole[parent, STOP]
         place = np.uint64(layout[f, PLACE] * coding[STEP])
         own_words, mask = words[layout[f, GROUP]], (np.uint64(1) << np.uint64(coding[STEP])) - np.uint64(1)
-        going = _divide(team, rank, own_words, place, mask, rows[start:stop], buffer[start:stop], lefts, flags)
-        for again in range(2 if both else 1):  # a parent that has lost its histogram leaves none for the larger
-            if going and searching:
-                small = 2 * node + 1 - small if again else small
-                counted, part = histograms[whole[small, SLOT]], rows[whole[small, START] : whole[small, STOP]]
-                down = _count(team, rank, table, coding, used, part, packed, own_memory, layers, counted)
-                going = meet(team)
-                if both and going and not again:
-                    for f in range(rank, used.shape[0], team[SIZE]):
-                        settle(layers, down, f, coding[WIDTH], layout[f, BINS] + 1, counted, counted, again > 0)
-                    going = meet(team)
+        room = lines[BUFFER, start:stop]
+        going = _divide(team, rank, own_words, place, mask, rows[start:stop], room, lists[LEFTS], marks[FLAGS])
     return False

@@ -14,13 +14,13 @@ from corollary._compiled._jit import inner_kernel
 from corollary._compiled.team import SIZE, meet, share
 from corollary._compiled.trees.boosting.books import (
     CAP,
+    G_SCALE,
+    H_SCALE,
     HIGH,
     L1,
     L2,
     LEFT,
     LOW,
-    MOST_G,
-    MOST_H,
     RATE,
     START,
     STOP,
@@ -62,7 +62,7 @@ def walk_to_leaves(team, rank, table, coding, tree, leaf_of):
 
 
 @inner_kernel
-def _scale(largest, n):
+def scale_of(largest, n):
     """The power of two that makes whole numbers, of as many bits as sums of n have room for, of numbers so large."""
     bits = _FIXED_BITS - max(1, math.ceil(math.log2(n + 1.0)))
     exponent = min(max(math.frexp(largest)[1], -_MOST_EXPONENT), _MOST_EXPONENT) if largest > 0.0 else 0
@@ -72,7 +72,7 @@ def _scale(largest, n):
 @inner_kernel
 def _sum_leaves(team, rank, gradient, hessian, units, given, leaf_of, n_nodes, part):
     """part[0, i], part[1, i] = gradients and curvatures of leaf i in this thread's rows, as scaled whole numbers."""
-    g_scale, h_scale = _scale(units[MOST_G], gradient.shape[0]), _scale(units[MOST_H], gradient.shape[0])
+    g_scale, h_scale = units[G_SCALE], units[H_SCALE]
     for i in range(n_nodes):
         part[0, i] = part[1, i] = 0
     first, end = share(team, rank, given.shape[0])
@@ -106,15 +106,15 @@ def _rounded(value):
 
 
 @inner_kernel
-def leaf_values(team, rank, slopes, units, rules, given, leaf_of, n_nodes, tree, parts, values):
+def leaf_values(
+    team, rank, gradient, hessian, units, rules, given, leaf_of, n_nodes, whole, sums, parts, values
+):  # fmt: skip
     """values[i] = what leaf i adds to raw predictions (inner nodes: what they would); False if stopped."""
-    whole, sums, _, _ = tree
-    gradient, hessian = slopes
     _sum_leaves(team, rank, gradient, hessian, units, given, leaf_of, n_nodes, parts[rank])
     if not meet(team):
         return False
     if rank == 0:
-        g_scale, h_scale = _scale(units[MOST_G], gradient.shape[0]), _scale(units[MOST_H], gradient.shape[0])
+        g_scale, h_scale = units[G_SCALE], units[H_SCALE]
         for i in range(n_nodes):
             g, h = np.int64(0), np.int64(0)
             for u in range(team[SIZE]):

@@ -8,7 +8,18 @@ from __future__ import annotations
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.team import LOOKS, SIZE, YIELDS, meet, take
-from corollary._compiled.trees.boosting.books import N_NODES, OUTPUT
+from corollary._compiled.trees.boosting.books import (
+    DESK,
+    LEAF_OF,
+    LINES,
+    LISTS,
+    N_NODES,
+    OUTPUT,
+    PARTS,
+    REALS,
+    ROWS,
+    UNITS,
+)
 from corollary._compiled.trees.boosting.gradients import derivatives
 from corollary._compiled.trees.boosting.grow import grow_tree
 from corollary._compiled.trees.boosting.leaves import add_values, find_leaves, leaf_values, walk_to_leaves
@@ -20,28 +31,36 @@ GROW, ADD, DERIVE = 1, 2, 4  # what a call does, one or several of these
 def _form_sides(team, sides, count):
     """Teams within the team: thread t is on side t mod ``count``."""
     for s in range(count):
-        sides[s, :] = 0
-        sides[s, SIZE] = (team[SIZE] - s + count - 1) // count
-        sides[s, LOOKS], sides[s, YIELDS] = team[LOOKS], team[YIELDS]
+        side = sides[s]
+        for j in range(side.shape[0]):
+            side[j] = 0
+        side[SIZE] = (team[SIZE] - s + count - 1) // count
+        side[LOOKS], side[YIELDS] = team[LOOKS], team[YIELDS]
 
 
 @inner_kernel
-def _one_output(side, rank, k, what, table, members, coding, rules, used, given, seeds, target, memory, own, trees):
+def _one_output(
+    side, rank, k, what, general, table, members, coding, rules, used, given, seeds, target, memory, own, trees
+):  # fmt: skip
     """Grow the tree of output k, and let its leaves take their steps; False if stopped."""
-    raw, gradient, hessian = target[3], target[4], target[5]
-    leaf_of, parts, rows, units, desk = memory[0], memory[1], memory[3], memory[12], memory[16]
+    raw, gradient, hessian = target[3], target[4][k], target[5][k]
     whole, sums, splits, sets, values, counts = trees
-    tree, slopes = (whole[k], sums[k], splits[k], sets[k]), (gradient[k], hessian[k])
-    if not grow_tree(side, rank, table, members, coding, rules, used, given, seeds[k], slopes, memory[2:], own, tree):
+    tree = whole[k], sums[k], splits[k], sets[k]
+    if not grow_tree(
+        side, rank, general, table, members, coding, rules, used, given, seeds[k], gradient, hessian, memory, own, tree
+    ):
         return False
-    n_nodes = desk[N_NODES]
+    leaf_of, rows, n_nodes = memory[LINES][LEAF_OF], memory[LINES][ROWS], memory[LISTS][DESK, N_NODES]
     counts[k] = n_nodes
     find_leaves(side, rank, tree[0], n_nodes, rows, given.shape[0], leaf_of)
     if not meet(side):
         return False
-    if not leaf_values(side, rank, slopes, units, rules, given, leaf_of, n_nodes, tree, parts, values[k]):
+    units, parts = memory[REALS][UNITS], memory[PARTS]
+    if not leaf_values(
+        side, rank, gradient, hessian, units, rules, given, leaf_of, n_nodes, tree[0], tree[1], parts, values[k]
+    ):
         return False
-    if given.shape[0] < leaf_of.shape[0]:
+    if general is not None and given.shape[0] < leaf_of.shape[0]:
         walk_to_leaves(side, rank, table, coding, tree, leaf_of)
     if what & ADD:
         add_values(side, rank, leaf_of, values[k], raw[k])
@@ -49,7 +68,9 @@ def _one_output(side, rank, k, what, table, members, coding, rules, used, given,
 
 
 @inner_kernel
-def _grow_all(team, rank, what, sides, table, members, coding, rules, used, given, seeds, target, memory, own, trees):
+def _grow_all(
+    team, rank, what, general, sides, table, members, coding, rules, used, given, seeds, target, memory, own, trees
+):  # fmt: skip
     """Every side takes the next output until there is none left; False if stopped."""
     count = min(sides.shape[0], team[SIZE])
     if rank == 0:
@@ -57,12 +78,8 @@ def _grow_all(team, rank, what, sides, table, members, coding, rules, used, give
     if not meet(team):
         return False
     s, t = rank % count, rank // count
-    side, desk = sides[s], memory[16][s]
-    m = memory
-    mine = (
-        m[0][s], m[1][s], m[2][s], m[3][s], m[4][s], m[5][s], m[6][s], m[7][s], m[8][s], m[9][s], m[10][s], m[11][s],
-        m[12][s], m[13][s], m[14][s], m[15][s], desk,
-    )  # fmt: skip
+    side, desk, m = sides[s], memory[LISTS][s, DESK], memory
+    mine = m[0][s], m[1][s], m[2][s], m[3][s], m[4][s], m[5][s], m[6][s], m[7][s], m[8][s], m[9][s]
     of_thread = own[0][rank], own[1][rank], own[2][rank]
     while True:
         if t == 0:
@@ -73,30 +90,35 @@ def _grow_all(team, rank, what, sides, table, members, coding, rules, used, give
         if k >= seeds.shape[0]:
             return meet(team)
         if not _one_output(
-            side, t, k, what, table, members, coding, rules, used, given, seeds, target, mine, of_thread, trees
+            side, t, k, what, general, table, members, coding, rules, used, given, seeds, target, mine, of_thread, trees
         ):
             return False
 
 
 @lean_kernel
-def boost_round(team, rank, what, sides, table, members, coding, rules, used, given, seeds, target, memory, own, trees):
+def boost_round(
+    team, rank, what, general, several, sides, table, members, coding, rules, used, given, seeds, target, memory, own,
+    trees,
+):  # fmt: skip
     """One round, or what of it ``what`` asks for.
 
-    ``table`` = (words of codes, a row for each column, first column of each group); ``members`` of groups that may meet
-    on a path; ``coding`` and ``rules`` as in ``histogram.py`` and ``books.py``; ``used`` flags columns, ``given`` are
-    the rows to grow on, ascending; a seed for each output. ``target`` = (code of the loss, y, weights, raw predictions,
-    gradient, curvature, loss of every block of rows). ``memory`` of every side, ``own`` of every thread and ``trees``
-    of every output are written to.
+    ``general`` as in ``books.py``; ``several`` is None unless the loss is of several classes. ``table`` = (words of
+    codes, a row for each column, first column of each group); ``members`` of groups that may meet on a path; ``coding``
+    and ``rules`` as in ``histogram.py`` and ``books.py``; ``used`` flags columns, ``given`` are the rows to grow on,
+    ascending; a seed for each output. ``target`` = (code of the loss, y, weights, raw predictions, gradient, curvature,
+    loss of every block of rows). ``memory`` of every side, ``own`` of every thread and ``trees`` of every output are
+    written to.
     """
     code, y, weights, raw, gradient, hessian, parts = target
     if what & GROW:
         if not _grow_all(
-            team, rank, what, sides, table, members, coding, rules, used, given, seeds, target, memory, own, trees
-        ):
+            team, rank, what, general, sides, table, members, coding, rules, used, given, seeds, target, memory, own,
+            trees,
+        ):  # fmt: skip
             return
     elif what & ADD:
-        add_values(team, rank, memory[0][0], trees[4][0], raw[0])
+        add_values(team, rank, memory[LINES][0, LEAF_OF], trees[4][0], raw[0])
         if not meet(team):
             return
     if what & DERIVE:
-        derivatives(team, rank, code, y, raw, weights, gradient, hessian, parts)
+        derivatives(team, rank, code, several, y, raw, weights, gradient, hessian, parts)

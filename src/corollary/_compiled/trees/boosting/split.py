@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel
 
 # positions in a split record; of categories in the order of ``sort_categories``, BIN is the last that goes left
 GAIN, FEATURE, BIN, MISSING_LEFT, LEFT_G, LEFT_H, LEFT_COUNT, CATEGORICAL = 0, 1, 2, 3, 4, 5, 6, 7
@@ -20,7 +20,7 @@ RECORD = 8
 TIE = 1.0 + 1e-6  # gains closer than the rounding of gradients are equal, and of equal splits the first wins
 
 
-@lean_kernel
+@inner_kernel
 def leaf_value(g, h, l1, l2, low, high):
     """The best value of a leaf within [low, high]; 0 where the curvature vanishes."""
     s = max(abs(g) - l1, 0.0)
@@ -55,6 +55,11 @@ def _note(best, gain, b, lg, lboth, known):
 
 
 @inner_kernel
+def _free_gain(g, h):
+    return g * g / h if h > 0.0 else 0.0
+
+
+@inner_kernel
 def _scan_free(gs, boths, last, lg, lboth, known, limits, best):
     """Try the thresholds of one column where nothing binds and α = 0; improves ``best``, says whether it did.
 
@@ -62,7 +67,8 @@ def _scan_free(gs, boths, last, lg, lboth, known, limits, best):
     """
     g_unit, h_unit, g, h, count, bits = known
     _, l2, min_rows, min_hessian, _ = limits
-    mask, g, h, l2, least = (np.int64(1) << bits) - 1, g / g_unit, h / h_unit, l2 / h_unit, min_hessian / h_unit
+    mask, g, h = (np.int64(1) << bits) - 1, np.rint(g / g_unit), np.rint(h / h_unit)
+    l2, least = l2 / h_unit, min_hessian / h_unit
     top, bottom = 2.0 * best[GAIN] * TIE / g_unit / g_unit * h_unit, 1.0
     found, found_g, found_both = np.int64(-1), np.int64(0), np.int64(0)
     for b in range(last):
@@ -82,12 +88,14 @@ def _scan_free(gs, boths, last, lg, lboth, known, limits, best):
             continue
         down, up = hl + l2, hr + l2
         over, under = gl * gl * up + gr * gr * down, down * up
+        if under == 0.0:  # without curvature a leaf stays where it is
+            over, under = (gl * gl, down) if down > 0.0 else (gr * gr, max(up, 1.0))
         if over * bottom > top * under:
             top, bottom, found, found_g, found_both = over * TIE, under, b, lg, lboth
     if found >= 0:
-        gl, hl = found_g * g_unit, (found_both >> bits) * h_unit
-        gr, hr, l2 = known[2] - gl, known[3] - hl, limits[1]
-        _note(best, 0.5 * (gl * gl / (hl + l2) + gr * gr / (hr + l2)), found, found_g, found_both, known)
+        gl, hl = np.float64(found_g), np.float64(found_both >> bits)
+        gain = _free_gain(gl, hl + l2) + _free_gain(g - gl, h - hl + l2)
+        _note(best, 0.5 * gain * g_unit * (g_unit / h_unit), found, found_g, found_both, known)
     return found >= 0
 
 
@@ -114,19 +122,23 @@ def _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, 
 
 
 @inner_kernel
-def scan_numbers(gs, boths, feature, known, limits, monotone, low, high, best):
-    """Try every threshold of a column of numbers, with its missing values on either side; improves ``best``."""
+def scan_numbers(general, gs, boths, feature, known, limits, monotone, low, high, best):
+    """Try every threshold of a column of numbers, with its missing values on either side; improves ``best``.
+
+    Without ``general`` (see ``books.py``) nothing binds.
+    """
     missing, bits = gs.shape[0] - 1, known[5]
     with_missing = boths[missing] & ((np.int64(1) << bits) - 1) > 0
-    free = monotone == 0 and low == -np.inf and high == np.inf and limits[0] == 0.0
+    free = general is None or (monotone == 0 and low == -np.inf and high == np.inf and limits[0] == 0.0)
     for side in range(2 if with_missing else 1):
         lg, lboth = np.int64(0), np.int64(0)
         if side == 1:
             lg, lboth = gs[missing], boths[missing]
         last = missing if with_missing and side == 0 else missing - 1
+        improved = False
         if free:
             improved = _scan_free(gs, boths, last, lg, lboth, known, limits, best)
-        else:
+        elif general is not None:
             improved = _scan_bound(gs, boths, last, lg, lboth, known, limits, monotone, low, high, best)
         if improved:
             best[FEATURE], best[MISSING_LEFT], best[CATEGORICAL] = feature, side, 0.0

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from corollary._compiled._jit import lean_kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.trees.exact.rows import describe, prepare
 from corollary._compiled.trees.exact.scan import Node
 from corollary._compiled.trees.exact.tree import (
@@ -69,7 +69,7 @@ def localise(records, start, stop, categorical, values, place, rows, out, out_va
             out[f, j] = (rank << 16) | row
 
 
-@lean_kernel
+@inner_kernel
 def child_bounds(lower, upper, left, right, direction, side):
     """Bounds of a child's predictions: below or above the middle of the two if the split is constrained."""
     middle = min(max(0.5 * left + 0.5 * right, lower), upper)
@@ -80,7 +80,7 @@ def child_bounds(lower, upper, left, right, direction, side):
     return middle, upper
 
 
-@lean_kernel
+@inner_kernel
 def is_live(count, weight, pure, depth, limits):
     """Whether a node may be split."""
     return (
@@ -94,18 +94,22 @@ def is_live(count, weight, pure, depth, limits):
 
 @lean_kernel
 def grow_subtree(
-    records, limits, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y, categorical, direction, values,
-    seeds, whole, real, value, bitsets, goes_left, use, order, found, bits, stack, buffer, moved,
+    records, limits, fresh, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y, categorical, direction,
+    values, seeds, whole, real, value, bitsets, goes_left, use, order, found, bits, stack, buffer, moved,
 ):  # fmt: skip
     """Split depth first until no node may be split further; returns the numbers of nodes and of bitsets.
 
-    ``records`` (d, n) of uint32 are consumed. Node 0 is given. There must be room for 2 n nodes and n bitsets. What
-    comes after the bitsets is scratch.
+    ``records`` (d, n) of uint32 are consumed. Node 0 is given; its statistics are not if it is ``fresh``. There must be
+    room for 2 n nodes and n bitsets. What comes after the bitsets is scratch.
     """
-    d = records.shape[0]
+    d, n = records.shape
     mask, shift, last_value = np.uint32(0xFFFF), np.uint32(16), value.shape[1] - 1
     top, count, n_sets = 1, 1, 0
     stack[0] = 0
+    if fresh:
+        weight, impurity, pure = describe(records[0], np.int64(0), n, mask, criterion, codes, y, w, value[0])
+        real[0, WEIGHT], real[0, IMPURITY] = weight, impurity
+        top = 1 if is_live(n, weight, pure, np.int64(whole[0, DEPTH]), limits) else 0
     while top > 0:
         top -= 1
         t = stack[top]

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel, kernel
 from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_impurity, weight_of, xlogx
 
 
@@ -106,7 +106,7 @@ def _describe_output(records, start, stop, mask, criterion, y_all, w_all, o):
     return weight, mean, max(spread, 0.0) / weight, False
 
 
-@lean_kernel
+@inner_kernel
 def describe(records, start, stop, mask, criterion, codes, y, w, value):
     """(weight, impurity, pure) of the rows in a segment; their prediction is written to ``value``."""
     if codes is None:
@@ -137,7 +137,7 @@ def _rank_targets(records, start, stop, mask, y, value, rank, sorted_y):
             sorted_y[o, j] = here[order[j]] - value[o]
 
 
-@lean_kernel
+@inner_kernel
 def prepare(records, start, stop, mask, criterion, codes, y, w, value, totals, v, rank, sorted_y):
     """Fill what the scans of a node read.
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel, kernel
 from corollary._compiled.mixing import FIRST, GOLDEN, mix, unit
 from corollary._compiled.trees.exact.rows import argsort
 from corollary._compiled.trees.exact.scan import (
@@ -29,7 +29,7 @@ from corollary._compiled.trees.exact.uneven import scan_uneven
 GAIN, POSITION, MISSING_LEFT, ORDER, THRESHOLD = 0, 1, 2, 3, 4
 
 
-@lean_kernel
+@inner_kernel
 def child_seed(seed, side):
     """Seeds follow the path from the root, so they do not depend on the order in which nodes are grown."""
     return mix((seed ^ mix(np.uint64(side + 1) + GOLDEN)) + GOLDEN)
@@ -50,7 +50,7 @@ def _valid_end(records, start, stop, mask, shift):
     return low
 
 
-@lean_kernel
+@inner_kernel
 def choose_features(records, start, stop, mask, max_features, seed, order, use):
     """Mark ``max_features`` features at random to be tried, and then more until one is not constant.
 
@@ -128,12 +128,9 @@ def _column(codes, totals, turn):
 
 
 @kernel
-def _by_response(categorical, records, start, valid, stop, mask, shift, codes, y, w, column, out):
-    """The number of categories, which are now in order in ``out``; nothing if no feature is categorical."""
-    if categorical is None:
-        return 0
-    else:
-        return _order_categories(records, start, valid, stop, mask, shift, codes, y, w, column, out).shape[0]
+def _by_response(records, start, valid, stop, mask, shift, codes, y, w, column, out):
+    """The number of categories, which are now in order in ``out``. Here memory that is returned is given back."""
+    return _order_categories(records, start, valid, stop, mask, shift, codes, y, w, column, out).shape[0]
 
 
 @inner_kernel
@@ -159,7 +156,7 @@ def _random_cut(records, start, valid, shift, values, f, is_category, n_names, s
     return a, threshold
 
 
-@lean_kernel
+@inner_kernel
 def search(
     first, last, all_records, mask, shift, node, criterion, codes, y, w, uneven, table, totals, v, rank, sorted_y,
     categorical, direction, values, use, seed, found, moved,
@@ -187,10 +184,8 @@ def search(
         valid, low, high, n_names = end - node.start + here.start, here.start, here.stop, 0
         for turn in range(n_orders):
             column = _column(codes, totals, turn)
-            if is_category:
-                n_names = _by_response(
-                    categorical, listed, node.start, end, node.stop, mask, shift, codes, y, w, column, records
-                )
+            if categorical is not None and is_category:
+                n_names = _by_response(listed, node.start, end, node.stop, mask, shift, codes, y, w, column, records)
             threshold = math.nan
             if values is not None:
                 own_seed = mix((seed ^ (np.uint64(f + 1) * FIRST)) + GOLDEN) + np.uint64(turn)
@@ -232,7 +227,7 @@ def search(
                 found[f, ORDER], found[f, THRESHOLD] = column, threshold
 
 
-@lean_kernel
+@inner_kernel
 def best_feature(found, slack):
     """The feature with the largest gain; of equal ones the first; −1 if there is none."""
     best, gain = -1, -1.0
@@ -243,32 +238,29 @@ def best_feature(found, slack):
 
 
 @kernel
-def _mark_categories(categorical, records, node, valid, mask, shift, codes, y, w, cut, goes_left, bits):
+def _mark_categories(records, node, valid, mask, shift, codes, y, w, cut, goes_left, bits):
     """Mark the rows of a categorical cut; a category that is not in the node goes where missing values go."""
-    if categorical is None:
-        return
-    else:
-        n = node.stop - node.start
-        moved = np.empty(n, records.dtype)
-        names = _order_categories(
-            records, node.start, valid, node.stop, mask, shift, codes, y, w, np.int64(cut[ORDER]), moved
-        )
-        position = np.int64(cut[POSITION])
-        w_left = 0.0
-        for i in range(n):
-            row = np.int64(moved[i] & mask)
-            goes_left[row] = i <= position or (i >= valid - node.start and cut[MISSING_LEFT] == 1.0)
-            w_left += goes_left[row] * weight_of(w, row)
-        missing_left = cut[MISSING_LEFT] == 1.0 if valid < node.stop else 2.0 * w_left > node.weight
-        for k in range(bits.shape[0]):
-            bits[k] = np.uint32(0xFFFFFFFF) if missing_left else np.uint32(0)
-        n_left = np.int64(moved[position] >> shift) + 1
-        for k in range(names.shape[0]):
-            bit = np.uint32(1) << np.uint32(names[k] & 31)
-            bits[names[k] >> 5] = (bits[names[k] >> 5] & ~bit) | (bit if k < n_left else np.uint32(0))
+    n = node.stop - node.start
+    moved = np.empty(n, records.dtype)
+    names = _order_categories(
+        records, node.start, valid, node.stop, mask, shift, codes, y, w, np.int64(cut[ORDER]), moved
+    )
+    position = np.int64(cut[POSITION])
+    w_left = 0.0
+    for i in range(n):
+        row = np.int64(moved[i] & mask)
+        goes_left[row] = i <= position or (i >= valid - node.start and cut[MISSING_LEFT] == 1.0)
+        w_left += goes_left[row] * weight_of(w, row)
+    missing_left = cut[MISSING_LEFT] == 1.0 if valid < node.stop else 2.0 * w_left > node.weight
+    for k in range(bits.shape[0]):
+        bits[k] = np.uint32(0xFFFFFFFF) if missing_left else np.uint32(0)
+    n_left = np.int64(moved[position] >> shift) + 1
+    for k in range(names.shape[0]):
+        bit = np.uint32(1) << np.uint32(names[k] & 31)
+        bits[names[k] >> 5] = (bits[names[k] >> 5] & ~bit) | (bit if k < n_left else np.uint32(0))
 
 
-@lean_kernel
+@inner_kernel
 def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_left, bits):
     """Note for each row of the node on which side of feature f's ``cut`` it is.
 
@@ -278,8 +270,8 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
     records = all_records[f]
     valid = _valid_end(records, node.start, node.stop, mask, shift)
     low_row, high_row = -1, -1
-    if _is_category(categorical, f):
-        _mark_categories(categorical, records, node, valid, mask, shift, codes, y, w, cut, goes_left, bits)
+    if categorical is not None and categorical[f]:
+        _mark_categories(records, node, valid, mask, shift, codes, y, w, cut, goes_left, bits)
     else:
         position = np.int64(cut[POSITION])
         low_row = np.int64(records[position] & mask)
@@ -296,7 +288,7 @@ def mark(f, all_records, mask, shift, node, codes, y, w, categorical, cut, goes_
     return node.start + n_left, low_row, high_row, missing_left
 
 
-@lean_kernel
+@inner_kernel
 def partition(first, last, records, start, middle, stop, mask, goes_left, keep_right, done, buffer):
     """Bring the left rows of lists first … last − 1 before the right ones; list ``done`` is left as it is.
 

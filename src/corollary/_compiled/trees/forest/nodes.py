@@ -9,14 +9,37 @@ import numpy as np
 from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 
 
+@inner_kernel
+def _centred(a, b, row):
+    """The end of a bin, of a … b − 1, that is nearest to the middle between bin a and bin b, where no row lies between.
+
+    So none of the sample changes sides.
+    """
+    if b <= a + 1:
+        return a
+    middle = 0.5 * row[a] + 0.5 * row[b - 1]
+    low, high = a, b - 1  # the first end of a bin at the middle or above
+    while low < high:
+        at = (low + high) >> 1
+        if row[at] < middle:
+            low = at + 1
+        else:
+            high = at
+    return low - 1 if low > a and middle - row[low - 1] < row[low] - middle else low
+
+
 @lean_kernel
-def breadth_first(feature, left, order):
-    """order[k] = the k-th node, level by level from the left; so a tree is known from which nodes are leaves."""
+def breadth_first(feature, left, cut, following, thresholds, order):
+    """order[k] = the k-th node, level by level from the left; so a tree is known from which nodes are leaves.
+
+    Cuts are moved to the middle between the bins on both sides, ``cut`` and ``following`` (0 if there is none).
+    """
     order[0] = 0
     used = 1
     for k in range(order.shape[0]):
         node = order[k]
         if feature[node] >= 0:
+            cut[node] = _centred(np.int64(cut[node]), np.int64(following[node]), thresholds[feature[node]])
             order[used] = left[node]
             order[used + 1] = left[node] + 1
             used += 2
@@ -237,25 +260,3 @@ def prune(feature, left, gain, risk, alpha):
             else:
                 alone = below
         risk[node] = alone
-
-
-@lean_kernel
-def centre_cuts(feature, cut, following, thresholds):
-    """Move cuts to the end of a bin that is nearest to the middle between the bins on both sides.
-
-    No row of the sample lies between bin ``cut`` and bin ``following`` (0 if there is none), so none changes sides.
-    """
-    for node in range(feature.shape[0]):
-        a, b = np.int64(cut[node]), np.int64(following[node])
-        if feature[node] < 0 or b <= a + 1:
-            continue
-        row = thresholds[feature[node]]
-        middle = 0.5 * row[a] + 0.5 * row[b - 1]
-        low, high = a, b - 1  # the first end of a bin at the middle or above
-        while low < high:
-            at = (low + high) >> 1
-            if row[at] < middle:
-                low = at + 1
-            else:
-                high = at
-        cut[node] = low - 1 if low > a and middle - row[low - 1] < row[low] - middle else low

@@ -169,7 +169,7 @@ def _cut_categories(f, q, columns, node, out, rules, best, scratch, general):
 
 
 @inner_kernel
-def _is_pure(rows, packed, votes, sums, start, stop, node):
+def _is_pure(rows, votes, sums, start, stop, node):
     """Whether all targets are the same."""
     c = node.shape[0] - TOTALS - 2
     if sums is not None and sums.shape[1] > c + 1:  # regression
@@ -187,7 +187,7 @@ def _is_pure(rows, packed, votes, sums, start, stop, node):
 
 
 @inner_kernel
-def _write_bits(f, n_bins, out, bits, scratch):
+def _write_bits(n_bins, out, bits, scratch):
     """Give the node a row of bits for the categories that go left."""
     row = scratch.narrow[ROWS_OF_BITS]
     scratch.narrow[ROWS_OF_BITS] += 1
@@ -214,7 +214,7 @@ def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, plai
     n = float(stop - start)
     if out[DEPTH] >= rules[MAX_DEPTH] or n < rules[MIN_SPLIT] or n < 2.0 * rules[MIN_LEAF]:
         return False
-    if node[node.shape[0] - 2] < 2.0 * rules[MIN_MASS] or _is_pure(rows, packed, votes, sums, start, stop, node):
+    if node[node.shape[0] - 2] < 2.0 * rules[MIN_MASS] or _is_pure(rows, votes, sums, start, stop, node):
         return False
     d = columns.shape[1]
     best, visited, varied = -np.inf, 0, 0
@@ -262,5 +262,5 @@ def find_split(data, packed, votes, sums, offset, tree, at, setup, scratch, plai
         return False
     node[GAIN] = gain
     if bits is not None and columns[CATEGORICAL, out[FEATURE]] == 1:
-        _write_bits(out[FEATURE], columns[BINS, out[FEATURE]], out, bits, scratch)
+        _write_bits(columns[BINS, out[FEATURE]], out, bits, scratch)
     return True

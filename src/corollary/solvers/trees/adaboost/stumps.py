@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.binning import Binner
 from corollary.core.parallel import each_block, n_threads, sum_blocks
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.adaboost.ledger import ROWS, Heavier
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from corollary._compiled.trees.boosting.books import LEFT, START, STOP, H
 from corollary._compiled.trees.boosting.split import BIN, CATEGORICAL, FEATURE, GAIN, MISSING_LEFT
-from corollary.core.binning import Binner
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 
 

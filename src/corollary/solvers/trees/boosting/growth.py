@@ -6,14 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.trees.boosting.books import HIGH, L1, L2, LEFT, LOW, RATE, START, STOP
+from corollary._compiled.codes import SOFTMAX
+from corollary._compiled.trees.boosting.books import HIGH, L1, L2, LEFT, LINES, LOW, RATE, ROWS, START, STOP
 from corollary._compiled.trees.boosting.gradients import BLOCK
 from corollary._compiled.trees.boosting.round import ADD, DERIVE, GROW, boost_round
-from corollary.core.binning import Binner
 from corollary.core.parallel import each_block, n_threads, run_team
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.boosting.grown import Grown
-from corollary.solvers.trees.boosting.memory import ROWS, RoundMemory, Shape
+from corollary.solvers.trees.boosting.memory import RoundMemory, Shape
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rules import HistogramRules
 
@@ -21,7 +22,10 @@ _FINE_ROWS = 8192  # up to here gradients keep 20 bits, beyond 12 bits and a dit
 
 
 class Growth:
-    """Grows the trees of a round for an objective, whose gradients and raw predictions it holds."""
+    """Grows the trees of a round for an objective, whose gradients and raw predictions it holds.
+
+    ``sampled``: rounds may be given some of the rows only.
+    """
 
     def __init__(
         self,
@@ -32,6 +36,7 @@ class Growth:
         rules: HistogramRules,
         learning_rate: float,
         columns_per_node: float = 1.0,
+        sampled: bool = False,
     ) -> None:
         (k, n), d = raw.shape, len(binner.n_bins)
         self.objective, self.raw = objective, raw
@@ -48,6 +53,9 @@ class Growth:
         limits = (rules.min_rows, rules.min_hessian, rules.l1, rules.l2, rules.leaf_cost, rules.best_first)
         further = (rules.smoothing, columns_per_node, learning_rate, objective.loss.self_concordant, *levels)
         self.rules = np.array([leaves, rules.max_depth, *limits, *further], dtype=np.float64)
+        bound = rules.monotone is not None or rules.l1 > 0 or bool(groups) or columns_per_node < 1
+        some_rows = sampled or not (objective.weights > 0).all()
+        self.general = bound or some_rows or bool(binner.categorical.any())
         set_bits = int(binner.n_bins[binner.categorical].max(initial=1))
         shape = Shape(
             n=n, d=d, outputs=k, leaves=leaves, width=binner.width, lanes=64 // binner.step,
@@ -92,7 +100,7 @@ class Growth:
 
     def _best_values(self) -> None:
         """What is exactly best for the rows of each leaf, where the loss has no reliable curvature."""
-        (whole, sums, _, _, values, counts), rows = self.memory.trees, self.memory.of_sides[ROWS][0]
+        (whole, sums, _, _, values, counts), rows = self.memory.trees, self.memory.of_sides[LINES][0, ROWS]
         nodes, (l1, l2, rate) = whole[0, : counts[0]], self.rules[[L1, L2, RATE]].tolist()
         leaves = np.flatnonzero(nodes[:, LEFT] < 0)
 
@@ -105,9 +113,13 @@ class Growth:
 
     def _run(self, what: int, target: tuple[Any, ...], given: Array, used: Array, seeds: Array) -> None:
         memory = self.memory
+        # what is None is left out when the kernel is compiled, see ``_compiled/trees/boosting/books.py``
+        some_rows = bool(what & GROW) and len(given) < self.raw.shape[1]
+        general = True if self.general or some_rows else None
+        several = True if target[0] == SOFTMAX else None
         shared = (self.table, self.members, self.coding, self.rules, used, given, seeds, target)
         trees = memory.of_sides, memory.of_threads, memory.trees
-        run_team(boost_round, what, memory.sides, *shared, *trees, most=self.workers)
+        run_team(boost_round, what, general, several, memory.sides, *shared, *trees, most=self.workers)
 
 
 def _most_leaves(rules: HistogramRules, n: int) -> int:

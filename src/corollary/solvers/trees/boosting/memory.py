@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary._compiled.team import WORDS
-from corollary._compiled.trees.boosting.books import DESK, WHOLE
+from corollary._compiled.trees.boosting.books import DESK_WORDS, WHOLE
 from corollary._compiled.trees.boosting.split import RECORD
 from corollary.core.types import Array
 
 _HISTOGRAM_BYTES = 256 << 20  # histograms kept for subtraction; beyond, the least promising are counted again
 _WORTH = 1 << 17  # cells of a round that are worth another thread
 _PER_ROW = 16  # what a row costs beyond its cells, in cells
-ROWS = 3  # of what a side has
 _MEETINGS = 1 << 21  # cells that could be counted while threads that share a tree wait for each other
 
 
@@ -62,24 +61,18 @@ class RoundMemory:
         n, d, leaves, nodes = shape.n, shape.d, shape.leaves, 2 * shape.leaves + 1
         cells, crew = d * shape.width, -(-workers // sides)
         slots = min(leaves + 1, max(4, _HISTOGRAM_BYTES // max(1, 16 * cells * sides)))
-        of_sides = (
-            np.zeros((sides, n), dtype=np.int32),
-            np.empty((sides, crew, 2, nodes), dtype=np.int64),
+        longest = max(crew, slots, leaves + 1, DESK_WORDS)
+        of_sides = (  # in the order of ``_compiled/trees/boosting/books.py``
+            np.zeros((sides, 3, n), dtype=np.int32),
             np.empty((sides, n), dtype=np.int64),
-            np.empty((sides, n), dtype=np.int32),
-            np.empty((sides, n), dtype=np.int32),
+            np.empty((sides, crew, 2, nodes), dtype=np.int64),
             np.empty((sides, crew, 2, cells if crew > 1 else 0), dtype=np.int64),
             np.empty((sides, slots, 2, cells), dtype=np.int64),
-            np.empty((sides, crew), dtype=np.int64),
-            np.empty((sides, crew, 2)),
+            np.empty((sides, 4, longest), dtype=np.int64),
+            np.empty((sides, 3, max(4, crew))),
             np.empty((sides, d, 2, RECORD)),
-            np.empty((sides, slots), dtype=np.int64),
-            np.empty((sides, leaves + 1), dtype=np.int64),
-            np.empty((sides, 4)),
-            np.empty((sides, shape.width), dtype=np.uint8),
+            np.empty((sides, 3, max(shape.width, d)), dtype=np.uint8),
             np.empty((sides, nodes, shape.interactions), dtype=np.uint8),
-            np.empty((sides, 2, d), dtype=np.uint8),
-            np.empty((sides, DESK), dtype=np.int64),
         )
         of_threads = (
             np.zeros((workers, shape.lanes * shape.width), dtype=np.int64),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary._compiled.codes import LOGISTIC, SOFTMAX, SQUARED
-from corollary._compiled.trees.boosting.coded import coded_derivatives
+from corollary._compiled.losses import loss_rows
 from corollary._compiled.trees.boosting.gradients import BLOCK
 from corollary.core.loss import Loss
 from corollary.core.parallel import map_blocks, run_team
@@ -51,8 +51,8 @@ class Objective:
         """Fill gradients and curvatures (outputs, rows) of losses without ``code``; returns the mean loss."""
         if self.loss.code >= 0:
             losses = np.zeros(-(-len(self.y) // BLOCK))
-            of_rows = self.y, raw[0], self.weights, gradient[0], hessian[0]
-            run_team(coded_derivatives, self.loss.code, self.loss.parameter, *of_rows, losses, most=len(losses))
+            loss, into = (self.loss.code, self.loss.parameter, False), (gradient[0], hessian[0], losses)
+            run_team(loss_rows, *loss, self.y, raw[0], self.weights, BLOCK, *into, most=len(losses))
         else:
             parts = map_blocks(lambda a, b: self._block(a, b, raw, gradient, hessian), len(self.y), _BLOCK)
             losses = np.array(list(parts))

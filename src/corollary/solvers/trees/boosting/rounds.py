@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, carried_over
 from corollary.core.membership import is_member
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.boosting.grown import Grown
@@ -61,7 +61,7 @@ class Boosting(Algorithm[int]):
     """Rounds of boosting. The state is their number; tree r · outputs + k is that of output k in round r.
 
     ``validation`` is (X, objective) of rows that only judge: the best state is the one with the lowest loss on them.
-    With ``X``, the numbers that ``codes`` stand for, steps of leaves are worked out again in the end.
+    With ``X``, the numbers that ``words`` stand for, steps of leaves are worked out again in the end.
     """
 
     name = "gradient boosting on histograms"
@@ -82,7 +82,8 @@ class Boosting(Algorithm[int]):
         self.binner, self.objective, self.plan, self.random = binner, objective, plan, random
         n, k = len(objective.y), objective.n_outputs
         raw = np.repeat(start.constant[:, None], n, axis=1) if start.raw is None else start.raw
-        self.growth = Growth(words, binner, objective, raw, plan.rules, plan.learning_rate, plan.columns_per_node)
+        steps = plan.learning_rate, plan.columns_per_node, plan.samples_rows
+        self.growth = Growth(words, binner, objective, raw, plan.rules, *steps)
         self.gradient, self.hessian = self.growth.gradient, self.growth.hessian
         self.rows = np.flatnonzero(objective.weights > 0).astype(np.int32)
         self.begun = 0 if start.trees is None else start.trees.n_trees // k

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse
 
-from corollary.core.binning import Binner
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.check.draws import GOLDEN, WORD, mix
 from corollary.solvers.trees.check.gains import Targets

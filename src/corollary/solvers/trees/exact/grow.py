@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from corollary.core.binning import Binner
 from corollary.core.memory import check_memory
 from corollary.core.parallel import map_blocks
 from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.exact.sorted_columns import ColumnSource, DenseColumns, column_source, sort_columns
 
@@ -123,17 +123,15 @@ class _Task:
     def run(self, order: Array | None = None) -> Trees:
         if order is not None:  # the rows, in the lower half of each record
             np.bitwise_and(self.records, (1 << 4 * self.records.itemsize) - 1, out=order, casting="unsafe")
-        seed = np.uint64(self.rules.seed)
         everything = np.arange(self.n)
+        if self.small:
+            return self._finish([self._grow(self.records, self.labels, self.values, None)], [everything], [0])
         from corollary.solvers.trees.exact.nodes import NodeByNode
 
         top = NodeByNode(
             self.records, self.labels, self.limits, self.categorical, self.direction, self.values, self.words
         )
-        root = top.add(0, 0, self.n, 0, seed, -np.inf, np.inf)
-        if self.small:
-            parts = [self._grow(self.records, self.labels, self.values, root)] if root.live else []
-            return self._finish([top.arrays(), *parts], [everything] * 2, [0, 0])
+        root = top.add(0, 0, self.n, 0, np.uint64(self.rules.seed), -np.inf, np.inf)
         if self.rules.max_leaf_nodes is not None:
             top.best_first(root, int(self.rules.max_leaf_nodes))
             return self._finish([top.arrays()], [everything], [0])
@@ -166,8 +164,8 @@ class _Task:
         localise(self.records, node.start, node.stop, self.categorical, self.values, place, rows, records, values)
         return self._grow(records, self.labels.of(rows), values, node), rows
 
-    def _grow(self, records: Array, labels: Labels, values: Array | None, root: OpenNode) -> Nodes:
-        """A node and all below it, in one call. Memory that is not used is not touched."""
+    def _grow(self, records: Array, labels: Labels, values: Array | None, root: OpenNode | None) -> Nodes:
+        """A node and all below it, in one call; without a ``root`` the whole tree. Memory not used is not touched."""
         from corollary._compiled.trees.exact import grow as kernels
 
         n = records.shape[1]
@@ -175,13 +173,16 @@ class _Task:
         whole, real = np.empty((room, kernels.N_WHOLE), dtype=np.int32), np.empty((room, kernels.N_REAL))
         value, bitsets = np.empty((room, labels.n_values)), np.empty((n, self.words), dtype=np.uint32)
         seeds = np.empty(room, dtype=np.uint64)
-        whole[0] = -1, -1, 0, -1, -1, -1, 0, n, root.depth
-        real[0] = np.nan, root.weight, root.impurity, 0.0, root.lower, root.upper
-        value[0], seeds[0] = root.value, root.seed
+        whole[0] = -1, -1, 0, -1, -1, -1, 0, n, 0 if root is None else root.depth
+        real[0] = np.nan, np.nan, np.nan, 0.0, -np.inf, np.inf
+        seeds[0] = self.rules.seed if root is None else root.seed
+        if root is not None:
+            real[0, kernels.WEIGHT :] = root.weight, root.impurity, 0.0, root.lower, root.upper
+            value[0] = root.value
         count, n_sets = kernels.grow_subtree(
-            records, self.limits, labels.criterion, labels.codes, labels.y, labels.w, labels.uneven, labels.table,
-            *labels.scratch(n), self.categorical, self.direction, values, seeds, whole, real, value, bitsets,
-            *self._scratch(n, records.dtype),
+            records, self.limits, root is None, labels.criterion, labels.codes, labels.y, labels.w, labels.uneven,
+            labels.table, *labels.scratch(n), self.categorical, self.direction, values, seeds, whole, real, value,
+            bitsets, *self._scratch(n, records.dtype),
         )  # fmt: skip
         nodes = {"whole": whole[:count], "real": real[:count], "value": value[:count], "bitsets": bitsets[:n_sets]}
         return {name: array.copy() for name, array in nodes.items()}

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from corollary._compiled.trees.exact import grow as grow_kernels
-from corollary._compiled.trees.exact import rows as row_kernels
-from corollary._compiled.trees.exact import tree as kernels
+from corollary._compiled.trees.exact import doors as kernels
+from corollary._compiled.trees.exact import grow as places
 from corollary._compiled.trees.exact.scan import Node
+from corollary._compiled.trees.exact.tree import GAIN, THRESHOLD
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
@@ -84,7 +84,6 @@ class NodeByNode:
         self.records, self.labels, self.limits = records, labels, limits
         self.categorical, self.direction, self.values, self.words = categorical, direction, values, words
         self.d, n = records.shape
-        self.mask = records.dtype.type(0xFFFF if records.itemsize == 4 else 0xFFFFFFFF)
         self.scratch = labels.scratch(n)
         self.goes_left, self.use = np.empty(n, dtype=np.uint8), np.ones(self.d, dtype=np.uint8)
         self.order = None if limits.max_features >= self.d else np.empty(self.d, dtype=np.int64)
@@ -95,10 +94,10 @@ class NodeByNode:
         """A new node of the rows in that segment of list f."""
         node = OpenNode(len(self.nodes), start, stop, depth, seed, lower, upper, np.empty(self.labels.n_values))
         labels = self.labels
-        node.weight, node.impurity, pure = row_kernels.describe(
-            self.records[f], start, stop, self.mask, labels.criterion, labels.codes, labels.y, labels.w, node.value
-        )
-        node.live = grow_kernels.is_live(node.size, node.weight, pure, depth, self.limits)
+        node.weight, node.impurity, node.live = kernels.describe(
+            self.records[f], start, stop, ROW_MASK, labels.criterion, labels.codes, labels.y, labels.w, node.value,
+            depth, self.limits,
+        )  # fmt: skip
         self.nodes.append(node)
         return node
 
@@ -108,7 +107,7 @@ class NodeByNode:
 
     def _node(self, node: OpenNode) -> Node:
         return Node(
-            node.start, node.stop, node.weight, grow_kernels.SLACK * node.impurity * node.weight,
+            node.start, node.stop, node.weight, places.SLACK * node.impurity * node.weight,
             float(node.value[-1]), node.impurity, node.lower, node.upper, self.limits.min_leaf, self.limits.min_weight,
         )  # fmt: skip
 
@@ -117,8 +116,8 @@ class NodeByNode:
         labels, described = self.labels, self._node(node)
         rows = (labels.criterion, labels.codes, labels.y, labels.w)
         segment = (node.start, node.stop, ROW_MASK)
-        row_kernels.prepare(self.records[0], *segment, *rows, node.value, *self.scratch)
-        kernels.choose_features(self.records, *segment, self.limits.max_features, node.seed, self.order, self.use)
+        chosen = self.limits.max_features, node.seed, self.order, self.use
+        kernels.prepare(self.records, *segment, *rows, node.value, *self.scratch, *chosen)
         self._features(
             lambda first, last: kernels.search(
                 first, last, self.records, ROW_MASK, ROW_BITS, described, *rows, labels.uneven, labels.table,
@@ -128,7 +127,7 @@ class NodeByNode:
             node.size,
         )  # fmt: skip
         f = kernels.best_feature(self.found, described.slack)
-        if f < 0 or self.found[f, kernels.GAIN] < self.limits.min_gain:
+        if f < 0 or self.found[f, GAIN] < self.limits.min_gain:
             return False
         node.feature, node.cut = f, self.found[f].copy()
         return True
@@ -155,9 +154,7 @@ class NodeByNode:
         if self.direction[f] != 0:
             a, b = (float(child.value[-1]) for child in pair)
             for side, child in enumerate(pair):
-                child.lower, child.upper = grow_kernels.child_bounds(
-                    node.lower, node.upper, a, b, self.direction[f], side
-                )
+                child.lower, child.upper = kernels.child_bounds(node.lower, node.upper, a, b, self.direction[f], side)
         if pair[0].live or pair[1].live:
             self._features(lambda first, last: move(first, last, pair[1].live, f), node.size)
         return pair
@@ -169,7 +166,7 @@ class NodeByNode:
         for _ in range(max_leaf_nodes - 1):
             for node in fresh:
                 if node.live and self.search(node) and node.cut is not None:
-                    heapq.heappush(heap, (-float(node.cut[kernels.GAIN]), node.index))
+                    heapq.heappush(heap, (-float(node.cut[GAIN]), node.index))
             if not heap:
                 return
             fresh = self.split(self.nodes[heapq.heappop(heap)[1]])
@@ -179,17 +176,17 @@ class NodeByNode:
         nodes, categorical = self.nodes, self.categorical
         split = [node.left >= 0 for node in nodes]
         sets = [node.bits for node in nodes if node.left >= 0 and categorical is not None and categorical[node.feature]]
-        whole = np.full((len(nodes), grow_kernels.N_WHOLE), -1, dtype=np.int32)
-        real = np.zeros((len(nodes), grow_kernels.N_REAL))
+        whole = np.full((len(nodes), places.N_WHOLE), -1, dtype=np.int32)
+        real = np.zeros((len(nodes), places.N_REAL))
         for t, node in enumerate(nodes):
             whole[t, 6:] = node.start, node.stop, node.depth
             real[t] = np.nan, node.weight, node.impurity, 0.0, node.lower, node.upper
             if split[t] and node.cut is not None:
                 whole[t, :5] = node.feature, node.left, node.beside[2], *node.beside[:2]
-                real[t, grow_kernels.CUT] = node.cut[kernels.THRESHOLD]
-                real[t, grow_kernels.GAINED] = node.cut[kernels.GAIN]
+                real[t, places.CUT] = node.cut[THRESHOLD]
+                real[t, places.GAINED] = node.cut[GAIN]
         if categorical is not None:
             at = [t for t, node in enumerate(nodes) if split[t] and categorical[node.feature]]
-            whole[at, grow_kernels.CATEGORY] = np.arange(len(at))
+            whole[at, places.CATEGORY] = np.arange(len(at))
         bitsets = np.array(sets, dtype=np.uint32).reshape(len(sets), self.words)
         return {"whole": whole, "real": real, "value": np.array([node.value for node in nodes]), "bitsets": bitsets}

@@ -66,7 +66,6 @@ def grow_tree(
     bits = np.empty((0, 1), dtype=np.uint32) if room.bits is None else room.bits
     drawn = room.chosen[0, :m], room.mass, totals
     nodes = KernelNodes(rows, rules.criterion, tree, bits, int(scratch.narrow[NODES]), *drawn)
-    nodes.centre_cuts()
     if rules.ccp_alpha > 0:
         nodes.prune(rules.ccp_alpha)
     return nodes.kept(rows.not_in(counts) if outside and counts is not None else None, inside=inside)

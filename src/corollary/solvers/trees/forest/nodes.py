@@ -51,15 +51,10 @@ class KernelNodes:
     ) -> None:  # fmt: skip
         self.rows, self.criterion, self.bits, self.used = rows, criterion, bits, used
         self.chosen, self.mass, self.all_sums, self.all_mass = chosen, mass, totals[:-1], float(totals[-1])
+        # side by side, as nodes of stored trees are: kernels need one compiled version for both
         (self.start, self.stop, self.depth, self.feature, self.cut, self.missing_left, self.left,
-         self.following) = tree.whole.T  # fmt: skip
-        self.gain, self.totals = tree.real[:, 0], tree.real[:, TOTALS:]
-
-    def centre_cuts(self) -> None:
-        """Move thresholds to the middle of the gap between the rows on both sides."""
-        from corollary._compiled.trees.forest.nodes import centre_cuts
-
-        centre_cuts(self.feature[: self.used], self.cut, self.following, self.rows.binner.thresholds)
+         self.following) = np.ascontiguousarray(tree.whole[:used].T)  # fmt: skip
+        self.gain, self.totals = tree.real[:used, 0], tree.real[:used, TOTALS:]
 
     def prune(self, alpha: float) -> None:
         """Cut off what lowers the impurity by no more than ``alpha`` a leaf."""
@@ -74,11 +69,14 @@ class KernelNodes:
             level = np.concatenate([self.left[inner], self.left[inner] + 1])
 
     def kept(self, outside: Array | None, *, inside: bool) -> GrownTree:
-        """What is kept of the tree. ``outside`` are rows whose leaves are asked for, if any."""
+        """What is kept of the tree, whose thresholds move to the middle of the gap between the rows on both sides.
+
+        ``outside`` are rows whose leaves are asked for, if any.
+        """
         from corollary._compiled.trees.forest.nodes import breadth_first
 
         order = np.empty(self.used, dtype=np.int32)
-        breadth_first(self.feature, self.left, order)
+        breadth_first(self.feature, self.left, self.cut, self.following, self.rows.binner.thresholds, order)
         is_leaf = self.feature[order] < 0
         leaves, inner = order[is_leaf], order[~is_leaf]
         sums, leaf_mass, spread = self._values(leaves)

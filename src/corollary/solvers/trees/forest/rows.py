@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary.core.binning import Binner
 from corollary.core.parallel import each_block
 from corollary.core.scaling import power_of_two
+from corollary.core.trees.binning import Binner
 from corollary.core.types import Array
 from corollary.solvers.draws import row_keys
 

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from corollary.core.binning import MOST_BINS, Binner
 from corollary.core.fitted import Booleans, Floats, Integers, Numbers, Record
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
+from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.nodes import GrownTree, small
 
@@ -194,8 +194,8 @@ class Walker:
     @functools.cached_property
     def scorer(self) -> Any:
         """The tables, a ``Scorer`` or None. Thresholds are bins, so their ranks need not be looked for."""
-        from corollary.core.coder import Ranks
-        from corollary.core.scorer import Scorer
+        from corollary.core.trees.coder import Ranks
+        from corollary.core.trees.scorer import Scorer
 
         leaf = np.unpackbits(self.kept["leaf"], count=self.trees.node_count).astype(bool)
         ranks = np.zeros(self.trees.node_count, dtype=np.int64)

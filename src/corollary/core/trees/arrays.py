@@ -14,7 +14,7 @@ from corollary.core.parallel import each_block
 from corollary.core.types import Array
 
 if TYPE_CHECKING:
-    from corollary.core.scorer import Scorer
+    from corollary.core.trees.scorer import Scorer
 
 _BLOCK_ROWS, _BLOCK_CELLS = 1024, 1 << 19
 _WORTH_ROWS = 160  # for fewer, preparing tables would take longer than a walk
@@ -79,12 +79,13 @@ class Trees:
         return found
 
     def node_depths(self) -> Array:
-        """Distance of each node from its root."""
-        from corollary._compiled.trees.traverse import depths
-
-        out = np.zeros(self.node_count, dtype=np.int32)
-        depths(self.roots, self.feature, self.left, out)
-        return out
+        """Distance of each node from its root. Cost: O(nodes log depth)."""
+        parents = self.parents()
+        above = np.where(parents < 0, np.arange(self.node_count), parents)
+        steps = (parents >= 0).astype(np.int32)  # from each node to the one above it
+        while (more := steps[above]).any():  # twice as far up at every turn
+            steps, above = steps + more, above[above]
+        return steps
 
     def depth(self) -> int:
         """Length of the longest path from a root to a leaf."""
@@ -171,7 +172,7 @@ class Trees:
         """Tables for predicting so many rows; None where a walk is as fast."""
         if n_rows < _WORTH_ROWS:
             return None
-        from corollary.core.scorer import Scorer
+        from corollary.core.trees.scorer import Scorer
 
         return Scorer.of(self)
 

@@ -7,18 +7,20 @@ Trees of at most 32 leaves are scored by masks (``_compiled/trees/scorer.py``), 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from corollary._compiled.trees import scorer as by_masks
 from corollary._compiled.trees import walker as by_walks
 from corollary._compiled.trees.coding import LANES
-from corollary.core.coder import Coder, Ranks
-from corollary.core.flat import flatten
 from corollary.core.parallel import n_threads, run_team
-from corollary.core.trees import Trees
+from corollary.core.trees.coder import Coder, Ranks
+from corollary.core.trees.flat import flatten
 from corollary.core.types import Array
+
+if TYPE_CHECKING:
+    from corollary.core.trees.arrays import Trees
 
 _SHARE = 1 << 14  # values of leaves that are worth another thread
 _MOST_ROWS = 2048  # that walk down a tree while it stays in a core's cache
@@ -29,8 +31,8 @@ class Scorer:
     """Trees as tables. Answers are those of walks, to the last bit."""
 
     coder: Coder
-    masks: tuple[Any, ...] | None  # (questions about numbers, about categories, sets, values of leaves)
-    walks: tuple[Any, ...] | None  # (roots, nodes, category, sets, first slot of categories, values)
+    masks: tuple[Any, ...] | None  # (questions about numbers; about categories and sets, or None; values of leaves)
+    walks: tuple[Any, ...] | None  # (roots, nodes, categories and sets, or None, first slot of categories, values)
     n_trees: int
     n_values: int
 
@@ -55,8 +57,8 @@ class Scorer:
         else:
             nodes = np.where(trees.feature >= 0, trees.left, np.arange(trees.node_count)).astype(np.uint64)
             nodes |= (slot.astype(np.uint64) << np.uint64(32)) | (rank.astype(np.uint64) << np.uint64(48))
-            category = category[: trees.node_count * bool(len(by_set))]
-            walks = trees.roots, nodes, category, bits, coder.first_set, trees.value
+            of_sets = (category, bits) if len(by_set) else (None, None)
+            walks = trees.roots, nodes, *of_sets, coder.first_set, trees.value
         return Scorer(coder, masks, walks, trees.n_trees, trees.value.shape[1])
 
     def sums(self, X: Any, start: Array) -> Array:
@@ -64,7 +66,7 @@ class Scorer:
         return self._sums(X, start, np.empty(0, dtype=np.int64))[0]
 
     def sums_unread(self, X: Any, start: Array) -> Array | None:
-        """The same for an X that ``as_it_is``; None if a number of it is infinite, in whatever column."""
+        """The same for an X that nobody has looked at; None if a number of it is infinite, in whatever column."""
         unused = np.setdiff1d(np.arange(X.shape[1]), self.coder.columns)
         found, infinite = self._sums(X, start, unused)
         return None if infinite else found
@@ -89,14 +91,16 @@ def _masks(trees: Trees, stops: Array, slot: Array, rank: Array, category: Array
     """The tables of ``score_rows``."""
     by_set = int((category >= 0).sum())
     most = int((trees.feature >= 0).sum()) - by_set + trees.n_trees  # a tree of an odd number of questions has one more
-    numbers, sets = (
-        (np.empty(trees.n_trees, np.int64), np.empty(size, np.int64), np.empty(size, kind), np.empty(size, np.uint32))
-        for size, kind in ((most, np.uint16), (by_set, np.int64))
-    )
+
+    def questions(size: int, kind: Any) -> tuple[Array, ...]:
+        ends, slots = np.empty(trees.n_trees, np.int64), np.empty(size, np.int64)
+        return ends, slots, np.empty(size, kind), np.empty(size, np.uint32)
+
+    numbers, sets = questions(most, np.uint16), questions(by_set, np.int64) if by_set else None
     leaves = np.zeros((trees.n_trees, trees.value.shape[1], by_masks.LEAVES))
     scratch = np.empty(trees.node_count, np.int64), np.empty(trees.node_count, np.int64)
     by_masks.fill_tables(
         trees.roots, stops, trees.feature, trees.left, category, (slot, rank), trees.value, scratch, numbers, sets,
         leaves,
     )  # fmt: skip
-    return numbers, sets, bits, leaves
+    return numbers, sets, bits if by_set else None, leaves

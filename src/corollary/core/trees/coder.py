@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from corollary._compiled.trees.coding import LEFT, MISSING, PARTS, RIGHT
-from corollary.core.trees import Trees
 from corollary.core.types import Array
+
+if TYPE_CHECKING:
+    from corollary.core.trees.arrays import Trees
 
 
 class Ranks(NamedTuple):

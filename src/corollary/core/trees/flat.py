@@ -50,15 +50,3 @@ def flatten(X: Any) -> Flat:
     line = np.asarray(memory)
     doubles, singles = (line, np.empty(0, np.float32)) if size == 8 else (np.empty(0), line)
     return Flat(doubles, singles, origin, steps[0], steps[1], X.shape[0])
-
-
-def as_it_is(model: Any, X: Any) -> bool:
-    """Whether the door would hand X on as it is, unless a number is infinite: then nothing but that need be checked.
-
-    Looking for it is a pass over X by one thread, which can take longer than the trees do on many.
-    """
-    own = model.__dict__
-    plain = type(X) is np.ndarray and X.ndim == 2 and X.dtype in (np.float64, np.float32) and X.shape[0] > 0
-    return plain and X.shape[1] == own.get("n_features_in_") and not own.get("categories_") and (
-        "feature_names_in_" not in own
-    )  # fmt: skip
