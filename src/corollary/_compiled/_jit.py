@@ -52,10 +52,10 @@ except ImportError as error:  # pragma: no cover - only on platforms without Num
         stacklevel=2,
     )
 
-# Numba hands options of a caller down to kernels that do not set them, so these are always set
-_LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
+# Numba hands options of a caller down to kernels that do not set them, so these are always set; nobody calls from C
+_LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": True}
 _FULL = _LEAN | {"_nrt": True}
-_INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = _LEAN | {"no_cpython_wrapper": True}
 
 
 if HAVE_NUMBA:

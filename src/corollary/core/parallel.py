@@ -54,11 +54,11 @@ def _get_pool(size: int) -> ThreadPoolExecutor:
         return _pool_of(size)
 
 
-class _Call:
+class _Caller:
     """Somebody who has tasks done on threads; when they have ``ended``, tasks that still run are to stop."""
 
     def __init__(self) -> None:
-        self.ended, self.parent = False, _current_call()
+        self.ended, self.parent = False, _current_caller()
 
     def run(self, task: Callable[..., T], *args: Any) -> T:
         _of_this_thread.call = self
@@ -71,7 +71,7 @@ class _Call:
 _of_this_thread = threading.local()
 
 
-def _current_call() -> _Call | None:
+def _current_caller() -> _Caller | None:
     return getattr(_of_this_thread, "call", None)
 
 
@@ -81,7 +81,7 @@ def stop_if_ended() -> None:
     Only the main thread hears Ctrl-C. Whatever takes long asks this once an iteration, so that a whole fit that runs on
     a thread ends as soon as it would in the main one.
     """
-    call = _current_call()
+    call = _current_caller()
     while call is not None:
         if call.ended:
             raise KeyboardInterrupt
@@ -174,7 +174,7 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
                 stop_if_ended()
                 yield task(start, stop)
             return
-        pool, position, call = _get_pool(allowed), 0, _Call()
+        pool, position, call = _get_pool(allowed), 0, _Caller()
         pending = deque[Future[T]]()
         try:
             while position < len(bounds) or pending:
@@ -199,7 +199,7 @@ def _first_of(pending: deque[Future[T]]) -> T:
     return first.result()
 
 
-def _drain(call: _Call, pending: Iterable[Future[Any]]) -> None:
+def _drain(call: _Caller, pending: Iterable[Future[Any]]) -> None:
     """After an error or Ctrl-C: nothing of this call may go on writing into shared arrays."""
     call.ended = True
     for future in pending:
@@ -270,7 +270,7 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         if workers <= 1:
             yield from map(task, items)
             return
-        pool, pending, call = _get_pool(workers), deque[Future[T]](), _Call()
+        pool, pending, call = _get_pool(workers), deque[Future[T]](), _Caller()
         try:
             for item in items:
                 pending.append(pool.submit(call.run, task, item))
