@@ -87,7 +87,7 @@ def fitting(method: F) -> F:
             for name in ("_weight_unit", "_weights_lost"):
                 self.__dict__.pop(name, None)
             _began.reset(clock)
-        evidence = getattr(self, "evidence_", None)
+        evidence = self.__dict__.get("evidence_")
         if evidence is not None and evidence.status is Status.INTERRUPTED:
             raise KeyboardInterrupt(f"{type(self).__name__}: {evidence}")
         return result
@@ -190,14 +190,20 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
                 raise ValueError(NO_WEIGHT)
             return design, y, self._within_reach(weights)
         X, y = self._validate_pair(X, y, sparse=sparse, **options)
-        return X, y, self._within_reach(check_weights(sample_weight, X), in_parts="reset" in options)
+        return X, y, self._weigh(sample_weight, X, in_parts="reset" in options)
 
     def _validate_rows(
         self, X: Any, sample_weight: Any = None, *, sparse: bool = True, **options: Any
     ) -> tuple[Any, Array]:
         """X and float64 weights, checked, for models that learn from rows without a target."""
         X = self._validate(X, sparse=sparse, **options)
-        return X, self._within_reach(check_weights(sample_weight, X), in_parts="reset" in options)
+        return X, self._weigh(sample_weight, X, in_parts="reset" in options)
+
+    def _weigh(self, sample_weight: Any, X: Any, *, in_parts: bool) -> Array:
+        """The weights of the rows X, checked, and such that float64 can hold their sums; None is one for each."""
+        if sample_weight is None:
+            return np.ones(X.shape[0])
+        return self._within_reach(check_weights(sample_weight, X), in_parts=in_parts)
 
     def _within_reach(self, weights: Array, *, in_parts: bool = False) -> Array:
         """Weights whose sums float64 can hold; ``_weight_unit`` is what a weight of one has become, until fit ends."""
@@ -252,6 +258,8 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
         Data that are read from blocks are not shown to callbacks.
         """
+        if "_skl_callbacks" not in self.__dict__ and "_parent_callback_ctx" not in self.__dict__:
+            return None
         if isinstance(X, Design):
             X = y = None
         context = self._init_callback_context(max_subtasks=None)

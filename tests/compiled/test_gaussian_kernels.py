@@ -6,19 +6,64 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from corollary._compiled.em import dense, diagonal
-from corollary._compiled.em import shares as kernels
+from corollary._compiled._jit import kernel
+from corollary._compiled.em import dense, diagonal, shares
 from corollary._compiled.em.shares import CHUNK
 from corollary.core.types import Array
 
 RNG = np.random.default_rng(0)
 
 
+@kernel
+def turn(*args):  # which, as all of these, only kernels can call
+    return shares.turn(*args)
+
+
+@kernel
+def relative(*args):
+    return shares.relative(*args)
+
+
+@kernel
+def settle(*args):
+    return shares.settle(*args)
+
+
+@kernel
+def whiten(*args):
+    return dense.whiten(*args)
+
+
+@kernel
+def distances(*args):
+    return dense.distances(*args)
+
+
+@kernel
+def add_products(*args):
+    return dense.add_products(*args)
+
+
+@kernel
+def pack(*args):
+    return dense.pack(*args)
+
+
+@kernel
+def diagonal_squares(*args):
+    return diagonal.diagonal_squares(*args)
+
+
+@kernel
+def diagonal_moments(*args):
+    return diagonal.diagonal_moments(*args)
+
+
 @pytest.mark.parametrize("n", [1, 9, CHUNK])
 def test_turn(n: int) -> None:
     X, centre, inverse = RNG.normal(size=(n + 5, 4)), RNG.normal(size=4), 2.0 ** np.arange(4)
     turned = np.full(4 * CHUNK, 7.0)
-    kernels.turn(X, 3, 3 + n, centre, inverse, turned)
+    turn(X, 3, 3 + n, centre, inverse, turned)
     expected = np.zeros((4, CHUNK))
     expected[:, :n] = ((X[3 : 3 + n] - centre) * inverse).T
     np.testing.assert_array_equal(turned.reshape(4, CHUNK), expected)
@@ -28,9 +73,9 @@ def test_turn(n: int) -> None:
 def test_whiten_and_distances(d: int) -> None:
     z, root, centre = RNG.normal(size=(d, CHUNK)), np.triu(RNG.normal(size=(d, d))), RNG.normal(size=d)
     y, squares = np.empty(d * CHUNK), np.empty(CHUNK)
-    dense.whiten(z.ravel(), root, y)
+    whiten(z.ravel(), root, y)
     np.testing.assert_allclose(y.reshape(d, CHUNK), root.T @ z, rtol=1e-12, atol=1e-13)
-    dense.distances(y, centre, squares)
+    distances(y, centre, squares)
     np.testing.assert_allclose(squares, ((root.T @ z - centre[:, None]) ** 2).sum(axis=0), rtol=1e-12)
 
 
@@ -39,7 +84,7 @@ def test_whiten_and_distances(d: int) -> None:
 def test_add_products(d: int, kept: int) -> None:
     packed, roots = RNG.normal(size=(d, CHUNK)), RNG.uniform(size=CHUNK)
     second, first = np.ones((d, d)), np.ones(d)
-    dense.add_products(packed.ravel(), roots, kept, second, first)
+    add_products(packed.ravel(), roots, kept, second, first)
     own = packed[:, :kept]
     np.testing.assert_allclose(np.triu(second), np.triu(1 + own @ own.T), rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(first, 1 + own @ roots[:kept], rtol=1e-12, atol=1e-13)
@@ -56,7 +101,7 @@ def test_pack(density: float) -> None:
     second, first, filled = np.zeros((padded, padded)), np.zeros(padded), 0
     for c in range(chunks):
         last = c == chunks - 1
-        filled = dense.pack(Z[c].ravel(), share[c], mean, chosen, packed, roots, filled, last, second, first)
+        filled = pack(Z[c].ravel(), share[c], mean, chosen, packed, roots, filled, last, second, first)
     assert filled == 0
     moved = Z[:, :d] - mean[:, None]
     expected = np.einsum("cin,cjn,cn->ij", moved, moved, share)
@@ -69,7 +114,7 @@ def test_diagonal_squares(d: int) -> None:
     k = 3
     z, centres, roots = RNG.normal(size=(d, CHUNK)), RNG.normal(size=(k, d)), RNG.uniform(1, 2, size=(k, d))
     squares = np.empty((k, CHUNK))
-    diagonal.diagonal_squares(z.ravel(), centres, roots, squares)
+    diagonal_squares(z.ravel(), centres, roots, squares)
     expected = ((z.T[None] * roots[:, None] - centres[:, None]) ** 2).sum(axis=2)
     np.testing.assert_allclose(squares, expected, rtol=1e-12)
 
@@ -79,8 +124,8 @@ def settled(squares: Array, cut: float, labels: Array, weights: Array) -> tuple[
     k, n = squares.shape
     shares, top, logs, factors, counts = np.zeros((k, CHUNK)), *np.empty((3, CHUNK)), np.zeros((k, 2))
     shares[:, :n] = squares
-    kernels.relative(shares, np.log(np.arange(1.0, k + 1)), np.full(k, cut), 0.5, labels, top, logs)
-    total = kernels.settle(shares, top, weights, labels, logs, factors, counts)
+    relative(shares, np.log(np.arange(1.0, k + 1)), np.full(k, cut), 0.5, labels, top, logs)
+    total = settle(shares, top, weights, labels, logs, factors, counts)
     np.testing.assert_array_equal(shares[:, n:], 0.0)
     return total, shares[:, :n].T, logs[:n], counts[:, 0]
 
@@ -91,12 +136,12 @@ def test_exponentials_are_exact_to_the_last_bits() -> None:
         own = x[start : start + CHUNK]
         squares, top, none = np.zeros((2, CHUNK)), np.empty(CHUNK), np.empty(0, dtype=np.int32)
         squares[1, : len(own)] = -2 * own
-        kernels.relative(squares, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
+        relative(squares, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
         np.testing.assert_array_equal(squares[0], 1.0)
         np.testing.assert_allclose(squares[1, : len(own)], np.exp(own), rtol=5e-16)
     far = np.zeros((2, CHUNK))
     far[1, :3] = 1402.0, 2e6, np.inf
-    kernels.relative(far, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
+    relative(far, np.zeros(2), np.full(2, -745.0), 0.5, none, top, np.empty(CHUNK))
     np.testing.assert_array_equal(far[1, :3], 0.0)
 
 
@@ -135,7 +180,7 @@ def test_diagonal_moments() -> None:
     z, means, shares = RNG.normal(size=(d, CHUNK)), RNG.normal(size=(k, d)), RNG.uniform(size=(k, CHUNK))
     shares[0, ::3] = 0.0
     first, second = np.ones((k, d)), np.ones((k, d))
-    diagonal.diagonal_moments(z.ravel(), shares, means, first, second)
+    diagonal_moments(z.ravel(), shares, means, first, second)
     steps = z.T[:, None] - means
     np.testing.assert_allclose(first, 1 + np.einsum("kn,nkd->kd", shares, steps), rtol=1e-12)
     np.testing.assert_allclose(second, 1 + np.einsum("kn,nkd->kd", shares, steps**2), rtol=1e-12)

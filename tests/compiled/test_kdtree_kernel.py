@@ -7,14 +7,22 @@ from typing import Any
 import numpy as np
 import pytest
 
+from corollary._compiled import kdtree as kernels
+from corollary._compiled._jit import kernel
 from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI
-from corollary._compiled.neighbors import parting
 from corollary.core import parallel
 from corollary.solvers import kdtree
 from corollary.solvers.neighbors.metric import Metric
 from corollary.solvers.neighbors.tree import Tree
 
 rng = np.random.default_rng(0)
+
+
+@kernel
+def part(*args):  # which only kernels can call
+    return kernels.part(*args)
+
+
 METRICS = [Metric(EUCLIDEAN, 2.0), Metric(MANHATTAN, 1.0), Metric(CHEBYSHEV, np.inf), Metric(MINKOWSKI, 3.0)]
 
 
@@ -35,7 +43,7 @@ def test_parting_puts_the_median_in_its_place(values: str, n: int) -> None:
     for middle in range(n):
         order = rng.permutation(n)
         keys = X[order, 1].copy()
-        parting.part(keys, order, 0, n, middle)
+        part(keys, order, 0, n, middle)
         assert sorted(order) == list(range(n))
         np.testing.assert_array_equal(keys, X[order, 1])
         assert (X[order[:middle], 1] <= X[order[middle], 1]).all()
@@ -45,7 +53,7 @@ def test_parting_puts_the_median_in_its_place(values: str, n: int) -> None:
 def test_boxes_are_tight_and_the_widest_column_is_parted() -> None:
     X = rng.normal(size=(50, 3)) * [1.0, 5.0, 2.0]
     bounds = [np.array([0, 50]), np.array([0, 20, 50]), np.array([0, 10, 20, 35, 50])]
-    order, boxes = kdtree.part_rows(X, bounds)
+    order, boxes = kdtree.tree_order(X, bounds)
     for v, own in enumerate((order, order[:20], order[20:])):
         np.testing.assert_array_equal(boxes[v], [X[own].min(axis=0), X[own].max(axis=0)])
         half = [20, 10, 15][v]
@@ -66,7 +74,7 @@ def test_many_rows_are_parted_by_threads_together_as_by_one(values: str, monkeyp
     found = []
     for count in (1, 2, 3, 7, 16):
         with parallel.threads(count):
-            found.append(kdtree.part_rows(X, bounds))
+            found.append(kdtree.tree_order(X, bounds))
     order, boxes = found[0]
     assert sorted(order) == list(range(n))
     for other, same in found[1:]:

@@ -28,6 +28,21 @@ def tighten(*args):
     return kmeans.tighten(*args)
 
 
+@kernel
+def nearest_sparse(*args):
+    return kmeans_sparse.nearest_sparse(*args)
+
+
+@kernel
+def own_distances(*args):
+    return kmeans_sparse.own_distances(*args)
+
+
+@kernel
+def move_sparse(*args):
+    return kmeans_sparse.move_sparse(*args)
+
+
 @pytest.fixture
 def points():
     rng = np.random.default_rng(0)
@@ -49,9 +64,10 @@ def tile(X, C, size):
     buffers = np.empty((2, groups + 1, n), np.float32)
     grown, shrunk = np.linspace(0, 1, k).astype(np.float32), np.linspace(0, 2, groups).astype(np.float32)
     rows = np.random.default_rng(1).permutation(n).astype(np.int32)
+    errors, bounds = (1e-5, 1e-5, 1e-6, 1.0), (upper, lower, grown, shrunk, np.empty(0))
     known = nearest_in_tile(
-        C32 @ X32[rows].T, half, size, rows, norms, np.float32(1e-5), np.float32(1e-5), labels, upper, lower, grown,
-        shrunk, np.float32(1e-6), doubtful, 0, buffers[0], buffers[1], np.empty((2, n), np.int32),
+        C32 @ X32[rows].T, half, size, rows, norms, tuple(map(np.float32, errors)), labels, bounds, doubtful, 0,
+        buffers[0], buffers[1], np.empty((2, n), np.int32),
     )  # fmt: skip
     return labels, upper + grown[labels], (lower - shrunk).T, doubtful[:known]
 
@@ -151,16 +167,16 @@ def test_sparse_kernels(points):
     half = ((2 * C) ** 2).sum(axis=1) / 2
     labels, own, squares = np.full(90, -1, np.int32), np.zeros(90), 4 * (X**2).sum(axis=1)
     memory = np.empty(13), np.zeros(5)
-    kmeans_sparse.nearest_sparse(0, 90, *entries, np.ascontiguousarray(2 * C.T), half, squares, labels, *memory)
+    nearest_sparse(0, 90, *entries, np.ascontiguousarray(2 * C.T), half, squares, labels, *memory)
     D = distances(X, C)
     np.testing.assert_array_equal(labels, D.argmin(axis=1))
-    kmeans_sparse.own_distances(0, 90, *entries, 2 * C, half, squares, labels, own, np.empty(5))
+    own_distances(0, 90, *entries, 2 * C, half, squares, labels, own, np.empty(5))
     np.testing.assert_allclose(own, 4 * D.min(axis=1) ** 2, atol=1e-12)
     weights = np.random.default_rng(4).integers(0, 3, 90).astype(float)
     old = np.roll(labels, 1)
     old[:5] = -1
     sums, twin = np.zeros((13, 7)), np.zeros((13, 7))
-    kmeans_sparse.move_sparse(0, 90, *entries, weights, old, labels, sums)
+    move_sparse(0, 90, *entries, weights, old, labels, sums)
     kmeans.move_rows(0, 90, X, np.zeros(5), 2.0, weights, old, labels, twin, np.ones(13, bool))
     np.testing.assert_allclose(sums, twin, atol=1e-12)
 
@@ -172,9 +188,9 @@ def test_sparse_distances_keep_their_digits_far_from_zero():
     S, half = sparse.csr_array(X), (C**2).sum(axis=1) / 2
     entries = (S.data, S.indices.astype(np.int32), S.indptr.astype(np.int64), 1.0)
     own, labels = np.empty(20), np.zeros(20, dtype=np.int32)
-    kmeans_sparse.own_distances(0, 20, *entries, C, half, (X**2).sum(axis=1), labels, own, np.empty(3))
+    own_distances(0, 20, *entries, C, half, (X**2).sum(axis=1), labels, own, np.empty(3))
     np.testing.assert_array_equal(own, ((X - C[0]) ** 2).sum(axis=1))
     C += rng.integers(-3, 4, size=C.shape)
     columns, half = np.ascontiguousarray(C.T), (C**2).sum(axis=1) / 2
-    kmeans_sparse.nearest_sparse(0, 20, *entries, columns, half, (X**2).sum(axis=1), labels, np.empty(2), np.zeros(3))
+    nearest_sparse(0, 20, *entries, columns, half, (X**2).sum(axis=1), labels, np.empty(2), np.zeros(3))
     np.testing.assert_array_equal(labels, ((X[:, None] - C) ** 2).sum(axis=2).argmin(axis=1))

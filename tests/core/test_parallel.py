@@ -37,6 +37,31 @@ def test_an_error_in_a_block_reaches_the_caller_and_stops_the_rest() -> None:
     assert list(parallel.map_blocks(lambda a, b: a, 4, 2)) == [0, 2]
 
 
+@pytest.mark.parametrize("count", [1, 2, 3, 7])
+def test_arrays_are_added_in_block_order(count: int) -> None:
+    X = np.random.default_rng(0).standard_normal((1000, 3)) * np.geomspace(1e-8, 1e8, 1000)[:, None]
+
+    def task(start: int, stop: int) -> np.ndarray:
+        time.sleep(0.001 * ((start // 64) % 3))  # blocks end in another order than they begin
+        return np.asarray(X[start:stop].sum(axis=0))
+
+    with parallel.threads(count):
+        found = parallel.add_blocks(task, 1000, 64)
+    np.testing.assert_array_equal(found, sum(X[a : a + 64].sum(axis=0) for a in range(0, 1000, 64)))
+
+
+@pytest.mark.parametrize("bad", [0, 640])
+def test_an_error_while_adding_leaves_nobody_waiting(bad: int) -> None:
+    def task(start: int, stop: int) -> np.ndarray:
+        if start == bad:
+            raise RuntimeError(f"block {bad}")
+        return np.zeros(2)
+
+    for count in (1, 2, 5):
+        with parallel.threads(count), pytest.raises(RuntimeError, match=f"block {bad}"):
+            parallel.add_blocks(task, 1000, 64)
+
+
 def test_the_sums_of_all_parts_of_the_rows_stay_small() -> None:
     for n in (1, 100, 2_000, 10**7):
         for length in (1, 10**3, 10**5, 10**6, 10**8):

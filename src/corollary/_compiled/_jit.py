@@ -52,15 +52,16 @@ except ImportError as error:  # pragma: no cover - only on platforms without Num
         stacklevel=2,
     )
 
-# Numba hands options of a caller down to kernels that do not set them, so these are always set
-_LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": False}
+# Numba hands options of a caller down to kernels that do not set them, so these are always set; nobody calls from C
+_LEAN = {"_nrt": False, "no_cpython_wrapper": False, "no_cfunc_wrapper": True}
 _FULL = _LEAN | {"_nrt": True}
-_INNER = {"_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_INNER = _LEAN | {"no_cpython_wrapper": True}
 
 
 if HAVE_NUMBA:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
+    from numba.core.compiler import Flags as NumbaFlags
 
     from corollary._compiled._cache import KernelCache
 
@@ -80,10 +81,26 @@ if HAVE_NUMBA:
             self._finalize_dynamic_globals()
             self._finalized = True
 
+    class Flags(NumbaFlags):  # by the same name, which is part of symbols
+        """Options that are compared as they are stored: Numba asks for each by name, thousands of times a kernel."""
+
+        def __hash__(self) -> int:
+            return _OF_FLAGS
+
+        def __eq__(self, other: object) -> bool:
+            if not isinstance(other, NumbaFlags):
+                return NotImplemented
+            one, two = self._values, other._values
+            return bool(one == two or {**_DEFAULTS, **one} == {**_DEFAULTS, **two})
+
+    _DEFAULTS = {name: option.default for name, option in Flags.options.items()}
+    _OF_FLAGS = hash(NumbaFlags())  # Numba's depends on the names of options alone
+
     class _Compiler(Compiler):
         """Numba's compiler, undisturbed. Kernels that Python never calls are made for linking alone."""
 
         def compile_extra(self, func: Any) -> Any:
+            self.state.flags = Flags(self.state.flags)
             if self.state.flags.no_cpython_wrapper:
                 self.state.library = _Linked(self.state.targetctx.codegen(), func.__qualname__)
             with _no_collection():

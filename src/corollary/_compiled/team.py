@@ -97,7 +97,8 @@ def count_blocks(n, size):
 @inner_kernel
 def rows_of(block, n, size):
     """The first row and the end of a block, as in ``corollary.core.parallel.map_blocks``."""
-    return block * size, min((block + 1) * size, n)
+    end = (block + 1) * size
+    return block * size, end if end < n else n  # min() would be compiled besides
 
 
 @inner_kernel

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import time
+
+LASTS = 0.05  # seconds that a reading counts: of fits that take less, one reading would be a tenth
+
+_read = -LASTS, 0  # when, and what it was
 
 
 def check_memory(needed: int, what: str, instead: str) -> None:
@@ -15,6 +20,14 @@ def check_memory(needed: int, what: str, instead: str) -> None:
 
 
 def _free_memory() -> int:
+    global _read
+    now = time.monotonic()
+    if now - _read[0] >= LASTS:
+        _read = now, _read_free()
+    return _read[1]
+
+
+def _read_free() -> int:
     try:
         with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:

@@ -7,6 +7,7 @@ the machine. Kernels and BLAS calls run single-threaded inside a block; the thre
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import sys
 import threading
@@ -16,11 +17,15 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
+import numpy as np
+
+from corollary.core.team import LOOK_UP
 from corollary.core.team import run_team as run_team
 from corollary.core.team import together as together
 from corollary.core.thread_count import mark_own_thread
 from corollary.core.thread_count import n_threads as n_threads  # for those who share out work
 from corollary.core.thread_count import threads as threads
+from corollary.core.types import Array
 
 T = TypeVar("T")
 
@@ -49,11 +54,11 @@ def _get_pool(size: int) -> ThreadPoolExecutor:
         return _pool_of(size)
 
 
-class _Call:
+class _Caller:
     """Somebody who has tasks done on threads; when they have ``ended``, tasks that still run are to stop."""
 
     def __init__(self) -> None:
-        self.ended, self.parent = False, _current_call()
+        self.ended, self.parent = False, _current_caller()
 
     def run(self, task: Callable[..., T], *args: Any) -> T:
         _of_this_thread.call = self
@@ -66,7 +71,7 @@ class _Call:
 _of_this_thread = threading.local()
 
 
-def _current_call() -> _Call | None:
+def _current_caller() -> _Caller | None:
     return getattr(_of_this_thread, "call", None)
 
 
@@ -76,7 +81,7 @@ def stop_if_ended() -> None:
     Only the main thread hears Ctrl-C. Whatever takes long asks this once an iteration, so that a whole fit that runs on
     a thread ends as soon as it would in the main one.
     """
-    call = _current_call()
+    call = _current_caller()
     while call is not None:
         if call.ended:
             raise KeyboardInterrupt
@@ -169,7 +174,7 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
                 stop_if_ended()
                 yield task(start, stop)
             return
-        pool, position, call = _get_pool(allowed), 0, _Call()
+        pool, position, call = _get_pool(allowed), 0, _Caller()
         pending = deque[Future[T]]()
         try:
             while position < len(bounds) or pending:
@@ -194,7 +199,7 @@ def _first_of(pending: deque[Future[T]]) -> T:
     return first.result()
 
 
-def _drain(call: _Call, pending: Iterable[Future[Any]]) -> None:
+def _drain(call: _Caller, pending: Iterable[Future[Any]]) -> None:
     """After an error or Ctrl-C: nothing of this call may go on writing into shared arrays."""
     call.ended = True
     for future in pending:
@@ -221,6 +226,43 @@ def sum_blocks(task: Callable[[int, int], T], n: int, size: int) -> T:
     return result
 
 
+def add_blocks(task: Callable[[int, int], Array], n: int, size: int) -> Array:
+    """The sum of the arrays ``task(start, stop)`` of all blocks, added up in block order and in place.
+
+    For work of some milliseconds: the calling thread takes part, while those of a pool would still be waking up. A
+    thread that is done with its block waits until it is its turn to add it, so there is one array to a thread.
+    """
+    stop_if_ended()
+    if n == 0:
+        raise ValueError("no rows to sum over")
+    bounds = [(start, min(start + size, n)) for start in range(0, n, size)]
+    numbers, turn, sums, failures = itertools.count(), threading.Condition(), list[Array](), list[BaseException]()
+    added = 0
+
+    def work(rank: int) -> None:
+        nonlocal added
+        try:
+            while (k := next(numbers)) < len(bounds) and not failures:
+                part = task(*bounds[k])
+                with turn:
+                    while added < k and not failures:
+                        turn.wait(LOOK_UP)
+                    if failures:
+                        return
+                    sums[:] = [part if not sums else np.add(sums[0], part, out=sums[0])]
+                    added += 1
+                    turn.notify_all()
+        except BaseException as error:  # Ctrl-C too: nobody is to wait for a turn that never comes
+            with turn:
+                failures.append(error)
+                turn.notify_all()
+            raise
+
+    with _blas:
+        together(work, min(n_threads(), len(bounds)))
+    return sums[0]
+
+
 def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
     """Yield ``task(item)`` in the order of the items, on threads; at most two items a thread are read ahead."""
     workers = n_threads()
@@ -228,7 +270,7 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         if workers <= 1:
             yield from map(task, items)
             return
-        pool, pending, call = _get_pool(workers), deque[Future[T]](), _Call()
+        pool, pending, call = _get_pool(workers), deque[Future[T]](), _Caller()
         try:
             for item in items:
                 pending.append(pool.submit(call.run, task, item))

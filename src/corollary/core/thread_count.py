@@ -130,16 +130,25 @@ def _in_worker() -> bool:
 
     The libraries are asked if they are loaded; those that are not have no tasks.
     """
-    thread = threading.current_thread()
-    if multiprocessing.current_process().name.startswith(("LokyProcess", "Dask")) or "Dask-" in thread.name:
+    ours, child = _process()
+    if not ours:
         return True
-    if thread is threading.main_thread() and multiprocessing.parent_process() is None:
+    if threading.get_ident() == threading.main_thread().ident and not child:
         return False  # the common case: neither runs its tasks here
+    if "Dask-" in threading.current_thread().name:
+        return True
     dask, joblib = sys.modules.get("distributed.worker"), sys.modules.get("joblib.parallel")
     if hasattr(getattr(dask, "thread_state", None), "execution_state"):
         return True
     active_backend = getattr(joblib, "get_active_backend", None)
     return active_backend is not None and (active_backend()[0].nesting_level or 0) > 0
+
+
+@functools.cache
+def _process() -> tuple[bool, bool]:
+    """Whether this process is neither loky's nor Dask's, and whether it is some process's child."""
+    name = multiprocessing.current_process().name
+    return not name.startswith(("LokyProcess", "Dask")), multiprocessing.parent_process() is not None
 
 
 @functools.cache
@@ -155,6 +164,7 @@ def _after_fork() -> None:
     global _own
     _own = threading.local()
     usable_cores.cache_clear()
+    _process.cache_clear()
     _from_environment.cache_clear()
 
 

@@ -14,12 +14,12 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, lean_kernel
+from corollary._compiled._jit import inner_fast_kernel, inner_kernel, lean_kernel
 from corollary._compiled.em.shares import CHUNK, ROWS, ROWS_2, ROWS_3, hand_over, relative, settle, turn
 from corollary._compiled.team import add_up, rows_of, take
 
 
-@fast_kernel
+@inner_fast_kernel
 def whiten(z, root, y):
     """y = Uᵀ z for ``ROWS`` rows, one in each column of z and y."""
     for m in range(0, root.shape[0], 4):
@@ -48,7 +48,7 @@ def whiten(z, root, y):
                 y[e + i] += (p3 * p + q3 * q) + (r3 * r + s3 * s)
 
 
-@fast_kernel
+@inner_fast_kernel
 def distances(y, centre, squares):
     """Squared distances of the columns of y to a centre."""
     for i in range(ROWS):
@@ -61,7 +61,7 @@ def distances(y, centre, squares):
             squares[i] += (p * p + q * q) + (r * r + s * s)
 
 
-@fast_kernel
+@inner_fast_kernel
 def add_products(packed, roots, kept, second, first):
     """second += packed packedᵀ, of which the upper triangle is right, and first += packed roots, over ``kept`` rows."""
     n = np.uintp(kept)
@@ -86,7 +86,7 @@ def add_products(packed, roots, kept, second, first):
         first[a + 1] += g
 
 
-@lean_kernel
+@inner_kernel
 def pack(z, share, mean, chosen, packed, roots, filled, last, second, first):
     """Collect rows that have a share, about ``mean`` and times its root; add them up whenever ``ROWS`` are there.
 

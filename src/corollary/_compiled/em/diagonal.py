@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, lean_kernel
+from corollary._compiled._jit import inner_fast_kernel, lean_kernel
 from corollary._compiled.em.shares import CHUNK, ROWS, ROWS_2, ROWS_3, hand_over, relative, settle, turn
 from corollary._compiled.team import add_up, rows_of, take
 
 
-@fast_kernel
+@inner_fast_kernel
 def diagonal_squares(z, centres, roots, squares):
     """Squares of z · root − centre summed over columns, for each component; a row in each column of z."""
     k_all, d = centres.shape
@@ -35,7 +35,7 @@ def diagonal_squares(z, centres, roots, squares):
                 squares[k, i] += one * one
 
 
-@fast_kernel
+@inner_fast_kernel
 def diagonal_moments(z, shares, means, first, second):
     """Add Σ share · (z − mean) and Σ share · (z − mean)², by component and column."""
     k_all, d = means.shape

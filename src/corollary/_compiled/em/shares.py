@@ -10,14 +10,14 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import bits_of, fast_kernel, float_of, lean_kernel
+from corollary._compiled._jit import bits_of, float_of, inner_fast_kernel, inner_kernel
 
 # 32 columns of so many rows fit into a core's first cache; unsigned, so that no index is asked for its sign
 ROWS, ROWS_2, ROWS_3 = np.uintp(128), np.uintp(256), np.uintp(384)
 CHUNK = int(ROWS)
 
 
-@lean_kernel
+@inner_kernel
 def turn(X, start, stop, centre, inverse, turned):
     """turned[j · ROWS + i] = (X[start + i, j] − centre[j]) · inverse[j]; zero from the last row on.
 
@@ -38,7 +38,7 @@ def turn(X, start, stop, centre, inverse, turned):
             turned[j * CHUNK + i] = (X[start + i, j] - centre[j]) * inverse[j]
 
 
-@lean_kernel
+@inner_kernel
 def relative(squares, offsets, cut, half, labels, top, logs):
     """squares become joint densities over the largest of their row, ``top`` its logarithm.
 
@@ -84,7 +84,7 @@ def relative(squares, offsets, cut, half, labels, top, logs):
             squares[k, i] = share if below > least else 0.0
 
 
-@fast_kernel
+@inner_fast_kernel
 def settle(shares, top, weights, labels, logs, factors, counts):
     """Shares become posteriors times weights, counts[k, 0] grows by their sums; returns Σ weight · log density.
 
@@ -123,7 +123,7 @@ def settle(shares, top, weights, labels, logs, factors, counts):
     return sum_logs
 
 
-@lean_kernel
+@inner_kernel
 def hand_over(shares, logs, start, stop, to_shares, to_logs):
     """Posteriors (k, ROWS) and log densities of these rows, to where those of all rows are (n, k)."""
     for i in range(stop - start):

@@ -56,7 +56,7 @@ def _two_least(products, half, first, last, m, least, second, place):
     A score is half the squared distance, less half the squared norm of the row.
     """
     for i in range(m):
-        least[i], second[i] = np.float32(np.inf), np.float32(np.inf)
+        least[i], second[i], place[i] = np.float32(np.inf), np.float32(np.inf), np.int32(0)
     for j in range(first, last):
         h, number = half[j], np.int32(j)
         scores = products[j]
@@ -69,16 +69,31 @@ def _two_least(products, half, first, last, m, least, second, place):
 
 
 @inner_kernel
-def nearest_in_tile(
-    products, half, size, rows, norms, error_slope, error_base, labels, upper, lower, grown, shrunk, slack,
-    doubtful, known, least, second, places,
-):  # fmt: skip
-    """Label the rows of a tile from the products of all centres with them, and renew their bounds.
+def label_tile(products, half, start, m, norms, slope, base, labels, doubtful, known, best, rival, place):
+    """Label the m rows from ``start`` on from the products of all centres with them, a row in each column.
 
-    Column r belongs to row ``rows[r]``. Rows whose two best centres differ by less than the error of float32 are
-    appended to the ``known`` first entries of ``doubtful``; the new length is returned. ``lower`` may have no
-    columns: then no bounds are kept.
+    Rows whose two best centres differ by less than the error of float32, slope · norm + base, are appended to the
+    ``known`` first entries of ``doubtful``; the new length is returned.
     """
+    _two_least(products, half, 0, len(half), m, best, rival, place)
+    two = np.float32(2.0)
+    for r in range(m):
+        labels[start + r] = place[r]
+        doubtful[known] = start + r
+        known += not rival[r] - best[r] > two * (slope * norms[start + r] + base)  # also if one is not a number
+    return known
+
+
+@inner_kernel
+def nearest_in_tile(
+    products, half, size, rows, norms, errors, labels, bounds, doubtful, known, least, second, places,
+):  # fmt: skip
+    """As ``label_tile`` for rows whose bounds are kept and renewed; column r belongs to row ``rows[r]``.
+
+    ``errors`` are slope, base and the slack of bounds.
+    """
+    error_slope, error_base, slack, _ = errors
+    upper, lower, grown, shrunk, _ = bounds
     k, m = len(half), len(rows)
     groups = (k + size - 1) // size
     best, rival, place = least[groups], second[groups], places[1]
@@ -94,7 +109,6 @@ def nearest_in_tile(
             place[i] = there[i] if score < before else place[i]
             best[i] = score if score < before else before
             rival[i] = worse if worse < second_best else second_best
-    bounded = lower.shape[1] > 0
     two, zero = np.float32(2.0), np.float32(0.0)
     for r in range(m):
         i = rows[r]
@@ -106,22 +120,20 @@ def nearest_in_tile(
         sure = rival[r] - score > two * error  # false also if one of them is not a number
         doubtful[known] = i
         known += not sure
-        if bounded:
-            square = norm * norm
-            # for a row in doubt it is not known yet which centre is its own
-            least[group, r] = second[group, r] if sure else score
-            own = np.sqrt(max(zero, square + two * (score + error))) + slack - grown[label]
-            upper[i] = own if sure else np.float32(np.inf)
-            best[r] = square - two * error
-    if bounded:
-        for g in range(groups):
-            fallen = shrunk[g] - slack
-            for r in range(m):
-                least[g, r] = np.sqrt(max(zero, best[r] + two * least[g, r])) + fallen
+        square = norm * norm
+        # for a row in doubt it is not known yet which centre is its own
+        least[group, r] = second[group, r] if sure else score
+        own = np.sqrt(max(zero, square + two * (score + error))) + slack - grown[label]
+        upper[i] = own if sure else np.float32(np.inf)
+        best[r] = square - two * error
+    for g in range(groups):
+        fallen = shrunk[g] - slack
         for r in range(m):
-            i = rows[r]
-            for g in range(groups):
-                lower[i, g] = least[g, r]
+            least[g, r] = np.sqrt(max(zero, best[r] + two * least[g, r])) + fallen
+    for r in range(m):
+        i = rows[r]
+        for g in range(groups):
+            lower[i, g] = least[g, r]
     return known
 
 
@@ -134,8 +146,8 @@ def _squared_distance(x, c, scale):
     return total
 
 
-@lean_kernel
-def nearest_exactly(rows, X, centres, scale, labels):
+@inner_kernel
+def label_exactly(rows, X, centres, scale, labels):
     """The nearest centre of some rows of X in float64; the first of those at equal distance."""
     for i in rows:
         best, winner = np.inf, 0
@@ -147,7 +159,13 @@ def nearest_exactly(rows, X, centres, scale, labels):
 
 
 @lean_kernel
-def move_rows(start, stop, X, shift, scale, weights, old, new, sums, touched):
+def nearest_exactly(rows, X, centres, scale, labels):
+    """``label_exactly``, for Python."""
+    label_exactly(rows, X, centres, scale, labels)
+
+
+@inner_kernel
+def move(start, stop, X, shift, scale, weights, old, new, sums, touched):
     """Take rows out of the sums of their old labels (none if negative) and add them to those of the new.
 
     Rows whose label stays are left alone; the number of others is returned. Column d of ``sums`` holds the weight of
@@ -174,3 +192,9 @@ def move_rows(start, stop, X, shift, scale, weights, old, new, sums, touched):
             for j in range(d):
                 target[j] += sign * (w * ((X[i, j] - shift[j]) * scale))
     return moved
+
+
+@lean_kernel
+def move_rows(start, stop, X, shift, scale, weights, old, new, sums, touched):
+    """``move``, for Python."""
+    return move(start, stop, X, shift, scale, weights, old, new, sums, touched)

@@ -12,15 +12,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.kmeans.dense import (
-    move_rows,
-    nearest_exactly,
+    label_exactly,
+    label_tile,
+    move,
     nearest_in_tile,
     tighten,
     unsettled_rows,
 )
 from corollary._compiled.kmeans.passes import add_touched
+from corollary._compiled.kmeans.products import multiply
 from corollary._compiled.team import meet, rows_of, share, take
 
 UNIT = 2.0**-24  # half the spacing of float32 around 1
@@ -52,7 +54,7 @@ def _errors(squares, d, largest, drifted):
     """Slope and base of the error of scores, slack of bounds, and by what factor a distance may be too short."""
     most = 0.0
     for j in range(squares.shape[0]):
-        most = max(most, squares[j])
+        most = squares[j] if squares[j] > most else most
     longest, share_lost = np.sqrt(most), (d + 6) * UNIT
     growth = share_lost / (1.0 - share_lost) if share_lost < 0.5 else np.inf
     slope, base = 1.01 * growth * longest + 4.0 * UNIT * largest, 4.0 * UNIT * most + 1e-37
@@ -66,25 +68,52 @@ def _choose(start, stop, single, table, errors, bounds, labels, chosen):
 
     To skip few rows would cost more than it saves.
     """
-    upper, lower, grown, shrunk = bounds
+    upper, lower, grown, shrunk, _ = bounds
     count = unsettled_rows(start, stop, labels, upper, lower, grown, shrunk, errors[2], chosen)
     if count > CROWD * (stop - start):
         return stop - start
     return tighten(chosen[:count], single, table, labels, upper, lower, grown, shrunk, errors[2], errors[3])
 
 
-@kernel
-def _multiply(table, single, start, chosen, whole, buffer, scores):
-    """The products of the centres with the chosen rows; these are the ``whole`` run from the start on, or gathered."""
-    m = chosen.shape[0]
-    block = single[start : start + m] if whole else buffer[:m]
-    for r in range(m):
-        if whole:
-            chosen[r] = start + r
+@inner_kernel
+def _label(a, b, rows, table, half, errors, labels, asked, own):
+    """Label all rows of a part; returns how many are in doubt."""
+    single, norms = rows
+    _, _, products, least, second, places = own
+    known, tile = a - a, places.shape[1]  # a constant would have what is called compiled twice
+    for start in range(a, b, tile):
+        m = b - start if b - start < tile else tile
+        multiply(table, single, start, m, products)
+        known = label_tile(
+            products, half, start, m, norms, errors[0], errors[1], labels, asked, known, least[0], second[0], places[0]
+        )
+    return known
+
+
+@inner_kernel
+def _label_within(a, b, fresh, rows, table, half, errors, group, bounds, labels, asked, own):
+    """The same for rows with bounds, of which only those are looked at that bounds do not settle, unless ``fresh``."""
+    single, norms = rows
+    chosen, buffer, products, least, second, places = own
+    known, count, tile = a - a, b - a, places.shape[1]
+    if not fresh:
+        count = _choose(a, b, single, table, errors, bounds, labels, chosen)
+    for start in range(0, count, tile):
+        some = chosen[start : min(count, start + tile)]
+        m = some.shape[0]
+        if count == b - a:
+            for r in range(m):
+                some[r] = a + start + r
+            multiply(table, single, a + start, m, products)
         else:
-            for c in range(single.shape[1]):
-                block[r, c] = single[chosen[r], c]
-    np.dot(table, block.T, scores)
+            for r in range(m):
+                for c in range(single.shape[1]):
+                    buffer[r, c] = single[some[r], c]
+            multiply(table, buffer, 0, m, products)
+        known = nearest_in_tile(
+            products, half, group, some, norms, errors, labels, bounds, asked, known, least, second, places
+        )
+    return known
 
 
 @inner_kernel
@@ -131,9 +160,10 @@ def _judge(facts, tol, counts, sums, falls, lengths, record):
     record[ROWS], record[EMPTY], record[DONE] = moved, empty, done
 
 
-@lean_kernel
-def drift(lengths, group, grown, shrunk, exact):
+@inner_kernel
+def drift(lengths, group, bounds):
     """Bounds when centres have moved by these lengths; ``exact`` has the sums in float64 and, last, the largest."""
+    _, _, grown, shrunk, exact = bounds
     k, most = lengths.shape[0], 0.0
     for j in range(k):
         exact[j] += lengths[j] * SAFE
@@ -148,58 +178,54 @@ def drift(lengths, group, grown, shrunk, exact):
     exact[k + shrunk.shape[0]] = most
 
 
-@kernel
+@lean_kernel
+def drift_bounds(lengths, group, bounds):
+    """``drift``, for Python."""
+    drift(lengths, group, bounds)
+
+
+@lean_kernel
 def lloyd(
-    team, rank, count, moving, size, fresh, tol, narrow, rows, data, place, facts, group, bounds, exact, centres, sums,
+    team, rank, count, moving, size, fresh, tol, narrow, rows, data, place, facts, group, bounds, centres, sums,
     labels, books, scratch, desk, records,
 ):  # fmt: skip
     """At most ``count`` iterations; or, without ``moving``, labels and the change of the sums for these centres.
 
     Iterations end when nothing moves any more or a cluster has lost all rows, with the centres then where they were.
     ``data`` may have an X without rows: then doubts and sums are left to the caller, who finds the doubts of a part at
-    ``doubtful[start + part:]``.
+    ``doubtful[start + part:]``. ``bounds`` are None where none are kept: then nothing of them is compiled.
     """
     table, half, squares, after, falls, lengths, notes = desk
     old, doubtful, parts, touched, counts = books
     X, weights = data
-    single, norms = rows
-    upper, lower, grown, shrunk = bounds
-    chosen, buffer, products = scratch[0][rank], scratch[1][rank], scratch[2][rank]
-    least, second, places = scratch[3][rank], scratch[4][rank], scratch[5][rank]
+    own = (scratch[0][rank], scratch[1][rank], scratch[2][rank], scratch[3][rank], scratch[4][rank], scratch[5][rank])
     first, end = share(team, rank, centres.shape[0])
     record = notes[rank]
     for step in range(count):
         _ready(first, end, place, centres, table, half, squares)
         if not meet(team):
             return
-        drifted = exact[exact.shape[0] - 1] if exact.shape[0] > 0 else 0.0
+        drifted = 0.0
+        if bounds is not None:
+            drifted = bounds[4][bounds[4].shape[0] - 1]
         errors = _errors(squares, centres.shape[1], facts[2], drifted)
-        all_rows = (fresh and step == 0) or exact.shape[0] == 0
         part = take(team)
         while part < parts.shape[0]:
             a, b = rows_of(part, labels.shape[0], size)
             for i in range(a, b):
                 old[i] = labels[i]
             asked = doubtful[a + part :]
-            known, count = 0, b - a
-            if not all_rows:
-                count = _choose(a, b, single, table, errors, bounds, labels, chosen)
-            for start in range(0, count, buffer.shape[0]):
-                some = chosen[start : min(count, start + buffer.shape[0])]
-                scores = products[: half.shape[0] * some.shape[0]].reshape(half.shape[0], some.shape[0])
-                _multiply(table, single, a + start, some, count == b - a, buffer, scores)
-                known = nearest_in_tile(
-                    scores, half, group, some, norms, errors[0], errors[1], labels, upper, lower, grown, shrunk,
-                    errors[2], asked, known, least, second, places,
-                )  # fmt: skip
-            counts[part, 0] = known
+            if bounds is None:
+                counts[part, 0] = _label(a, b, rows, table, half, errors, labels, asked, own)
+            else:
+                counts[part, 0] = _label_within(
+                    a, b, fresh and step == 0, rows, table, half, errors, group, bounds, labels, asked, own
+                )
             if X.shape[0] > 0:
-                nearest_exactly(asked[:known], X, centres, place[1], labels)
+                label_exactly(asked[: counts[part, 0]], X, centres, place[1], labels)
                 for j in range(touched.shape[1]):
                     touched[part, j] = False
-                counts[part, 1] = move_rows(
-                    a, b, X, place[0], place[1], weights, old, labels, parts[part], touched[part]
-                )
+                counts[part, 1] = move(a, b, X, place[0], place[1], weights, old, labels, parts[part], touched[part])
             part = take(team)
         if not meet(team) or X.shape[0] == 0:
             return
@@ -218,7 +244,7 @@ def lloyd(
         for j in range(first, end):
             for c in range(centres.shape[1]):
                 centres[j, c] = after[j, c]
-        if rank == 0 and exact.shape[0] > 0:
-            drift(lengths, group, bounds[2], bounds[3], exact)
+        if bounds is not None and rank == 0:
+            drift(lengths, group, bounds)
         if record[DONE] > 0.0:
             return

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, inner_kernel, kernel
+from corollary._compiled._jit import fast_kernel, inner_kernel, lean_kernel
 from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 
@@ -64,7 +64,7 @@ def add_touched(first, end, parts, touched, total):
                     total[j, c] += parts[part, j, c]
 
 
-@kernel
+@lean_kernel
 def review(team, rank, size, X, centres, scale, weights, labels, distances, parts, touched, total):
     """Squared distance of each row to the centre c of its label; its weight · (x − c) · scale is added to the sums.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_fast_kernel, inner_kernel, kernel, prefetch
+from corollary._compiled._jit import inner_fast_kernel, inner_kernel, lean_kernel, prefetch
 from corollary._compiled.team import meet, rows_of, share, take
 
 AHEAD = 16  # rows that are asked for before they are used
@@ -44,7 +44,8 @@ def _place(mass, sums, size, level):
     if block < 0:
         return -1
     found, reached = -1, before
-    for p in range(block * size, min(mass.shape[0], (block + 1) * size)):
+    start, stop = rows_of(block, mass.shape[0], size)
+    for p in range(start, stop):
         if mass[p] > 0.0 and reached <= target:
             found = p
             reached += mass[p]
@@ -90,14 +91,14 @@ def _try(single, weights, nearest, picked, tried, active, found, distances, gain
     for t in range(tried):
         gains[t] = 0.0
     for r in range(found):
-        ahead = np.int64(active[min(r + AHEAD, found - 1)]) * width
+        ahead = np.int64(active[r + AHEAD if r + AHEAD < found else found - 1]) * width
         for line in range(0, width, 64):
             prefetch(single, ahead + line)
         i = active[r]
         for t in range(tried):
             square = _gap(single[i], single[picked[t]])
             distances[r, t] = square
-            gains[t] += weights[i] * max(np.float32(0.0), nearest[i] - square)
+            gains[t] += weights[i] * (nearest[i] - square if square < nearest[i] else np.float32(0.0))
 
 
 @inner_fast_kernel
@@ -106,6 +107,16 @@ def _sum(numbers, start, stop):
     for p in range(start, stop):
         total += numbers[p]
     return total
+
+
+@inner_kernel
+def _sum_blocks(team, rank, mass, size, sums):
+    """The mass of each block, when all threads are here; False if the team was stopped."""
+    first, end = share(team, rank, sums.shape[0])
+    for block in range(first, end):
+        start, stop = rows_of(block, mass.shape[0], size)
+        sums[block] = _sum(mass, start, stop)
+    return meet(team)
 
 
 @inner_kernel
@@ -121,7 +132,7 @@ def _best(gains, tried):
     return best
 
 
-@kernel
+@lean_kernel
 def seed(team, rank, first, last, size, single, weights, order, position, levels, chosen, state, scratch):
     """Choose the centres ``first`` to ``last``, rows of ``chosen``; what is known of the rows is in ``state``.
 
@@ -132,18 +143,16 @@ def seed(team, rank, first, last, size, single, weights, order, position, levels
     n, blocks = single.shape[0], sums.shape[0]
     own = picked[rank]
     for c in range(first, last):
-        a, b = share(team, rank, blocks)
-        for block in range(a, b):
-            sums[block] = _sum(mass, block * size, min(n, (block + 1) * size))
-        if not meet(team):
+        if not _sum_blocks(team, rank, mass, size, sums):
             return
         trials = levels.shape[1] if c > 0 else 1  # the first is drawn by weight
         tried = _draw(mass, sums, size, order, weights, levels[c], trials, own)
-        a, b = share(team, rank, max(1, c))
+        a, b = share(team, rank, c if c > 0 else 1)
         for j in range(a, b):
             least = np.float32(0.0 if c == 0 else np.inf)
             for t in range(tried if c > 0 else 0):
-                least = min(least, _gap(single[own[t]], single[chosen[j]]))
+                gap = _gap(single[own[t]], single[chosen[j]])
+                least = gap if gap < least else least
             reach[j] = least
         if not meet(team):
             return

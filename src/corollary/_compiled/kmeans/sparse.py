@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 UNIT = 2.0**-52
 CLOSE = 1e-4  # squared distances below this share of the squared norms are worked out from differences
 
 
-@kernel
+@inner_kernel
 def _nearest_by_differences(row, columns, score, limit):
     """The nearest (the first of ties) of the centres with scores up to ``limit``, by differences of all columns."""
     best, winner = np.inf, 0
@@ -26,7 +26,7 @@ def _nearest_by_differences(row, columns, score, limit):
     return winner
 
 
-@kernel
+@inner_kernel
 def nearest_sparse(start, stop, data, indices, indptr, scale, columns, half, squares, labels, score, row):
     """Nearest centre of each row, whose squared norms are ``squares``; the first of those at equal distance.
 
@@ -61,7 +61,7 @@ def nearest_sparse(start, stop, data, indices, indptr, scale, columns, half, squ
         labels[i] = winner
 
 
-@kernel
+@inner_kernel
 def own_distances(start, stop, data, indices, indptr, scale, centres, half, squares, labels, distances, gap):
     """Squared distance of each row, of squared norm ``squares``, to the centre of its label.
 
@@ -86,7 +86,7 @@ def own_distances(start, stop, data, indices, indptr, scale, centres, half, squa
         distances[i] = total
 
 
-@kernel
+@inner_kernel
 def move_sparse(start, stop, data, indices, indptr, scale, weights, old, new, sums):
     """Take rows out of the sums of their old labels (none if negative) and add them to those of the new.
 
@@ -134,7 +134,7 @@ def _add_moved(team, rank, entries, weights, old, new, few, parts, total):
                 total[j, c] += parts[part, j, c]
 
 
-@kernel
+@lean_kernel
 def assign_sparse(
     team, rank, size, entries, columns, half, squares, weights, labels, old, counts, scratch, parts, total
 ):
@@ -166,7 +166,7 @@ def assign_sparse(
     _add_moved(team, rank, entries, weights, old, labels, entries_moved < total.size, parts, total)
 
 
-@kernel
+@lean_kernel
 def review_sparse(
     team, rank, size, entries, centres, half, squares, weights, labels, none, distances, scratch, parts, total
 ):  # fmt: skip

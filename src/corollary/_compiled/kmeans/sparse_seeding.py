@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from corollary._compiled._jit import inner_kernel, kernel
-from corollary._compiled.kmeans.seeding import _best, _draw, _sum
+from corollary._compiled._jit import inner_kernel, lean_kernel
+from corollary._compiled.kmeans.seeding import _best, _draw, _sum_blocks
 from corollary._compiled.team import meet, rows_of, share, take
 
 COINCIDE = 1e-14  # squared distances below this share of the squared norms are rounding
@@ -39,7 +39,7 @@ def _try(start, stop, entries, squares, weights, nearest, picked, tried, table, 
             gains[t] += weights[i] * max(0.0, nearest[i] - products[t])
 
 
-@kernel
+@lean_kernel
 def seed_sparse(
     team, rank, first, last, size, entries, squares, weights, order, position, levels, chosen, state, scratch
 ):  # fmt: skip
@@ -48,10 +48,7 @@ def seed_sparse(
     sums, picked, count, table, distances, gains = scratch
     n, blocks = weights.shape[0], sums.shape[0]
     for c in range(first, last):
-        a, b = share(team, rank, blocks)
-        for block in range(a, b):
-            sums[block] = _sum(mass, block * size, min(n, (block + 1) * size))
-        if not meet(team):
+        if not _sum_blocks(team, rank, mass, size, sums):
             return
         if rank == 0:
             trials = levels.shape[1] if c > 0 else 1  # the first is drawn by weight

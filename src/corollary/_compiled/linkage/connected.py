@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, kernel
 from corollary._compiled.linkage.triangle import COMPLETE, SINGLE, WARD
 
 
-@kernel
+@inner_kernel
 def _before(lengths, e, f):
     return lengths[e] < lengths[f] or (lengths[e] == lengths[f] and e < f)
 
 
-@kernel
+@inner_kernel
 def _settle(heap, where, lengths, size, p):
     """Move the edge at place p of the heap up or down to where it belongs."""
     e = heap[p]
@@ -33,7 +33,7 @@ def _settle(heap, where, lengths, size, p):
     heap[p], where[e] = e, p
 
 
-@kernel
+@inner_kernel
 def _remove(heap, where, lengths, size, e):
     """Take an edge out of the heap; returns how many are left."""
     p, last = where[e], heap[size - 1]
@@ -44,7 +44,7 @@ def _remove(heap, where, lengths, size, e):
     return size - 1
 
 
-@kernel
+@inner_kernel
 def _measure(linkage, points, weights, a, c):
     """The distance of two centres, as their linkage measures it (squared)."""
     total = 0.0
@@ -54,7 +54,7 @@ def _measure(linkage, points, weights, a, c):
     return total * (weights[a] * weights[c] / (weights[a] + weights[c])) if linkage == WARD else total
 
 
-@kernel
+@inner_kernel
 def _joined(linkage, x, y, share):
     """The length of an edge to a union whose parts had edges of lengths x and y."""
     if linkage == COMPLETE:

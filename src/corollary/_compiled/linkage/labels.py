@@ -5,10 +5,10 @@ Working arrays come from the caller, since making them here takes long to compil
 
 from __future__ import annotations
 
-from corollary._compiled._jit import kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 
 
-@kernel
+@inner_kernel
 def _root(parent, i):
     while parent[i] != i:
         parent[i] = parent[parent[i]]
@@ -16,7 +16,7 @@ def _root(parent, i):
     return i
 
 
-@kernel
+@lean_kernel
 def raise_heights(left, right, heights, parent, top):
     """Lift merges, given in an order in which parts precede their union, to the heights of their parts.
 
@@ -36,7 +36,7 @@ def raise_heights(left, right, heights, parent, top):
     return worst
 
 
-@kernel
+@lean_kernel
 def number_nodes(left, right, order, children, counts, parent, node, size):
     """Children of each merge taken in ``order`` (the smaller number first) and how many leaves are below it.
 
@@ -55,7 +55,7 @@ def number_nodes(left, right, order, children, counts, parent, node, size):
         counts[t] = size[big]
 
 
-@kernel
+@lean_kernel
 def leaf_order(children, sizes, order, first):
     """Leaves in the order of the drawn tree; those of a node are order[first[node] : first[node] + sizes[node]].
 
@@ -74,7 +74,7 @@ def leaf_order(children, sizes, order, first):
             order[first[node]] = node
 
 
-@kernel
+@lean_kernel
 def cut(children, merged, labels, parent, number):
     """Clusters when only the merges with ``merged`` are carried out, numbered in the order of their first rows.
 
@@ -93,7 +93,7 @@ def cut(children, merged, labels, parent, number):
     return found
 
 
-@kernel
+@lean_kernel
 def node_means(columns, weights, order, first, counts, nodes, means, masses):
     """Weighted means of the rows below some nodes, and their weights.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel
+from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
 from corollary._compiled.linkage.triangle import CHUNK, NOTHING, accumulate
 from corollary._compiled.team import SIZE, count_blocks, meet, share
 
@@ -67,7 +67,7 @@ def grow_points(team, rank, columns, metric, ids, best, parent, left, right, len
             return
 
 
-@kernel
+@lean_kernel
 def grow_table(row, newest, best, parent):
     """Let point ``newest``, whose distances are ``row`` (bits of floats), into the tree; returns the point to follow.
 

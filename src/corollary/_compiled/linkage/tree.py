@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, kernel
+from corollary._compiled._jit import inner_fast_kernel, inner_kernel, kernel, lean_kernel
 from corollary._compiled.linkage.triangle import NOTHING
 from corollary._compiled.team import count_blocks, rows_of, take
 
@@ -18,7 +18,7 @@ WIDE = 32
 SOME = 64  # places that a thread takes at a time
 
 
-@kernel
+@inner_kernel
 def _bound_leaf(blocks, weights, leaf, node, low, high, light):
     """The box and the least weight of a leaf; without a place it is infinitely far from everything."""
     light[node] = np.inf
@@ -34,7 +34,7 @@ def _bound_leaf(blocks, weights, leaf, node, low, high, light):
                 high[node, c] = value if value > high[node, c] else high[node, c]
 
 
-@kernel
+@inner_kernel
 def _bound_inner(node, low, high, light):
     one, other = 2 * node + 1, 2 * node + 2
     light[node] = light[one] if light[one] < light[other] else light[other]
@@ -43,7 +43,7 @@ def _bound_inner(node, low, high, light):
         high[node, c] = high[one, c] if high[one, c] > high[other, c] else high[other, c]
 
 
-@kernel
+@lean_kernel
 def bound_all(blocks, weights, levels, low, high, light, node_of):
     """Boxes and least weights of all nodes, and the node of each leaf."""
     leaves, first = blocks.shape[0], (1 << levels) - 1
@@ -58,7 +58,7 @@ def bound_all(blocks, weights, levels, low, high, light, node_of):
         _bound_inner(node, low, high, light)
 
 
-@fast_kernel
+@inner_fast_kernel
 def _gap(low, high, node, point):
     """The squared distance from a point to a box."""
     total = 0.0
@@ -70,7 +70,7 @@ def _gap(low, high, node, point):
     return total
 
 
-@fast_kernel
+@inner_fast_kernel
 def _squares(block, point, values, bits):
     """values[j] = the squared distance of place j of a block, and values[WIDE] the least of them.
 
@@ -89,7 +89,7 @@ def _squares(block, point, values, bits):
     bits[wide] = least
 
 
-@kernel
+@inner_kernel
 def _search(
     blocks, weights, low, high, light, levels, ward, point, weight, own, least, found, two, stack, gaps, values, bits
 ):
@@ -162,7 +162,7 @@ def neighbours(team, rank, blocks, weights, low, high, light, levels, ward, plac
         block = take(team)
 
 
-@kernel
+@inner_kernel
 def _move(blocks, weights, low, high, light, node_of, x, y):
     """Place ``x`` becomes the union of x and y, and y becomes empty."""
     total = weights[x] + weights[y]
@@ -181,7 +181,7 @@ def _move(blocks, weights, low, high, light, node_of, x, y):
         place = y
 
 
-@kernel
+@lean_kernel
 def ward_chain(
     blocks, weights, low, high, light, levels, ward, node_of, links, steps, left, right, heights, point, stack, gaps,
     values, bits,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import fast_kernel, inner_kernel, kernel
+from corollary._compiled._jit import fast_kernel, inner_kernel, kernel, lean_kernel
 from corollary._compiled.codes import EUCLIDEAN, MANHATTAN
 from corollary._compiled.team import SIZE, count_blocks, meet, rows_of, share, take
 
@@ -55,7 +55,7 @@ def accumulate(columns, start, stop, point, metric, out):
         k += 1
 
 
-@kernel
+@inner_kernel
 def note_nearest(row, start, i, best, near):
     """Compare part of row i, from entry ``start`` on, with what is known to be nearest to i and to each entry."""
     m, least = row.shape[0], NOTHING
@@ -124,7 +124,7 @@ def fill(team, rank, columns, metric, shape, triangle, bits, bests, nears):
         _agree(team, rank, bests, nears, n)
 
 
-@kernel
+@lean_kernel
 def scan(team, rank, bits, bests, nears):
     """What is nearest to each row of a triangle that is there, as ``fill`` tells it."""
     n = bests.shape[1]
@@ -138,7 +138,7 @@ def scan(team, rank, bits, bests, nears):
         _agree(team, rank, bests, nears, n)
 
 
-@kernel
+@inner_kernel
 def _join(x, y, share, linkage):
     """The distance to a union from those to its parts; ``share`` is the first part's share of the weight."""
     if linkage == COMPLETE:
@@ -148,7 +148,7 @@ def _join(x, y, share, linkage):
     return y + share * (x - y)
 
 
-@kernel
+@inner_kernel
 def _gather(triangle, a, K, one, merged, other, share, linkage, crossing, out):
     """out[J] = the distance of old cluster a to new cluster J < K, where one[J] < a.
 
@@ -172,7 +172,7 @@ def _gather(triangle, a, K, one, merged, other, share, linkage, crossing, out):
         out[J] = _join(out[J], cross, share[J], linkage)
 
 
-@kernel
+@inner_kernel
 def _cross(triangle, first, last, one, merged, other, crossing):
     """crossing[K − first, q] = the distance of one[K] to the second part of the q-th merged cluster, if that is later.
 
@@ -241,7 +241,7 @@ def merge_round(team, rank, triangle, one, merged, other, part, linkage, buffer,
     _agree(team, rank, bests, nears, m)
 
 
-@kernel
+@lean_kernel
 def weigh(triangle, weights):
     """Squared distances become Ward's measure, w v / (w + v) times as large."""
     for i in range(weights.shape[0]):
@@ -251,12 +251,12 @@ def weigh(triangle, weights):
             row[j] *= weights[i] * weights[j] / (weights[i] + weights[j])
 
 
-@kernel
+@inner_kernel
 def _entry(i, j):
     return i * (i - 1) // 2 + j if i > j else j * (j - 1) // 2 + i
 
 
-@kernel
+@lean_kernel
 def chain(triangle, weights, linkage, alive, links, steps, left, right, heights):
     """Merge all that is left, along chains of nearest neighbours; a merge of x < y keeps the place of x.
 

@@ -57,7 +57,8 @@ def pack_rows(team, rank, X, centre, traits, panels):
             own[d, c] = 0.5 * square * (1.0 - traits[MARGIN]) - traits[SMALLEST]
             own[d + 1, c] = math.sqrt(square) * (1.0 + traits[MARGIN])
         for j in range(d + 2):
-            own[j, stop - start :] = 0.0
+            for c in range(stop - start, width):
+                own[j, c] = 0.0
         p = take(team)
 
 
@@ -68,7 +69,8 @@ def _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares):
     for i in range(len(tiles) * QUERIES):
         own, c = tiles[i // QUERIES], i % QUERIES
         if start + i >= stop:
-            own[:, c] = 0.0
+            for j in range(d + 2):
+                own[j, c] = 0.0
             cuts[i // QUERIES, c] = -np.inf
             continue
         square = 0.0
@@ -91,7 +93,7 @@ def _cut(worst, square, d, traits):
     return half + (8.0 * traits[UNIT] * abs(half) + traits[SMALLEST])
 
 
-@lean_kernel
+@inner_kernel
 def measure_four(X, Q, pairs, at, out):
     """Squared distances of the four pairs (row, query) from ``at`` on, each summed over the columns in their order."""
     r0, r1, r2, r3 = pairs[0, at], pairs[0, at + 1], pairs[0, at + 2], pairs[0, at + 3]
@@ -124,7 +126,7 @@ def _settle(X, Q, pairs, count, whole, start, traits, squares, cuts, out, distan
 
     Pairs are taken four at a time, the last few with what happens to lie behind them if the ``whole`` list is wanted.
     """
-    k, at = distances.shape[1], 0
+    k, at = distances.shape[1], count - count  # a constant would have what is called compiled twice
     while at + AT_ONCE <= count or (whole and at < count):
         measure_four(X, Q, pairs, at, out)
         for c in range(min(AT_ONCE, count - at)):
@@ -140,23 +142,22 @@ def _settle(X, Q, pairs, count, whole, start, traits, squares, cuts, out, distan
     return left
 
 
-@kernel
-def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, most, distances, rows, given_up):
+@lean_kernel
+def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, most, distances, rows, given_up, desks):
     """The nearest of every query within every one of ``parts`` runs of panels, into heaps (part after part).
 
     Threads take blocks of ``size`` queries and one part each. Where more pairs than ``most`` a query are not ruled out,
-    the block is given up.
+    the block is given up. ``desks`` have room for each thread: tiles of queries, their cuts and squares, and pairs.
     """
     n, m, width, n_panels = X.shape[0], Q.shape[0], panels.shape[2], panels.shape[0]
-    tiles = np.empty((size // QUERIES, panels.shape[1], QUERIES), panels.dtype)
-    cuts, squares = np.empty((size // QUERIES, QUERIES), panels.dtype), np.empty(size)
-    pairs, hits, out = np.zeros((2, 2 * AT_ONCE + QUERIES * width), np.int64), np.empty(QUERIES, np.int64), np.empty(4)
+    tiles, cuts, squares = desks[0][rank], desks[1][rank], desks[2][rank]
+    pairs, hits, out = desks[3][rank], desks[4][rank], desks[5][rank]
     blocks, task = count_blocks(m, size), take(team)
     while task < blocks * parts:
         block, part = task // parts, task % parts
         start, stop = rows_of(block, m, size)
         _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares)
-        count, listed, enough = 0, 0, most * (stop - start)
+        count, listed, enough = start - start, 0, most * (stop - start)
         for p in range(n_panels * part // parts, n_panels * (part + 1) // parts):
             if atomic_load(team, STOPPED) != 0:
                 return
@@ -170,9 +171,9 @@ def nearest_rows(team, rank, panels, X, Q, centre, traits, size, parts, most, di
                 listed += count - before
                 if count >= AT_ONCE:
                     count = _settle(
-                        X, Q, pairs, count, False, start, traits, squares, cuts, out, distances, rows, part * m
+                        X, Q, pairs, count, count < 0, start, traits, squares, cuts, out, distances, rows, part * m
                     )
-        _settle(X, Q, pairs, count, True, start, traits, squares, cuts, out, distances, rows, part * m)
+        _settle(X, Q, pairs, count, count >= 0, start, traits, squares, cuts, out, distances, rows, part * m)
         given_up[task] = listed > enough
         for i in range(part * m + start, part * m + stop):
             ascend(distances[i], rows[i])
@@ -189,7 +190,11 @@ def rows_within(panels, X, Q, limits, centre, traits, most, start, stop):
     tiles = np.empty((tile_count, panels.shape[1], QUERIES), panels.dtype)
     cuts, squares = np.empty((tile_count, QUERIES), panels.dtype), np.empty(stop - start)
     hits, out = np.empty(QUERIES, np.int64), np.empty(AT_ONCE)
-    found, pairs, distances = 0, np.zeros((2, QUERIES * width + AT_ONCE), np.int64), np.empty(QUERIES * width + AT_ONCE)
+    found, pairs, distances = (
+        start - start,
+        np.zeros((2, QUERIES * width + AT_ONCE), np.int64),
+        np.empty(QUERIES * width + AT_ONCE),
+    )
     _pack_queries(Q, start, stop, centre, traits, tiles, cuts, squares)
     for i in range(stop - start):
         cuts[i // QUERIES, i % QUERIES] = _cut(limits[start + i], squares[i], X.shape[1], traits)

@@ -10,7 +10,7 @@ import numpy as np
 
 from corollary.core.design.base import Design, Pass, Pointwise, RowTask, T, with_constants
 from corollary.core.design.view import View
-from corollary.core.parallel import block_rows, each_block, map_blocks, sum_blocks
+from corollary.core.parallel import add_blocks, block_rows, each_block, map_blocks, sum_blocks
 from corollary.core.summary import Moments, products_about, weighted_mean
 from corollary.core.types import Array
 
@@ -118,10 +118,7 @@ class DenseDesign(_ByRows):
                 total += products_about(self.X[own], centred[own], w, centre, scratch.rows)
             return total
 
-        total = np.zeros((d + 2, d + 1 + Y.shape[1]))
-        for found in map_blocks(part, n, size):
-            total += found
-        return Moments.from_products(total, d, 0.0 if centre is None else centre, mean_y)
+        return Moments.from_products(add_blocks(part, n, size), d, 0.0 if centre is None else centre, mean_y)
 
     def _about_zero(self, weights: Array | None) -> bool:
         """Whether columns lie about zero, as a few rows show: their products lose no digits, and no copy is needed."""

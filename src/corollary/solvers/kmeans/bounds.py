@@ -8,8 +8,6 @@ from corollary._compiled.kmeans import lloyd as kernels
 from corollary.core.types import Array
 
 GROUP = 8  # centres that share a lower bound
-_NONE = np.empty(0, dtype=np.float32)
-NO_BOUNDS = (_NONE, np.empty((0, 0), dtype=np.float32), _NONE, _NONE), np.empty(0)
 
 
 class Bounds:
@@ -28,12 +26,12 @@ class Bounds:
 
     def drift(self, lengths: Array) -> None:
         """Centres have moved by these (scaled) lengths."""
-        kernels.drift(lengths, self.size, self.grown, self.shrunk, self.exact)
+        kernels.drift_bounds(lengths, self.size, self.numbers)
 
     @property
-    def numbers(self) -> tuple[tuple[Array, ...], Array]:
+    def numbers(self) -> tuple[Array, ...]:
         """What kernels take of them."""
-        return (self.upper, self.lower, self.grown, self.shrunk), self.exact
+        return self.upper, self.lower, self.grown, self.shrunk, self.exact
 
     def forget(self, rows: Array) -> None:
         """Other code has changed the labels of these rows."""

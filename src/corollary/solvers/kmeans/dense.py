@@ -16,11 +16,12 @@ from corollary.core.memory import check_memory
 from corollary.core.parallel import each_block, n_threads, run_team
 from corollary.core.scaling import row_lengths, scale_about
 from corollary.core.types import Array
-from corollary.solvers.kmeans.bounds import GROUP, NO_BOUNDS, Bounds
+from corollary.solvers.kmeans.bounds import GROUP, Bounds
 from corollary.solvers.kmeans.rows import KMeansRows, Place, SumChange, count_parts, key_factors, part_rows, writable
 
 TILE = 1 << 16  # scores of one tile: 256 KiB of float32, which a core's second cache holds
 PIECE = 1 << 18  # numbers that are brought to float64 at once, however many there are
+SMALL = 1 << 14  # numbers of X up to which NumPy takes a pass as quickly as a kernel, which need not be compiled then
 GRID = 2.0**-30  # of a column's range: to what its shift is rounded
 CALL = 1 << 30  # products after which Python looks up
 NO_RECORDS = np.empty((0, kernels.RECORD))
@@ -40,6 +41,10 @@ class Extent:
 
 def extent_of(X: Array, weights: Array) -> Extent:
     """The extent of the rows of X."""
+    if X.size <= PIECE:
+        with np.errstate(over="ignore", invalid="ignore"):  # a mean that is no number is told by what comes of it
+            sums = (weights @ X)[None]
+        return Extent(sums, *(edge.astype(np.float64) for edge in (X.min(axis=0), X.max(axis=0))))
     (n, d), size = X.shape, part_rows(len(X), 1)
     parts = count_parts(n, size)
     sums, low, high = np.zeros((parts, d)), np.full((parts, d), np.inf), np.full((parts, d), -np.inf)
@@ -80,7 +85,7 @@ class _Scratch:
         self.own = (
             np.empty((workers, self.size), dtype=whole),
             np.empty((workers, tile, rows.d), dtype=single),
-            np.empty((workers, k * tile), dtype=single),
+            np.empty((workers, k, tile), dtype=single),
             np.empty(minima, dtype=single),
             np.empty(minima, dtype=single),
             np.zeros((workers, 2, tile), dtype=whole),
@@ -123,7 +128,10 @@ class DenseRows(KMeansRows):
         )
         self.single = np.empty((self.n, self.d), dtype=np.float32)
         self.norms, self.keys = np.empty(self.n, dtype=np.float32), np.empty(self.n)
-        self._prepare(place)
+        if X.size <= SMALL:
+            self._prepare_few(place)
+        else:
+            self._prepare(place)
         self.largest = float(self.norms.max())
 
     def _prepare(self, place: Place) -> None:
@@ -143,6 +151,14 @@ class DenseRows(KMeansRows):
             target = self.single, self.norms, self.keys, sums, totals
             run_team(passes.prepare, size, *given, *target, most=self.n * self.d // READ)
         self._settle(place, float(sum(totals.tolist())), sums.sum(axis=0))
+
+    def _prepare_few(self, place: Place) -> None:
+        """The same in NumPy; sums of a row are taken row by row, so that equal rows have equal keys."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            Z = (_as_rows(self.X, self.lengths) - place[0]) * place[1]
+            squares, self.keys[:] = (Z * Z).sum(axis=1), (Z * key_factors(self.d)).sum(axis=1)
+            self.single[:], self.norms[:] = Z, np.sqrt(squares)
+        self._settle(place, float(self.weights @ squares), self.weights @ Z)
 
     def take(self, rows: Any) -> Array:
         return _as_rows(self.X[rows], None if self.lengths is None else self.lengths[rows])
@@ -186,7 +202,7 @@ class DenseRows(KMeansRows):
             (self.shift, self.scale),
             (self.total, self.spread, self.largest),
             GROUP if bounds is None else bounds.size,
-            *(NO_BOUNDS if bounds is None else bounds.numbers),
+            None if bounds is None else bounds.numbers,
             writable(centres),  # those of a loaded model may not be; labels alone change none
             sums,
             labels,
@@ -240,6 +256,8 @@ class DenseRows(KMeansRows):
 
     def review(self, centres: Array, labels: Array) -> tuple[Array, Array]:
         distances, heads = np.empty(self.n), self.heads(centres)
+        if self._readable is not None and self.X.size * len(heads) <= 8 * SMALL:
+            return self._review_few(self._readable, heads, labels)
         scratch, _ = self._team(len(centres))
         total, sums = np.zeros((len(centres), self.d + 2)), scratch.sums
 
@@ -256,6 +274,14 @@ class DenseRows(KMeansRows):
         target = sums, scratch.touched, total
         run_team(passes.review, scratch.size, self._readable, *seen, *target, most=self.n * self.d // READ)
         return distances, total
+
+    def _review_few(self, X: Array, heads: Array, labels: Array) -> tuple[Array, Array]:
+        """The same in NumPy."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            gap = (X - heads[labels]) * self.scale
+            own = (labels == np.arange(len(heads))[:, None]) * self.weights
+            sums = np.column_stack([own @ gap, own.sum(axis=1), (own > 0).sum(axis=1)])
+            return np.einsum("ij,ij->i", gap, gap), sums
 
 
 def _readable(X: Array, lengths: Array | None) -> Array | None:

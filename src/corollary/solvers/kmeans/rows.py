@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -188,7 +189,7 @@ class KMeansRows(ABC):
     def unscaled(self, squared: float) -> float:
         """A sum of scaled squared distances as a cost (half the square, 1 − cosine, for directions)."""
         value = self.restored(squared)
-        if not np.isfinite(value):
+        if not math.isfinite(value):
             raise overflow()
         return value
 
@@ -198,6 +199,8 @@ class KMeansRows(ABC):
         All of it is powers of two, which are taken together: one after the other, squares of small rows would vanish
         before their large weights had their say.
         """
-        scale, unit = np.frexp(1.0 if self.angular else self.scale)[1] - 1, np.frexp(weight_unit)[1] - 1
-        with np.errstate(over="ignore"):
-            return float(np.ldexp(squared, -2 * scale - unit))
+        scale, unit = math.frexp(1.0 if self.angular else self.scale)[1] - 1, math.frexp(weight_unit)[1] - 1
+        try:
+            return math.ldexp(squared, -2 * scale - unit)
+        except OverflowError:
+            return math.inf

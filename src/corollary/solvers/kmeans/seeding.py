@@ -17,7 +17,7 @@ from corollary._compiled.kmeans.sparse_seeding import COINCIDE, seed_sparse
 from corollary.core.parallel import block_rows, map_blocks, n_threads, one_blas_thread, run_team, stop_if_ended
 from corollary.core.types import Array
 from corollary.solvers.draws import places
-from corollary.solvers.kmeans.dense import DenseRows
+from corollary.solvers.kmeans.dense import SMALL, DenseRows
 from corollary.solvers.kmeans.rows import KMeansRows, key_factors
 from corollary.solvers.kmeans.sparse import SparseRows
 
@@ -46,7 +46,11 @@ def plus_plus(
         if isinstance(rows, SparseRows):
             return rows_of(X, _sparse_rows(rows, levels))
         assert isinstance(rows, DenseRows)
-        return rows_of(X, _dense_rows(rows, levels) if rows.resolved else _by_products(X, weights, levels))
+        if not rows.resolved:
+            return rows_of(X, _by_products(X, weights, levels))
+        if X.size <= SMALL:
+            return rows_of(X, _by_products((X - rows.shift) * rows.scale, weights, levels, rows.order[0]))
+        return rows_of(X, _dense_rows(rows, levels))
 
 
 def _dense_rows(rows: DenseRows, levels: Array) -> Array:
@@ -99,9 +103,9 @@ def _called(
     return chosen
 
 
-def _by_products(X: Array, weights: Array, levels: Array) -> Array:
-    """The rows that are drawn, with distances to all rows by products with them."""
-    points, lottery = _Points(X, weights), Lottery(X, weights)
+def _by_products(X: Array, weights: Array, levels: Array, order: Array | None = None) -> Array:
+    """The rows that are drawn, with distances to all rows by products with them: of few, or such as lie close."""
+    points, lottery = _Points(X, weights), Lottery(X, weights, order)
     chosen = [int(lottery.draw(levels[0, :1])[0])]
     nearest, _ = points.improve(np.array(chosen), np.full(points.n, np.inf))
     for row in levels[1:]:
@@ -142,9 +146,11 @@ def rows_of(X: Any, rows: Array) -> Array:
 class Lottery:
     """Draws rows with probability ∝ mass, in an order of the rows that depends on their values alone."""
 
-    def __init__(self, X: Any, mass: Array) -> None:
-        self.key = np.asarray(X @ key_factors(X.shape[1]).astype(X.dtype))
-        self.order = np.argsort(self.key, kind="stable")
+    def __init__(self, X: Any, mass: Array, order: Array | None = None) -> None:
+        if order is None:
+            self.key = np.asarray(X @ key_factors(X.shape[1]).astype(X.dtype))
+            order = np.argsort(self.key, kind="stable")
+        self.order = order
         self.reweight(mass)
 
     def reweight(self, mass: Array) -> None:

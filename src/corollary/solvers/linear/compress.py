@@ -61,8 +61,9 @@ def compress(moments: Moments, target: int, *, fit_intercept: bool) -> Compresse
     scale = np.where(live, np.sqrt(np.maximum(diagonal, 0.0)), 1.0)
     if not live.all():
         xx, xy = np.where(live & live[:, None], xx, 0.0), np.where(live, xy, 0.0)
-    unit = xx / np.outer(scale, scale)
-    factor, pivots, rank, _ = lapack.dpstrf(unit, tol=1e-15)
+    unit = xx / scale
+    unit /= scale[:, None]
+    factor, pivots, rank, _ = lapack.dpstrf(unit.T, tol=1e-15, overwrite_a=1)  # it is symmetric: no copy by columns
     order = pivots - 1
     upper = np.triu(factor)[:rank]
     if rank == 0 or rank < live.sum() or abs(upper[0, 0]) > WORST_CONDITION * abs(upper[rank - 1, rank - 1]):

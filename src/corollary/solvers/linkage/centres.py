@@ -15,7 +15,7 @@ from corollary._compiled.linkage import tree as kernels
 from corollary._compiled.linkage.centroid import DESK, DONE, OWN, merge_centres
 from corollary.core.parallel import n_threads, run_team
 from corollary.core.types import Array
-from corollary.solvers.kdtree import part_rows
+from corollary.solvers.kdtree import tree_order
 from corollary.solvers.linkage.chain import SMALL, STALLED
 from corollary.solvers.linkage.leaves import Merges, Points, too_large
 
@@ -44,7 +44,7 @@ class CentreTree:
         levels = (leaves - 1).bit_length()
         nodes = (2 << levels) - 1
         bounds = [np.minimum((leaves * np.arange((1 << k) + 1) >> k) * WIDE, n) for k in range(levels + 1)]
-        order, _ = part_rows(centres, bounds)
+        order, _ = tree_order(centres, bounds)
         ordered, places = np.full((leaves * WIDE, d), np.inf), np.ones(leaves * WIDE)
         ordered[:n], places[:n] = centres[order], weights[order]
         blocks = np.ascontiguousarray(ordered.reshape(leaves, WIDE, d).transpose(0, 2, 1))

@@ -20,8 +20,10 @@ from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
 _VALUES = 1_000_000  # that are compared, all rows and columns together: about a hundredth of a second
 _CALLS = 5_000  # of a function of two rows, which takes much longer than that
-_PAIRS = 1 << 16  # of a query and a row that are not worth two threads
 _PAIRS = 1 << 16  # of a query and a row, that are not worth two threads
+_FEW = 1 << 17  # differences of all pairs and columns that are taken at once
+_LEAST_SURE, _MOST_SURE = 1e-90, 1e90  # distances between these are right to rounding however they are worked out
+_NAMES = {EUCLIDEAN: "euclidean", MANHATTAN: "cityblock", CHEBYSHEV: "chebyshev"}
 _LEAST, _FOR_THEM = 20, 20_000_000  # rows that are checked at least, unless they take more values than that
 _MOST = 59  # rows without a fault show that, with 95 % confidence, fewer than 5 % of all have one
 TOLERANCE = 1e-9
@@ -88,7 +90,11 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
     Plain distances to all rows leave those that are not farther than the farthest of the rows found. As these are k,
     the k nearest are among them; these few are measured as they are.
     """
-    metric, (m, k), shrink = search.metric, rows.shape, shrink_for(search.metric, X)
+    metric, (m, k) = search.metric, rows.shape
+    table = _table(metric, X, queries) if m * X.shape[0] * X.shape[1] <= _FEW else None
+    if table is not None:
+        return np.sort(table, axis=1)[:, :k], np.take_along_axis(table, rows, axis=1)
+    shrink = shrink_for(metric, X)
     query, row = _near(search, X, queries, rows)
     keys = distances_of(metric, queries, X, query, row, shrink)
     order = np.lexsort((keys, query))
@@ -97,6 +103,16 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
     own = distances_of(metric, queries, X, np.repeat(np.arange(m), k), rows.ravel(), shrink).reshape(m, k)
     with np.errstate(over="ignore"):
         return best / shrink, own / shrink
+
+
+def _table(metric: Metric, X: Any, queries: Any) -> Array | None:
+    """Distances of the queries to all rows by differences; None where their rounding would have to be looked at."""
+    if metric.cosine or scipy.sparse.issparse(X) or metric.code not in _NAMES:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        table: Array = cdist(queries, X, _NAMES[metric.code])
+    query, row = np.nonzero(~((table > _LEAST_SURE) & (table < _MOST_SURE)))
+    return table if (queries[query] == X[row]).all() else None  # of equal rows there is nothing to round
 
 
 def _near(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Array, Array]:

@@ -75,15 +75,28 @@ class Panels:
         parts = max(1, min(allowed // blocks, len(self.panels) * self.panels.shape[2] // max(1, 4 * k))) if m else 1
         distances, rows = empty_answers(parts * m, k)
         given_up = np.zeros((blocks, parts), dtype=np.bool_)
+        T = max(1, min(allowed, blocks * parts))
         run_team(
             kernels.nearest_rows, self.panels, self.X, Q, self.centre, self.traits, size, parts, float(most),
-            distances, rows, given_up.ravel(), most=min(worth, blocks * parts),
+            distances, rows, given_up.ravel(), self._desks(T, size), most=T,
         )  # fmt: skip
         if parts > 1:
             distances, rows = (np.hstack(np.split(answers, parts)) for answers in (distances, rows))
             order = np.lexsort((rows, distances), axis=1)[:, :k]
             distances, rows = np.take_along_axis(distances, order, 1), np.take_along_axis(rows, order, 1)
         return distances, rows, np.flatnonzero(np.repeat(given_up.any(axis=1), size)[:m])
+
+    def _desks(self, T: int, size: int) -> tuple[Array, ...]:
+        """What T threads write to that take ``size`` queries at a time, farther apart than a line of their caches."""
+        (_, depth, width), dtype, tiles = self.panels.shape, self.panels.dtype, size // QUERIES
+        return (
+            np.empty((T, tiles, depth, QUERIES), dtype=dtype),
+            np.empty((T, tiles + 8, QUERIES), dtype=dtype),
+            np.empty((T, size + 16)),
+            np.zeros((T, 2, 2 * kernels.AT_ONCE + QUERIES * width), dtype=np.int64),
+            np.empty((T, QUERIES + 16), dtype=np.int64),
+            np.empty((T, kernels.AT_ONCE + 16)),
+        )
 
     def within(self, Q: Array, limits: Array, most: float = math.inf) -> tuple[list[Triples], Array]:
         """(query, squared distance, row) of all pairs within the limits of their queries, in pieces; and the queries

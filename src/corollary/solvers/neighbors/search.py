@@ -14,13 +14,15 @@ from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.neighbors import nearest as compiled
 from corollary.core.types import Array
 from corollary.solvers.distances import between, variances_of
-from corollary.solvers.neighbors.brute import plain_index
 from corollary.solvers.neighbors.doubt import Doubt
 from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
 from corollary.solvers.neighbors.metric import Metric, points, scale_for
+from corollary.solvers.neighbors.products import Products
+from corollary.solvers.neighbors.sparse_products import SparseProducts
 from corollary.solvers.neighbors.tree import Tree, tree_if_it_pays
 
 _DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a time, for dense rows
+_LEAF = 256  # points that are compared with a query at once, where a metric other than the Euclidean skips nothing
 
 
 class Search(ABC):
@@ -231,8 +233,11 @@ def _index(P: Any, metric: Metric, algorithm: str, leaf_size: int, k: int) -> In
     if scipy.sparse.issparse(P):
         if algorithm == "kd_tree":
             raise ValueError("algorithm='kd_tree' needs dense rows, but X is sparse; use algorithm='brute'.")
-        return plain_index(P, metric)
+        return SparseProducts(P)
     if algorithm == "kd_tree":
         return Tree.of(P, metric, leaf_size)
     tree = tree_if_it_pays(P, metric, leaf_size, k) if algorithm == "auto" else None
-    return plain_index(P, metric) if tree is None else tree
+    if tree is not None:
+        return tree
+    # every query is compared with every row
+    return Products(P) if metric.code == EUCLIDEAN else Tree.of(P, metric, _LEAF, prune=False)

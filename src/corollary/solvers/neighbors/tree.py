@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from corollary._compiled.codes import EUCLIDEAN
-from corollary._compiled.neighbors import kdtree
+from corollary._compiled.neighbors import tree as kernels
 from corollary.core.parallel import n_threads, run_team
 from corollary.core.scaling import power_of_two
 from corollary.core.types import Array
-from corollary.solvers.kdtree import part_rows
+from corollary.solvers.kdtree import tree_order
 from corollary.solvers.neighbors.index import Index, Lists, empty_answers, places_of
 from corollary.solvers.neighbors.metric import Metric
 
@@ -25,6 +25,7 @@ _MANY = 128  # queries, from where on it pays to order them by leaf
 _PILOT = 32  # rows whose neighbours are searched for, to see whether a tree is quicker
 _FEW, _SAMPLE = 1024, 4096  # from so many rows on, a tree of a quarter of them, or of so many, is tried first
 _FEW_COLUMNS = 16
+_SAVED = 3e-3  # seconds that a tree saves at least, at best: for less, its kernels need not be there
 # seconds, measured on one core: to build a tree, for each row and each value; a walk, a leaf and each of its values
 _BUILD, _ROW_BUILT, _VALUE_BUILT, _START, _LEAF, _LEAF_VALUE = 4e-4, 2e-7, 3e-8, 1.2e-6, 7e-8, 1.1e-10
 _SCREEN, _ROW, _ROW_VALUE = 2.5e-6, 7e-11, 2e-11  # a query by products, a row and each of its values
@@ -57,7 +58,7 @@ class Tree(Index):
             bounds.append(np.sort(np.concatenate([bounds[-1], (bounds[-1][:-1] + bounds[-1][1:]) // 2])))
         starts = bounds[-1]
         if prune:
-            index, boxes = part_rows(X, bounds)
+            index, boxes = tree_order(X, bounds)
         else:
             index, boxes = np.arange(n), np.empty(((2 << depth) - 1, 2, d))
             boxes[:, 0], boxes[:, 1] = -np.inf, np.inf
@@ -70,7 +71,7 @@ class Tree(Index):
         width = -(-int(np.diff(starts).max()) // _LANES) * _LANES
         leaves = np.zeros((1 << depth, d, width), dtype=np.float32 if single else np.float64)
         points = np.empty((n, d))
-        run_team(kdtree.fill_leaves, X, index, starts, centre, scale, points, leaves, most=X.size // _WORTH)
+        run_team(kernels.fill_leaves, X, index, starts, centre, scale, points, leaves, most=X.size // _WORTH)
         name = "k-d tree" if prune else "direct comparison"
         return Tree(metric, leaves, points, index, starts, *_groups(boxes, depth), centre, scale, name)
 
@@ -83,12 +84,24 @@ class Tree(Index):
         return self.leaves, self.points, self.index, self.starts, self.groups, self.offsets, self.fans
 
     def _walk(self, Q: Array) -> tuple[Any, ...]:
-        """What the kernels need of the tree and of the queries, and room for the queries as points of leaves."""
+        """What the kernels need of the tree and of the queries, and room for the queries as points of leaves.
+
+        And for what each thread writes to, farther apart than a line of its cache.
+        """
         single, unit = self.leaves.dtype == np.float32, float(np.finfo(self.leaves.dtype).eps) / 2
         grow = 1 + 2 * (Q.shape[1] + 8) * unit if single else 1 + 1e-12
         frame = self.centre, self.scale, 2 * unit if single else 0.0
-        room = np.empty(Q.shape, dtype=self.leaves.dtype), np.empty(len(Q))
-        return self._parts, Q, frame, grow, self.metric.code, self.metric.p, _block(len(Q)), *room
+        metric = None if self.metric.code == EUCLIDEAN else (self.metric.code, self.metric.p)
+        near = np.empty(Q.shape, dtype=self.leaves.dtype), np.empty(len(Q))
+        T, fan = max(1, min(n_threads(), len(Q) // _LEAST)), self.groups.shape[3]
+        most = fan * (len(self.fans) + 1) + _LANES
+        room = (
+            np.empty((T, self.leaves.shape[2] + _LANES), dtype=self.leaves.dtype),
+            np.empty((T, fan + _LANES)),
+            np.empty((T, most)),
+            np.empty((T, 2, most), dtype=np.int64),
+        )
+        return self._parts, Q, frame, grow, metric, _block(len(Q)), *near, room
 
     def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
         distances, rows = empty_answers(len(Q), k)
@@ -102,7 +115,7 @@ class Tree(Index):
         places, sequence = np.empty(len(self.leaves) + 1, dtype=np.int64), np.empty(m, dtype=np.int64)
         looked = np.zeros(-(-m // size), dtype=np.int64)
         answers = distances, rows, looked
-        run_team(kdtree.nearest_in_tree, *self._walk(Q), leaf, places, sequence, *answers, most=m // _LEAST)
+        run_team(kernels.nearest_in_tree, *self._walk(Q), leaf, places, sequence, *answers, most=m // _LEAST)
         return int(looked.sum())
 
     def within(self, Q: Any, limits: Array) -> Lists:
@@ -110,7 +123,7 @@ class Tree(Index):
 
         def visit(places: Array, distances: Array, rows: Array) -> None:
             lists = limits, places, counts, distances, rows
-            run_team(kdtree.rows_in_tree, *walk, *lists, most=len(Q) // _LEAST)
+            run_team(kernels.rows_in_tree, *walk, *lists, most=len(Q) // _LEAST)
 
         visit(counts, np.empty(0), np.empty(0, dtype=np.int64))
         places = places_of(counts)
@@ -150,7 +163,7 @@ def tree_if_it_pays(P: Array, metric: Metric, leaf_size: int, k: int) -> Tree | 
     euclidean = metric.code == EUCLIDEAN
     least = _START + _BUILD / n + _ROW_BUILT + _VALUE_BUILT * d
     price = _SCREEN + n * (_ROW + _ROW_VALUE * d)
-    if euclidean and (least >= price or (n <= _SAMPLE and d > _FEW_COLUMNS)):
+    if euclidean and (n * (price - least) < _SAVED or (n <= _SAMPLE and d > _FEW_COLUMNS)):
         return None
     if n > _FEW and (euclidean or d > _FEW_COLUMNS):
         sample = np.ascontiguousarray(P[:: max(4, n // _SAMPLE)])

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled._jit import inner_kernel, lean_kernel
 from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
 MANY = 4096  # rows of a node that all threads part together
@@ -64,7 +64,7 @@ def _gather_left(values, rows, first, end, pivot, equal):
     return left
 
 
-@lean_kernel
+@inner_kernel
 def part(values, rows, first, end, middle):
     """Reorder values[first:end], and rows with them, so that sorting would not move any across ``middle``."""
     while end - first > 1:
@@ -116,7 +116,8 @@ def _median(team, rank, X, order, a, b, middle, column, box, keys, spare, values
     first, end = share(team, rank, blocks)
     for block in range(first, end):
         start, stop = rows_of(block, b - a, BLOCK)
-        counts[block] = 0
+        for bucket in range(BUCKETS):
+            counts[block, bucket] = 0
         for i in range(a + start, a + stop):
             keys[i] = X[order[i], column]
             counts[block, _bucket(keys[i], low, scale)] += 1
@@ -226,11 +227,10 @@ def _grow_alone(X, order, ends, top, node, levels, boxes, rows, own, keys, spare
         order[i] = spare[a + own[i - a]]
 
 
-@kernel
-def grow(team, rank, X, ends, levels, top, most, order, spare, keys, values, counts, parts, boxes):
-    """Order the rows, and box all nodes: levels before ``top`` together, the others, of up to ``most`` rows, alone."""
-    box, rows = np.empty((2, X.shape[1])), np.empty((most, X.shape[1]))
-    own, own_keys = np.empty(most, np.int64), np.empty(most)
+@lean_kernel
+def grow_together(team, rank, X, ends, top, order, spare, keys, values, counts, parts, room, boxes):
+    """Order the rows and box the nodes of the levels before ``top``, one node after another."""
+    box = room[rank]
     for level in range(top):
         for v in range(1 << level):
             at = ends_of(level) + v
@@ -246,7 +246,12 @@ def grow(team, rank, X, ends, levels, top, most, order, spare, keys, values, cou
                     return
             elif not meet(team):  # blocks of boxes are written again
                 return
+
+
+@lean_kernel
+def grow_alone(team, rank, X, ends, top, levels, order, spare, rows, own, keys, boxes):
+    """The same for the nodes of level ``top`` and all below, each by one thread; rows, own and keys are its room."""
     node = take(team)
     while node < (1 << top):
-        _grow_alone(X, order, ends, top, node, levels, boxes, rows, own, own_keys, spare)
+        _grow_alone(X, order, ends, top, node, levels, boxes, rows[rank], own[rank], keys[rank], spare)
         node = take(team)

@@ -12,11 +12,6 @@ rng = np.random.default_rng(0)
 ROWS, VOTES = rng.integers(0, 50, (101, 7)), rng.random((101, 7)) + 0.1
 
 
-@pytest.fixture(autouse=True)
-def _threads_for_everything(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(votes, "_WORTH", 1)
-
-
 def test_shares_of_votes_are_those_of_plain_sums() -> None:
     codes = rng.integers(0, 4, (50, 2))
     expected = np.stack([(VOTES * (codes[ROWS, 1] == c)).sum(axis=1) for c in range(4)], axis=1)

@@ -9,7 +9,9 @@ the bound is never above the computed distance of a point inside; powers do not,
 
 A ``tree`` is (leaves, points, index, starts, groups, offsets, fans), as ``solvers/neighbors/tree.py`` has them. A
 ``frame`` is what its leaves were shifted and scaled by, and the share of a length that this can cost: (centre, scale,
-share).
+share). A ``metric`` is None for the Euclidean, so that nothing of others is compiled with it, or else (code, p).
+``room`` is what the walks of each thread write to: distances to a leaf, to the boxes of a group, and a stack of
+distances, and of nodes and levels.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ import math
 
 import numpy as np
 
-from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
-from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
+from corollary._compiled._jit import inner_kernel, lean_kernel
+from corollary._compiled.codes import CHEBYSHEV, MANHATTAN
 from corollary._compiled.neighbors.nearest import ascend, sift, sort_list
 from corollary._compiled.team import count_blocks, meet, rows_of, share, take
 
@@ -42,40 +44,42 @@ def fill_leaves(team, rank, X, index, starts, centre, scale, points, leaves):
 
 
 @inner_kernel
-def _group_bounds(groups, g, Q, i, metric, p, out):
+def _group_bounds(groups, g, Q, i, metric, out):
     """Reduced distances from query i to the boxes of one group."""
     d, fan = groups.shape[2], groups.shape[3]
     for c in range(fan):
         out[c] = 0.0
     for j in range(d):
         q = Q[i, j]
-        if metric == EUCLIDEAN:
-            for c in range(fan):
-                below, above = groups[g, 0, j, c] - q, q - groups[g, 1, j, c]
-                outside = below if below > above else above
-                outside = outside if outside > 0.0 else 0.0
-                out[c] += outside * outside
-            continue
         for c in range(fan):
             below, above = groups[g, 0, j, c] - q, q - groups[g, 1, j, c]
             outside = below if below > above else above
             outside = outside if outside > 0.0 else 0.0
-            if metric == MANHATTAN:
-                out[c] += outside
-            elif metric == CHEBYSHEV:
-                out[c] = outside if outside > out[c] else out[c]
+            if metric is None:
+                out[c] += outside * outside
             else:
-                out[c] += MARGIN * outside**p
+                out[c] = _with(out[c], outside, metric, MARGIN)
 
 
 @inner_kernel
-def _leaf_distances(leaves, leaf, near, i, metric, p, total):
+def _with(total, gap, metric, share):
+    """A reduced distance with that of one more column, of whose power only a share counts."""
+    code, p = metric
+    if code == MANHATTAN:
+        return total + gap
+    if code == CHEBYSHEV:
+        return gap if gap > total else total
+    return total + share * gap**p
+
+
+@inner_kernel
+def _leaf_distances(leaves, leaf, near, i, metric, total):
     """Reduced distances from query i to all points of a leaf, in the leaf's precision."""
     d, width = leaves.shape[1], leaves.shape[2]
     for c in range(width):
         total[c] = 0.0
     j = 0
-    if metric == EUCLIDEAN:
+    if metric is None:
         while j + 4 <= d:  # four columns a pass: fewer loads and stores of the sums
             q0, q1, q2, q3 = near[i, j], near[i, j + 1], near[i, j + 2], near[i, j + 3]
             for c in range(width):
@@ -86,59 +90,51 @@ def _leaf_distances(leaves, leaf, near, i, metric, p, total):
     while j < d:
         q0 = near[i, j]
         for c in range(width):
-            t0 = abs(leaves[leaf, j, c] - q0)
-            if metric == EUCLIDEAN:
+            t0 = leaves[leaf, j, c] - q0
+            if metric is None:
                 total[c] += t0 * t0
-            elif metric == MANHATTAN:
-                total[c] += t0
-            elif metric == CHEBYSHEV:
-                total[c] = t0 if t0 > total[c] else total[c]
             else:
-                total[c] += t0**p
+                total[c] = _with(total[c], abs(t0), metric, 1.0)
         j += 1
 
 
 @inner_kernel
-def _exact(points, at, Q, i, metric, p):
+def _exact(points, at, Q, i, metric):
     """The reduced distance from query i to one point, in float64."""
     total = 0.0
     for j in range(points.shape[1]):
         gap = abs(points[at, j] - Q[i, j])
-        if metric == EUCLIDEAN:
+        if metric is None:
             total += gap * gap
-        elif metric == MANHATTAN:
-            total += gap
-        elif metric == CHEBYSHEV:
-            total = gap if gap > total else total
         else:
-            total += gap**p
+            total = _with(total, gap, metric, 1.0)
     return total
 
 
 @inner_kernel
 def _cut(worst, metric, scale, slack, grow):
     """What a point within ``worst`` cannot exceed in the leaf's precision, where it is off by at most ``slack``."""
-    if metric != EUCLIDEAN:
+    if metric is not None:
         return worst * grow
     reach = math.sqrt(worst) * scale + slack
     return reach * reach * grow
 
 
 @inner_kernel
-def _hits(total, cut):
+def _hits(total, width, cut):
     """How many distances of a leaf are within the cut; counting has no branch, so whole registers are compared."""
     hits = np.int32(0)
-    for c in range(len(total)):
+    for c in range(width):
         hits += np.int32(total[c] <= cut)
     return hits
 
 
 @inner_kernel
-def _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds):
+def _first_leaf(groups, offsets, fans, Q, i, metric, bounds):
     """The leaf that a query would look into first."""
     node = 0
     for level in range(len(fans)):
-        _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
+        _group_bounds(groups, offsets[level] + node, Q, i, metric, bounds)
         nearest = 0
         for c in range(1, fans[level]):
             if bounds[c] < bounds[nearest]:
@@ -163,7 +159,8 @@ def _shift(Q, i, frame, near, slack):
 @inner_kernel
 def _by_leaf(leaf, places, sequence):
     """Queries in the order of the leaves that they look into first, those of one leaf as they come."""
-    places[:] = 0
+    for v in range(len(places)):
+        places[v] = 0
     for i in range(len(leaf)):
         places[leaf[i] + 1] += 1
     for v in range(1, len(places)):
@@ -173,22 +170,21 @@ def _by_leaf(leaf, places, sequence):
         places[leaf[i]] += 1
 
 
-@kernel
-def _prepare(team, rank, tree, Q, frame, metric, p, size, near, slack, leaf, places, sequence):
+@inner_kernel
+def _prepare(team, rank, tree, Q, frame, metric, size, near, slack, leaf, places, sequence, bounds):
     """Shift the queries and order them by leaf: those of one leaf, taken together, find it in the cache.
 
     With room for no leaves (``leaf``) they stay as they come. False if the team was stopped.
     """
     groups, offsets, fans = tree[4], tree[5], tree[6]
-    bounds, m = np.empty(groups.shape[3]), Q.shape[0]
-    block = take(team)
+    block, m = take(team), Q.shape[0]
     while block < count_blocks(m, size):
         start, stop = rows_of(block, m, size)
         for i in range(start, stop):
             _shift(Q, i, frame, near, slack)
             sequence[i] = i
             if len(leaf) > 0:
-                leaf[i] = _first_leaf(groups, offsets, fans, Q, i, metric, p, bounds)
+                leaf[i] = _first_leaf(groups, offsets, fans, Q, i, metric, bounds)
         block = take(team)
     if len(leaf) == 0:
         return meet(team)
@@ -199,20 +195,11 @@ def _prepare(team, rank, tree, Q, frame, metric, p, size, near, slack, leaf, pla
     return meet(team)
 
 
-@kernel
-def _room(tree):
-    """What a walk needs: distances to a leaf, to the boxes of a group, and a stack of nodes, levels and distances."""
-    leaves, groups, fans = tree[0], tree[4], tree[6]
-    most = groups.shape[3] * (len(fans) + 1)
-    stack = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty(most)
-    return np.empty(leaves.shape[2], leaves.dtype), np.empty(groups.shape[3]), stack[0], stack[1], stack[2]
-
-
 @inner_kernel
-def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds):
+def _open_group(groups, offsets, fans, Q, i, metric, worst, depth, nodes, levels, waiting, bounds):
     """Replace the group on top of the stack (at ``depth``) by its children within ``worst``, the nearest on top."""
     node, level, base = nodes[depth], levels[depth], depth
-    _group_bounds(groups, offsets[level] + node, Q, i, metric, p, bounds)
+    _group_bounds(groups, offsets[level] + node, Q, i, metric, bounds)
     for c in range(fans[level]):
         if bounds[c] <= worst:
             at = depth
@@ -225,31 +212,33 @@ def _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, lev
     return depth
 
 
-@kernel
+@lean_kernel
 def nearest_in_tree(
-    team, rank, tree, Q, frame, grow, metric, p, size, near, slack, leaf, places, sequence, distances, rows, looked
+    team, rank, tree, Q, frame, grow, metric, size, near, slack, room, leaf, places, sequence, distances, rows, looked
 ):
     """The k nearest of all queries; threads take blocks of ``size``. ``looked`` counts leaves that were looked into."""
-    if not _prepare(team, rank, tree, Q, frame, metric, p, size, near, slack, leaf, places, sequence):
+    own = (room[0][rank], room[1][rank], room[2][rank], room[3][rank])
+    if not _prepare(team, rank, tree, Q, frame, metric, size, near, slack, leaf, places, sequence, own[1]):
         return
-    room, block = _room(tree), take(team)
+    block = take(team)
     while block < len(looked):
         start, stop = rows_of(block, Q.shape[0], size)
         looked[block] = 0
         for s in range(start, stop):
             i = sequence[s]
-            looked[block] += _walk(tree, Q, i, near, slack[i], frame[1], grow, metric, p, room, distances[i], rows[i])
+            looked[block] += _walk(tree, Q, i, near, slack[i], frame[1], grow, metric, own, distances[i], rows[i])
         block = take(team)
 
 
 @inner_kernel
-def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row):
+def _walk(tree, Q, i, near, slack, scale, grow, metric, room, best, best_row):
     """The k nearest of query i; returns how many leaves were looked into."""
     leaves, points, index, starts, groups, offsets, fans = tree
-    total, bounds, nodes, levels, waiting = room
+    total, bounds, waiting, stack = room
+    nodes, levels = stack[0], stack[1]
     k, looked, cut = len(best), 0, leaves.dtype.type(np.inf)
-    best[:] = np.inf
-    best_row[:] = -1
+    for c in range(k):
+        best[c], best_row[c] = np.inf, -1
     worst = np.inf
     nodes[0], levels[0], waiting[0], depth = 0, 0, 0.0, 1
     while depth > 0:
@@ -257,16 +246,16 @@ def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row)
         if waiting[depth] > worst:
             continue
         if levels[depth] < len(fans):
-            depth = _open_group(groups, offsets, fans, Q, i, metric, p, worst, depth, nodes, levels, waiting, bounds)
+            depth = _open_group(groups, offsets, fans, Q, i, metric, worst, depth, nodes, levels, waiting, bounds)
             continue
         looked += 1
         leaf = nodes[depth]
-        _leaf_distances(leaves, leaf, near, i, metric, p, total)
-        if _hits(total, cut) == 0:
+        _leaf_distances(leaves, leaf, near, i, metric, total)
+        if _hits(total, leaves.shape[2], cut) == 0:
             continue
         for at in range(starts[leaf], starts[leaf + 1]):
             if total[at - starts[leaf]] <= cut:
-                distance = _exact(points, at, Q, i, metric, p)
+                distance = _exact(points, at, Q, i, metric)
                 if distance < worst or (distance == worst and index[at] < best_row[0]):
                     sift(best, best_row, 0, k, distance, index[at])
                     worst = best[0]
@@ -275,13 +264,14 @@ def _walk(tree, Q, i, near, slack, scale, grow, metric, p, room, best, best_row)
     return looked
 
 
-@kernel
+@lean_kernel
 def rows_in_tree(
-    team, rank, tree, Q, frame, grow, metric, p, size, near, slack, limits, places, counts, distances, rows
+    team, rank, tree, Q, frame, grow, metric, size, near, slack, room, limits, places, counts, distances, rows
 ):
     """Count the rows within ``limits[i]`` of each query and, if there is room (``distances``), list them from
     ``places[i]`` on, the nearest first."""
-    room, listing, block = _room(tree), len(distances) > 0, take(team)
+    own_room = (room[0][rank], room[1][rank], room[2][rank], room[3][rank])
+    listing, block = len(distances) > 0, take(team)
     while block < count_blocks(Q.shape[0], size):
         start, stop = rows_of(block, Q.shape[0], size)
         for i in range(start, stop):
@@ -291,7 +281,7 @@ def rows_in_tree(
             end = first + counts[i] if listing else 0
             own, own_rows = distances[first:end], rows[first:end]
             counts[i] = _collect(
-                tree, Q, i, near, slack[i], frame[1], grow, limits[i], metric, p, room, listing, own, own_rows
+                tree, Q, i, near, slack[i], frame[1], grow, limits[i], metric, own_room, listing, own, own_rows
             )
             if listing:
                 sort_list(own, own_rows)
@@ -299,24 +289,25 @@ def rows_in_tree(
 
 
 @inner_kernel
-def _collect(tree, Q, i, near, slack, scale, grow, limit, metric, p, room, listing, distances, rows):
+def _collect(tree, Q, i, near, slack, scale, grow, limit, metric, room, listing, distances, rows):
     """Count, and list if asked, the rows within ``limit`` of query i."""
     leaves, points, index, starts, groups, offsets, fans = tree
-    total, bounds, nodes, levels, waiting = room
+    total, bounds, waiting, stack = room
+    nodes, levels = stack[0], stack[1]
     found, cut = 0, leaves.dtype.type(_cut(limit, metric, scale, slack, grow))
     nodes[0], levels[0], depth = 0, 0, 1
     while depth > 0:
         depth -= 1
         if levels[depth] < len(fans):
-            depth = _open_group(groups, offsets, fans, Q, i, metric, p, limit, depth, nodes, levels, waiting, bounds)
+            depth = _open_group(groups, offsets, fans, Q, i, metric, limit, depth, nodes, levels, waiting, bounds)
             continue
         leaf = nodes[depth]
-        _leaf_distances(leaves, leaf, near, i, metric, p, total)
-        if _hits(total, cut) == 0:
+        _leaf_distances(leaves, leaf, near, i, metric, total)
+        if _hits(total, leaves.shape[2], cut) == 0:
             continue
         for at in range(starts[leaf], starts[leaf + 1]):
             if total[at - starts[leaf]] <= cut:
-                distance = _exact(points, at, Q, i, metric, p)
+                distance = _exact(points, at, Q, i, metric)
                 if distance <= limit:
                     if listing:
                         distances[found], rows[found] = distance, index[at]
