@@ -137,19 +137,22 @@ def _use(model: Any, X: Any, y: Any) -> None:
 
 
 def _kinds(target: str | None, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
-    """Dense in both orders and sparse in both, float64 and float32; wide once; for classes, two and three of them."""
+    """Dense in both orders and sparse in both, float64 and float32; for classes, two and three of them.
+
+    Wide once, and once with rows enough for the kernels that small data do without.
+    """
     import numpy as np
     from scipy import sparse
 
     layouts = [np.ascontiguousarray, np.asfortranarray, *([sparse.csr_array, sparse.csc_array] if takes_sparse else [])]
     rng = np.random.default_rng(0)
-    for rows, columns in ((120, 6), (40, 60)):
+    for rows, columns in ((120, 6), (40, 60), (5000, 8)):
         X = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.7)
         signal = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=rows)
         thirds = np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3]))
-        tall = rows > columns
+        every = (rows, columns) == (120, 6)
         targets = {"classification": [(signal > 0).astype(int), thirds], "regression": [signal]}
         for y in targets.get(target or "", [None]):
-            for dtype in (np.float64, np.float32) if tall else (np.float64,):
-                for layout in layouts if tall else layouts[:1]:
+            for dtype in (np.float64, np.float32) if every else (np.float64,):
+                for layout in layouts if every else layouts[:1]:
                     yield layout(X.astype(dtype)), y
