@@ -16,7 +16,7 @@ def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Arr
     classes, codes = _classes_of(y)
     if len(classes) < 2:
         raise ValueError(
-            f"A classifier needs samples of at least 2 classes in y, but y has only one class: {classes[0]!r}."
+            f"A classifier needs samples of at least 2 classes in y, but y has only one class: {classes.tolist()[0]!r}."
         )
     weights = weights_by_class(class_weight, classes, y, weights)
     counted = np.bincount(codes, weights=weights) > 0

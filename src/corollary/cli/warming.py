@@ -121,7 +121,8 @@ def _fit_everywhere(entry: Entry) -> str:
             for target in dict.fromkeys(task if task in _WITH_TARGET else None for task in entry.tasks):
                 for X, y in _kinds(target, takes_sparse):
                     model = entry.load()(**entry.arguments)
-                    if target != "classification" or len(set(y)) == 2 or get_tags(model).classifier_tags.multi_class:
+                    classifier = get_tags(model).classifier_tags  # None of a model that does both tasks
+                    if target != "classification" or len(set(y)) == 2 or classifier is None or classifier.multi_class:
                         _use(model, X, y)
     except Exception as error:
         return " ".join(str(error).split()) or type(error).__name__

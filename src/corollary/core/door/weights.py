@@ -106,7 +106,7 @@ def weights_by_class(class_weight: Any, classes: Array, y: Array, weights: Array
         return weights
     unknown = [] if isinstance(class_weight, str) else [label for label in class_weight if label not in classes]
     if unknown:
-        raise ValueError(f"class_weight names classes that are not in y: {unknown!r}; y has {list(classes)!r}.")
+        raise ValueError(f"class_weight names classes that are not in y: {unknown!r}; y has {classes.tolist()!r}.")
     with np.errstate(divide="ignore"):
         factors = compute_class_weight(class_weight, classes=classes, y=y, sample_weight=weights)
     factors = np.where(np.isfinite(factors), factors, 0.0)  # of a class whose rows all have weight zero
