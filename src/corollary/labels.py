@@ -28,9 +28,16 @@ def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Arr
     return classes, codes, weights
 
 
+def _native(y: Array) -> Array:
+    """Labels in the byte order of this machine, numbers in no more than 64 bits: what a file can hold."""
+    if y.dtype.kind == "f" and y.dtype.itemsize > 8:
+        return y.astype(np.float64)
+    return y if y.dtype.isnative else y.astype(y.dtype.newbyteorder("="))
+
+
 def _classes_of(y: Any) -> tuple[Array, Array]:
     """The labels in order, and the number of each row's: whole numbers are counted, others looked up, none sorted."""
-    y = np.asarray(y)
+    y = _native(np.asarray(y))
     if y.ndim == 1 and y.dtype.kind in "iu" and y.size and int(y.max()) - int(y.min()) < y.size:
         least = y.min()
         places = ((y.astype(np.int64, copy=False) if y.dtype.kind == "i" else y) - least).astype(np.intp, copy=False)

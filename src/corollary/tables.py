@@ -117,14 +117,22 @@ def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
     out = np.empty((rows, width))
     for f in range(width):
         column = _column(X, frame, f)
-        out[:, f] = _codes(column, categories[f]) if f in categories else column.astype(np.float64)
+        out[:, f] = _codes(column, categories[f]) if f in categories else _real(column)
     return out
+
+
+def _real(column: Array) -> Array:
+    if column.dtype.kind == "c":
+        raise ValueError("Complex data not supported: X has a column of complex numbers.")
+    return column.astype(np.float64)
 
 
 def _categories(X: Any, frame: Any, f: int) -> Array:
     column = _column(X, frame, f)
-    values = column[~_missing(column)]
-    return np.unique(values.astype(str) if values.dtype == object else values)
+    values = _plain(column[~_missing(column)])
+    if values.dtype.kind == "f" and np.isinf(values).any():
+        raise ValueError(f"Column {f} of X is categorical and contains infinity; replace it by a number or by text.")
+    return np.unique(values)
 
 
 def _as_frame(X: Any) -> Any:
@@ -193,14 +201,26 @@ def _missing(column: Array) -> Array:
     return np.isnan(column) if column.dtype.kind == "f" else np.zeros(len(column), dtype=bool)
 
 
+def _plain(values: Array) -> Array:
+    """Categories as text, numbers or booleans of this machine: what can be compared, and what a file can hold."""
+    kind = values.dtype.kind
+    if kind in "mMcV":
+        raise ValueError(f"A column of categories holds {values.dtype}; make text or numbers of it.")
+    if kind == "S":  # as HDF5 has it
+        return np.char.decode(values, "utf-8")
+    if kind == "f" and values.dtype.itemsize > 8:
+        return values.astype(np.float64)
+    return values.astype(str) if kind == "O" else values.astype(values.dtype.newbyteorder("="), copy=False)
+
+
 def _codes(column: Array, categories: Array) -> Array:
     """Position of each value among the sorted categories; NaN where it is missing or unknown."""
     missing = _missing(column)
     out = np.full(len(column), np.nan)
     if not len(categories):
         return out
-    values = column[~missing]
-    if categories.dtype.kind in "US":
+    values = _plain(column[~missing])
+    if categories.dtype.kind == "U":
         values = values.astype(str)
     try:
         at = np.minimum(np.searchsorted(categories, values), len(categories) - 1)

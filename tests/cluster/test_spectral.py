@@ -300,3 +300,10 @@ def test_shape_sets(name: str, k: int, options: dict[str, Any], least: float) ->
     model = SpectralClustering(k, random_state=0, **options).fit(X)
     assert model.evidence_.holds
     assert adjusted_rand_score(y, model.labels_) >= least
+
+
+def test_landmarks_that_are_all_alike_span_fewer_directions() -> None:
+    X = (np.random.default_rng(0).normal(size=(14, 2)) + 1e9).astype(np.float32)
+    model = SpectralClustering(2, n_components=4, landmarks=5, random_state=0).fit(X)
+    assert model.embedding_.shape[1] == len(model.eigenvalues_)
+    model._check_state()

@@ -12,7 +12,7 @@ from corollary._compiled.codes import ELASTIC, POSITIVE
 from corollary._compiled.linear import columns as kernels
 from corollary.core.design import as_design
 from corollary.core.parallel import threads
-from corollary.solvers.linear.columns import Columns, Pulls
+from corollary.solvers.linear.descent.columns import Columns, Pulls
 
 RNG = np.random.default_rng(0)
 X = np.asfortranarray(RNG.normal(size=(20, 6)) * (RNG.random((20, 6)) < 0.7))

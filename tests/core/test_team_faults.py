@@ -6,10 +6,12 @@ import gc
 import multiprocessing
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
 import weakref
+from _thread import start_new_thread
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +219,65 @@ def test_a_child_forked_while_a_team_works_has_teams_of_its_own() -> None:
         stop_team(stop[0])
     thread.join(timeout=60)
     assert left.all()
+
+
+@pytest.mark.parametrize("there", [0, 1, 3])
+def test_where_the_system_has_fewer_threads_a_team_is_smaller(monkeypatch: pytest.MonkeyPatch, there: int) -> None:
+    """A container's limit of processes, or a user's: the fit goes on with what it can have."""
+    started = []
+
+    def start(*args: Any) -> int:
+        if len(started) >= there:
+            raise RuntimeError("can't start new thread")
+        started.append(args)
+        return start_new_thread(*args)
+
+    monkeypatch.setattr(team, "start_new_thread", start)
+    monkeypatch.setattr(team, "_parked", [])
+    with parallel.threads(7):
+        assert ring(50) == (max(1, there), plain_ring(50))
+        assert parallel.together(lambda rank: rank, 7) == list(range(7))
+
+
+def test_where_the_system_has_no_thread_blocks_are_worked_on_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(parallel.ThreadPoolExecutor, "_adjust_thread_count", refuse)
+    with parallel.threads(11):  # a pool that nobody else has
+        assert list(parallel.map_blocks(lambda start, stop: stop - start, 100, 7)) == [7] * 14 + [2]
+
+
+_FORK = """
+import os, threading, time
+from numba.core.compiler_lock import global_compiler_lock
+from corollary._compiled import _jit
+
+held, done = threading.Event(), threading.Event()
+
+def compile_for_a_while():
+    with global_compiler_lock:
+        held.set()
+        done.wait(0.5)
+
+threading.Thread(target=compile_for_a_while, daemon=True).start()
+held.wait()
+child = os.fork()
+if child == 0:
+    with global_compiler_lock:
+        os._exit(7)
+for _ in range(600):
+    if os.waitpid(child, os.WNOHANG) != (0, 0):
+        print("ended")
+        break
+    time.sleep(0.1)
+with global_compiler_lock:
+    print("free")
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_child_forked_while_a_thread_compiles_can_compile() -> None:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", _FORK], capture_output=True, text=True, timeout=120)
+    assert done.stdout.split() == ["ended", "free"], done.stderr

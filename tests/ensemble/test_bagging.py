@@ -324,3 +324,12 @@ def test_members_of_the_other_kind_are_refused_in_words(model, words):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with pytest.raises(ValueError, match=words):
         model.fit(X, (X[:, 0] > 0).astype(int))
+
+
+def test_the_referee_counts_rows_out_of_the_bag_as_the_fit_does() -> None:
+    """Class weights are for drawing and learning; the error is that of rows as they come."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 3))
+    y = (X[:, 0] + rng.normal(size=90) > 0.8).astype(int)
+    model = BaggingClassifier(n_estimators=4, random_state=0, class_weight="balanced").fit(X, y)
+    assert model.evidence_.verify(X, y)

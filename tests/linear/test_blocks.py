@@ -30,7 +30,7 @@ from corollary import (
     TimeBudget,
 )
 from corollary.core.design import blocks as block_design
-from corollary.solvers.linear import sample
+from corollary.solvers.linear.smooth import sample
 
 RNG = np.random.default_rng(0)
 N, D = 90, 6

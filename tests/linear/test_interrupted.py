@@ -23,7 +23,7 @@ from corollary import (
     lasso_path,
 )
 from corollary.core.evidence import Certificate, Evidence, Kind, worst_of
-from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((40, 60))  # wide: nothing is compressed, so every fit runs in the loop

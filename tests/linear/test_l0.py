@@ -16,7 +16,7 @@ from corollary.core.evidence import Kind
 from corollary.core.loss import Logistic
 from corollary.core.penalty import L0
 from corollary.core.problem import Problem
-from corollary.solvers.linear.one_coefficient import best_change
+from corollary.solvers.linear.descent.one_coefficient import best_change
 
 LOSSES: dict[str, Any] = {  # written out again: nothing of the library judges itself
     "squared": lambda y, f: 0.5 * (y - f) ** 2,

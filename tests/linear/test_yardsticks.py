@@ -26,7 +26,7 @@ from corollary.core.loss import LOSSES
 from corollary.core.penalty import NoPenalty
 from corollary.core.problem import Problem
 from corollary.core.summary import weighted_mean
-from corollary.solvers.linear.huber_newton import HuberNewton
+from corollary.solvers.linear.smooth.huber_newton import HuberNewton
 
 
 @pytest.mark.parametrize(

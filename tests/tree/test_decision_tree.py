@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from corollary.core import memory
 from corollary.core.evidence import Kind, Status
 from corollary.core.types import Array
+from corollary.io import load
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
 from corollary.tree.stump import DecisionStump
 
@@ -386,3 +387,38 @@ def test_columns_that_are_no_numbers_are_named_beside_categories_too(frame: Any)
     with pytest.raises(ValueError, match="Column 'day' holds dates or times"):
         DecisionTreeRegressor().fit(given[["day"]], y)
     assert tree.fit(given[["kind", "town"]], y).score(given[["kind", "town"]], y) == 1.0
+
+
+@pytest.mark.parametrize("kind", ["S3", "U3", ">U3", ">i8", ">f8", "float16", "bool", "longdouble", object])
+def test_categories_of_any_type_are_found_again(kind: Any, tmp_path: Any) -> None:
+    """Bytes are text, as HDF5 has it; what a file holds is in the byte order of this machine."""
+    codes = np.arange(60) % 2
+    X = codes[:, None].astype(kind)
+    model = DecisionTreeClassifier(categorical_features=[0]).fit(X, codes)
+    assert (model.predict(X) == codes).all()
+    model.save(tmp_path / "tree.corollary")
+    assert (load(tmp_path / "tree.corollary").predict(X) == codes).all()
+    assert model.evidence_.verify(X, codes).stands is not False
+
+
+@pytest.mark.parametrize("bad", [1j, np.inf, np.datetime64("2020-01-01")])
+def test_what_is_no_category_is_refused(bad: Any) -> None:
+    X = np.full((20, 1), bad)
+    with pytest.raises(ValueError, match=r"make text or numbers of it|contains infinity"):
+        DecisionTreeClassifier(categorical_features=[0]).fit(X, np.arange(20) % 2)
+
+
+def test_complex_numbers_beside_categories_are_refused() -> None:
+    X = np.column_stack([np.arange(20) % 3, 1j * (np.arange(20) % 2)])
+    with pytest.raises(ValueError, match=r"make text or numbers of it|Complex data not supported"):
+        DecisionTreeClassifier(categorical_features=[0]).fit(X, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize("kind", [">f8", ">U3", "longdouble", "float16", ">i4"])
+def test_labels_of_any_type_can_be_saved(kind: str, tmp_path: Any) -> None:
+    X = np.arange(40.0)[:, None]
+    y = (X[:, 0] > 20).astype(kind)
+    model = DecisionTreeClassifier().fit(X, y)
+    model.save(tmp_path / "tree.corollary")
+    assert (load(tmp_path / "tree.corollary").predict(X) == y).all()
+    assert model.evidence_.verify(X, y)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -62,6 +63,7 @@ if HAVE_NUMBA:
     from numba.core.codegen import JITCodeLibrary
     from numba.core.compiler import Compiler
     from numba.core.compiler import Flags as NumbaFlags
+    from numba.core.compiler_lock import global_compiler_lock
 
     from corollary._compiled._cache import KernelCache
 
@@ -105,6 +107,13 @@ if HAVE_NUMBA:
                 self.state.library = _Linked(self.state.targetctx.codegen(), func.__qualname__)
             with _no_collection():
                 return super().compile_extra(func)
+
+    if hasattr(os, "register_at_fork"):  # a child forked while a thread compiles would wait for that thread for ever
+        os.register_at_fork(
+            before=global_compiler_lock.acquire,
+            after_in_parent=global_compiler_lock.release,
+            after_in_child=global_compiler_lock.release,
+        )
 
     def _uninterrupted(method: Callable[..., Any]) -> Callable[..., Any]:
         """Ctrl-C waits until a kernel is there: Numba empties its registries while it reads them.

@@ -179,11 +179,38 @@ def map_blocks(task: Callable[[int, int], T], n: int, size: int) -> Iterator[T]:
         try:
             while position < len(bounds) or pending:
                 while position < len(bounds) and len(pending) < 2 * workers:
-                    pending.append(pool.submit(call.run, task, *bounds[position]))
+                    pending.append(_begun(pool, call, task, *bounds[position]))
                     position += 1
                 yield _first_of(pending)
         finally:
             _drain(call, pending)
+
+
+class _Once:
+    """A task with its future, done by whoever comes first."""
+
+    def __init__(self, task: Callable[[], Any]) -> None:
+        self.task, self.future, self._turns = task, Future[Any](), itertools.count()
+
+    def __call__(self) -> None:
+        if next(self._turns) > 0 or not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.task())
+        except BaseException as error:
+            self.future.set_exception(error)
+        finally:
+            del self.task  # what was worked on must not live as long as its answer
+
+
+def _begun(pool: ThreadPoolExecutor, call: _Caller, task: Callable[..., T], *args: Any) -> Future[T]:
+    """The answer to come; of this thread where the system, or an interpreter that ends, has no thread for it."""
+    once = _Once(functools.partial(call.run, task, *args))
+    try:
+        pool.submit(once)
+    except RuntimeError:  # it may be in the pool's queue all the same
+        once()
+    return once.future
 
 
 def _first_of(pending: deque[Future[T]]) -> T:
@@ -273,7 +300,7 @@ def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:
         pool, pending, call = _get_pool(workers), deque[Future[T]](), _Caller()
         try:
             for item in items:
-                pending.append(pool.submit(call.run, task, item))
+                pending.append(_begun(pool, call, task, item))
                 if len(pending) >= 2 * workers:
                     yield _first_of(pending)
             while pending:

@@ -46,7 +46,8 @@ def products_about(
     with np.errstate(over="ignore", invalid="ignore"):
         if shift is None and weights is None:
             np.matmul(X.T, X, out=found[:d, :d])
-            found[:d, d:] = X.T @ np.column_stack([np.ones(m), Y])
+            # one column at a time: sums of a product with both would be longer chains, which lose more digits
+            found[:d, d], found[:d, d + 1 :] = np.ones(m) @ X, X.T @ Y
             found[d, d], found[d, d + 1 :] = m, Y.sum(axis=0)
             found[d + 1, d + 1 :] = np.einsum("ik,ik->k", Y, Y)
             return found

@@ -71,6 +71,14 @@ def _serve(inbox: SimpleQueue[Any]) -> None:
         del job, call  # what was worked on must not live until the next task
 
 
+class _TooFew(Exception):
+    """The system lets us have no more than ``count`` threads."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__(count)
+        self.count = count
+
+
 def _borrow(count: int, found: list[SimpleQueue[Any]]) -> None:
     """Add the inboxes of so many threads to those found."""
     with _lock:
@@ -78,7 +86,10 @@ def _borrow(count: int, found: list[SimpleQueue[Any]]) -> None:
             found.append(_parked.pop())
     while len(found) < count:
         inbox: SimpleQueue[Any] = SimpleQueue()
-        start_new_thread(_serve, (inbox,))  # threading.Thread.start breaks when a signal comes while it waits
+        try:
+            start_new_thread(_serve, (inbox,))  # threading.Thread.start breaks when a signal comes while it waits
+        except RuntimeError:
+            raise _TooFew(len(found)) from None
         found.append(inbox)
 
 
@@ -132,7 +143,10 @@ def together(task: Callable[[int], T], count: int) -> list[T]:
     """``[task(0), task(1), …]`` computed at once; the calling thread does the first. For many short rounds of work."""
     if count == 1 or n_threads() == 1:
         return [task(k) for k in range(count)]
-    return _at_once(task, count, True, lambda: None)
+    try:
+        return _at_once(task, count, True, lambda: None)
+    except _TooFew:
+        return [task(k) for k in range(count)]
 
 
 def run_team(kernel: Callable[..., T], *args: Any, most: int | None = None) -> T:
@@ -140,7 +154,8 @@ def run_team(kernel: Callable[..., T], *args: Any, most: int | None = None) -> T
 
     The team has as many threads as are allowed, and no more than ``most``: the number of shares that the work has. The
     main thread only waits, so that it hears Ctrl-C at once; then, or when a thread fails, all leave the kernel where
-    they next meet, and the error is raised here. Without a compiler it is a team of one.
+    they next meet, and the error is raised here. Without a compiler it is a team of one; where the system has fewer
+    threads left, a team of those.
     """
     from corollary._compiled._jit import HAVE_NUMBA  # here, since it brings Numba
     from corollary._compiled.team import new_team, stop
@@ -150,6 +165,7 @@ def run_team(kernel: Callable[..., T], *args: Any, most: int | None = None) -> T
     team = new_team(size, size > usable_cores())
     if size == 1:
         return kernel(team, 0, *args)
+    takes_part = threading.current_thread() is not threading.main_thread()
 
     def enter(rank: int) -> T:
         try:
@@ -158,5 +174,7 @@ def run_team(kernel: Callable[..., T], *args: Any, most: int | None = None) -> T
             stop(team)
             raise
 
-    takes_part = threading.current_thread() is not threading.main_thread()
-    return _at_once(enter, size, takes_part, lambda: stop(team))[0]
+    try:
+        return _at_once(enter, size, takes_part, lambda: stop(team))[0]
+    except _TooFew as few:
+        return run_team(kernel, *args, most=few.count + takes_part)

@@ -19,8 +19,8 @@ from corollary.core.types import Array
 from corollary.linear.predict import LinearRegressor
 from corollary.linear.rounding import blur, narrowest, relative, rounded, still
 from corollary.solvers.linear.driver import Solution, State, solve
-from corollary.solvers.linear.huber_newton import HuberNewton
-from corollary.solvers.linear.huber_scale import joint_value
+from corollary.solvers.linear.smooth.huber_newton import HuberNewton
+from corollary.solvers.linear.smooth.huber_scale import joint_value
 
 NEGLIGIBLE = 1e-6  # in units of the spread of y
 NO_SCALE = (

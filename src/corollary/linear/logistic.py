@@ -38,9 +38,9 @@ def logistic_problem(
 
 def named_solver(name: str, problem: Problem) -> Solver:
     """The solver of that name; "auto" chooses."""
-    from corollary.solvers.linear.lbfgs import LBFGS
-    from corollary.solvers.linear.newton import Newton
-    from corollary.solvers.linear.prox_newton import ProxNewton
+    from corollary.solvers.linear.descent.prox_newton import ProxNewton
+    from corollary.solvers.linear.smooth.lbfgs import LBFGS
+    from corollary.solvers.linear.smooth.newton import Newton
 
     known: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
     return known[name]() if name in known else choose_solver(problem)

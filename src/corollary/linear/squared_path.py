@@ -19,11 +19,11 @@ from corollary.core.problem import LEAST, Problem, relative_gap
 from corollary.core.types import Array
 from corollary.linear.folds import uninterrupted
 from corollary.linear.rounding import blur, relative, rounded, still
-from corollary.solvers.linear.cd import descend_products, minimise_quadratic
 from corollary.solvers.linear.compress import Compressed, compress, worth_compressing
+from corollary.solvers.linear.descent.cd import descend_products, minimise_quadratic
+from corollary.solvers.linear.descent.gram_descent import EPOCHS, PARTS, GramDescent
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import Solution, State, solve
-from corollary.solvers.linear.gram_descent import EPOCHS, PARTS, GramDescent
-from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.loop import Observer
 
 AT_ONCE = 400  # columns of dense data, up to which all their products cost no more than a few passes over X

@@ -10,8 +10,8 @@ from scipy import sparse
 
 from corollary.core.design import as_design
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, Penalty, PositiveElasticNet
-from corollary.solvers.linear.cd import minimise_quadratic
-from corollary.solvers.linear.column_descent import minimise_columns
+from corollary.solvers.linear.descent.cd import minimise_quadratic
+from corollary.solvers.linear.descent.column_descent import minimise_columns
 
 PENALTIES: dict[str, Penalty] = {
     "l1": L1(0.3),

@@ -11,10 +11,10 @@ from small_problems import make_problem
 from corollary.core.evidence import Status
 from corollary.core.penalty import L0, L1, L2, Group
 from corollary.core.problem import Problem, relative_gap
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import Need, Solver, State, solve
-from corollary.solvers.linear.lbfgs import LBFGS
-from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.smooth.lbfgs import LBFGS
+from corollary.solvers.linear.smooth.newton import Newton
 from corollary.solvers.linear.suitable import choose_solver
 
 PROBLEM = make_problem("squared", L2(0.1))

@@ -12,9 +12,9 @@ from corollary.core.design import as_design
 from corollary.core.loss import Squared
 from corollary.core.penalty import L0, L1, ElasticNet, NoPenalty, Penalty, PositiveElasticNet
 from corollary.core.problem import Problem
+from corollary.solvers.linear.descent.gram_descent import GramDescent
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import Solution, State, solve
-from corollary.solvers.linear.gram_descent import GramDescent
-from corollary.solvers.linear.prox_newton import ProxNewton
 
 PENALTIES: dict[str, Penalty] = {
     "l1": L1(0.05),

@@ -12,7 +12,7 @@ from small_problems import make_problem
 from corollary.core.loss import Huber
 from corollary.core.penalty import L2
 from corollary.solvers.linear.driver import solve
-from corollary.solvers.linear.huber_newton import HuberNewton
+from corollary.solvers.linear.smooth.huber_newton import HuberNewton
 
 
 def joint(problem: Any, coef: Any, intercept: float, scale: float) -> float:

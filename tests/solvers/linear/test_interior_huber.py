@@ -13,11 +13,11 @@ from corollary.core.design import as_design
 from corollary.core.loss import Absolute, Huber
 from corollary.core.penalty import L1, L2, ElasticNet, Group, NoPenalty, Penalty, PositiveElasticNet
 from corollary.core.problem import Problem
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import Solution, solve
-from corollary.solvers.linear.huber_newton import HuberNewton
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
-from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.smooth.huber_newton import HuberNewton
+from corollary.solvers.linear.smooth.newton import Newton
 
 Array = Any
 

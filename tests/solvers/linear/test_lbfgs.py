@@ -10,10 +10,10 @@ from small_problems import SMOOTH, make_problem, numerical_gradient, objective
 
 from corollary.core.design import as_design
 from corollary.core.penalty import L2
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import State, solve
-from corollary.solvers.linear.lbfgs import LBFGS
-from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.smooth.lbfgs import LBFGS
+from corollary.solvers.linear.smooth.newton import Newton
 
 
 @pytest.mark.parametrize("loss", [*SMOOTH, "softmax"])

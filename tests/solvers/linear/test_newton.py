@@ -14,7 +14,7 @@ from corollary.core.loss import Huber
 from corollary.core.penalty import L2, NoPenalty, Penalty
 from corollary.solvers.linear.driver import State, solve
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
-from corollary.solvers.linear.newton import Newton
+from corollary.solvers.linear.smooth.newton import Newton
 
 PENALTIES: list[Penalty] = [L2(0.1), L2(1e-4), NoPenalty()]
 

@@ -13,9 +13,9 @@ from corollary.core.design import as_design
 from corollary.core.evidence import Kind, Status
 from corollary.core.loss import Squared
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, Penalty, PositiveElasticNet
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import State, solve
 from corollary.solvers.linear.prox_gradient import ProxGradient
-from corollary.solvers.linear.prox_newton import ProxNewton
 from corollary.solvers.linear.suitable import choose_solver
 
 PENALTIES = [L1(0.05), L2(0.1), ElasticNet(0.03, 0.05), PositiveElasticNet(0.03), Group(0.05, np.array([0, 0, 1, 1]))]

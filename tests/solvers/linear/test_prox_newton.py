@@ -13,10 +13,10 @@ from corollary.core.design import as_design
 from corollary.core.loss import as_loss
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, Penalty, PositiveElasticNet
 from corollary.core.problem import Problem
-from corollary.solvers.linear import cd
+from corollary.solvers.linear.descent import cd
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import State, solve
-from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.prox_newton import ProxNewton
+from corollary.solvers.linear.smooth.newton import Newton
 from corollary.solvers.linear.suitable import choose_solver
 
 PENALTIES: dict[str, Penalty] = {

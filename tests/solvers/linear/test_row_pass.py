@@ -16,8 +16,8 @@ from corollary.core.penalty import L2
 from corollary.core.problem import Problem
 from corollary.solvers.linear.coordinates import Moved
 from corollary.solvers.linear.driver import solve
-from corollary.solvers.linear.newton import Newton
-from corollary.solvers.linear.row_pass import RowPass, _by_blocks, _grid, in_one_call, row_pass
+from corollary.solvers.linear.smooth.newton import Newton
+from corollary.solvers.linear.smooth.row_pass import RowPass, _by_blocks, _grid, in_one_call, row_pass
 
 N, D = 5003, 13
 
@@ -72,7 +72,7 @@ def test_long_sums_leave_fewer_chunks_and_the_same_pass(classes: int, monkeypatc
     """The sums of chunks once took 128 times the coefficients, whatever those were."""
     problem = problem_of(SoftmaxLoss() if classes else Logistic(), classes=classes)
     width = (D + 1) * max(classes, 1)
-    monkeypatch.setattr("corollary.solvers.linear.row_pass.BLOCK", 1)
+    monkeypatch.setattr("corollary.solvers.linear.smooth.row_pass.BLOCK", 1)
     _, many = _grid(problem, width)
     monkeypatch.setattr("corollary.core.parallel.SUMS", 20 * width)
     _, few = _grid(problem, width)
@@ -97,7 +97,7 @@ def test_rows_of_other_kinds(kind: str, classes: int, monkeypatch: pytest.Monkey
     elif kind == "moved":
         problem = replace(problem, design=Moved(as_design(X + 1e3), centre=np.full(D, 1e3)))
     else:
-        monkeypatch.setattr("corollary.solvers.linear.row_pass.BLOCK", 1)
+        monkeypatch.setattr("corollary.solvers.linear.smooth.row_pass.BLOCK", 1)
     assert in_one_call(problem)
     gram = not classes
     assert_same(row_pass(problem, *point(problem), gram=gram), _by_blocks(problem, *point(problem), gram, False))
@@ -133,7 +133,7 @@ def test_the_number_of_threads_changes_no_bit(classes: int) -> None:
 
 
 def test_the_hessian_of_a_sample_leads_to_the_optimum_of_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("corollary.solvers.linear.sample.SAMPLE_ROWS", 300)
+    monkeypatch.setattr("corollary.solvers.linear.smooth.sample.SAMPLE_ROWS", 300)
     problem = problem_of(Logistic())
     assert problem.design.shape[0] // 10 >= max(300, 20 * D)
     found = solve(Newton(), problem, tol=1e-14, max_iter=50)

@@ -62,9 +62,8 @@ def search_nodes(
                 sums[CENTRE, k] = sums[TOTALS, k] / sums[TOTALS, width] if turn == 1 and classes is None else 0.0
                 sums[TOTALS, k], sums[LEFT, k] = 0.0, 0.0
             for i in range(rows.shape[0]):
-                _add(sums, TOTALS, rows[i], classes, y, w, sums)
-                if i < on_left[j]:
-                    _add(sums, LEFT, rows[i], classes, y, w, sums)
+                for at in range(TOTALS, LEFT + 1 if i < on_left[j] else LEFT):
+                    _add(sums, at, rows[i], classes, y, w, sums)
         taken[j] = _gain(sums, width) if on_left[j] > 0 else 0.0
         best[j] = -math.inf
         for c in range(first[j], first[j + 1]):

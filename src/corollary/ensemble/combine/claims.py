@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from corollary.base import check_weights, weights_by_class
+from corollary.base import check_weights
 from corollary.core.door.weights import within_reach
 from corollary.core.judging import Judged
 from corollary.core.types import Array
@@ -136,8 +136,6 @@ def verify_bag(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
         why = "need the y of the fit" if y is None else f"are judged up to {OUT_OF_BAG_ROWS} rows"
         return Verification(None, f"{found.words}; each drew as many rows as it was to; errors out of bag {why}")
     weights, y = within_reach(check_weights(sample_weight, X))[0], np.asarray(y)
-    if hasattr(model, "classes_"):
-        weights = weights_by_class(model.class_weight, model.classes_, y, weights)
     rows = X.tocsr() if hasattr(X, "tocsr") else np.asarray(X)
     truth = (y[:, None] == model.classes_[None, :]) if hasattr(model, "classes_") else y.reshape(len(y), -1)
     seen = [np.isin(np.arange(len(y)), sample) for sample in model.estimators_samples_[others:]]

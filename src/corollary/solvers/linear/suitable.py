@@ -24,19 +24,19 @@ def choose_solver(problem: Problem) -> Solver:
 
         return ProxGradient()
     if not penalty.convex:
-        from corollary.solvers.linear.count import Count
+        from corollary.solvers.linear.descent.count import Count
 
         return Count()
     limit = COUPLED if penalty.l2 > 0 else FULL_BLOCK  # without a penalty only the full Hessian gives a certificate
     coupled = loss.simplex and problem.design.shape[1] * problem.n_classes <= limit
     if not penalty.quadratic or coupled:
-        from corollary.solvers.linear.prox_newton import ProxNewton
+        from corollary.solvers.linear.descent.prox_newton import ProxNewton
 
         return ProxNewton()
     if loss.multiclass or not second_order or problem.design.shape[1] > NEWTON_COLUMNS:
-        from corollary.solvers.linear.lbfgs import LBFGS
+        from corollary.solvers.linear.smooth.lbfgs import LBFGS
 
         return LBFGS()
-    from corollary.solvers.linear.newton import Newton
+    from corollary.solvers.linear.smooth.newton import Newton
 
     return Newton()

@@ -153,7 +153,7 @@ def embed_landmarks(kernel: Callable[[int, int], Array], n: int, landmarks: Arra
     floor = 1e-12 * m * S[-1]
     large = floor < S
     P = Q[:, large] / np.sqrt(S[large])
-    size = block_rows(n, 16 * m)
+    k, size = min(k, P.shape[1]), block_rows(n, 16 * m)  # rows that are alike span fewer directions
     sums = sum_blocks(lambda a, b: kernel(a, b).sum(axis=0), n, size) @ P
     root = np.empty(n)
 

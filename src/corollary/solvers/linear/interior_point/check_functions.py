@@ -18,8 +18,8 @@ from corollary.core.problem import Problem
 from corollary.core.scaling import powers_above
 from corollary.core.types import Array
 from corollary.solvers.linear.free import REACH, FreeColumns, length_of
-from corollary.solvers.linear.huber_scale import best_scale, joint_value
 from corollary.solvers.linear.interior_point.kkt import System, check_size
+from corollary.solvers.linear.smooth.huber_scale import best_scale, joint_value
 
 ROUNDING = 4 * np.finfo(float).eps
 

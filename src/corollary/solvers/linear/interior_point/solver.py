@@ -27,9 +27,9 @@ import numpy as np
 from corollary.core.problem import LEAST, Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Need, Solver, State
-from corollary.solvers.linear.huber_scale import joint_rounding, joint_value, null_value
 from corollary.solvers.linear.interior_point.check_functions import Checks, Point
 from corollary.solvers.linear.interior_point.kkt import fits, newton_system
+from corollary.solvers.linear.smooth.huber_scale import joint_rounding, joint_value, null_value
 
 PATIENCE = 12  # iterations without progress after which more would not help in float64
 CENTRED = 1e-3  # no product u p, v q may fall below this part of their mean

@@ -12,10 +12,10 @@ from typing import Any
 from corollary.core.design import Design
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_quadratic
-from corollary.solvers.linear.column_descent import descend_columns, even_weight
-from corollary.solvers.linear.columns import Columns, Pulls
-from corollary.solvers.linear.gram_cache import GramCache
+from corollary.solvers.linear.descent.cd import GRAM_COLUMNS, minimise_quadratic
+from corollary.solvers.linear.descent.column_descent import descend_columns, even_weight
+from corollary.solvers.linear.descent.columns import Columns, Pulls
+from corollary.solvers.linear.descent.gram_cache import GramCache
 
 SMALL = 1 << 22  # multiplications for all products of columns: fewer take less than a millisecond
 SQUARE, THIN = 1 << 15, 4  # more products than the one, or the other times the entries of sparse columns, are too many

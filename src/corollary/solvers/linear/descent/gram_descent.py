@@ -13,9 +13,9 @@ import numpy as np
 
 from corollary.core.problem import LEAST, Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import descend_products, minimise_quadratic
+from corollary.solvers.linear.descent.cd import descend_products, minimise_quadratic
+from corollary.solvers.linear.descent.prox_newton import ProxNewton
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
-from corollary.solvers.linear.prox_newton import ProxNewton
 
 EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 PARTS = (0.1, 1e-3, 1e-6)  # of the tolerance, times the strength: how exact that end is, one after the other

@@ -26,9 +26,9 @@ from corollary.solvers.linear.backtracking import backtrack
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.free import Bound, FreeColumns, scale_of_raw
 from corollary.solvers.linear.interior_point.solver import finisher
-from corollary.solvers.linear.pairs import added, along
-from corollary.solvers.linear.row_pass import RowPass, in_one_call, row_pass
-from corollary.solvers.linear.sample import from_sample
+from corollary.solvers.linear.smooth.pairs import added, along
+from corollary.solvers.linear.smooth.row_pass import RowPass, in_one_call, row_pass
+from corollary.solvers.linear.smooth.sample import from_sample
 from corollary.solvers.loop import overflow
 
 CONTRACTION = 0.15  # a chord step that shrinks the gradient by less than this factor asks for a new Hessian

@@ -22,9 +22,9 @@ from corollary.core.design import Design
 from corollary.core.penalty import NoPenalty, Penalty
 from corollary.core.problem import Problem
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import GRAM_COLUMNS, minimise_quadratic
+from corollary.solvers.linear.descent.cd import GRAM_COLUMNS, minimise_quadratic
+from corollary.solvers.linear.descent.one_coefficient import best_change
 from corollary.solvers.linear.driver import Need, Solver, State
-from corollary.solvers.linear.one_coefficient import best_change
 from corollary.solvers.linear.quadratic import Model, model_of
 
 NEWTON_STEPS = 60

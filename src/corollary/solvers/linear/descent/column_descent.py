@@ -12,8 +12,8 @@ from corollary.core.design import Design
 from corollary.core.penalty import Penalty
 from corollary.core.summary import centre_gram
 from corollary.core.types import Array
-from corollary.solvers.linear.cd import minimise_quadratic
-from corollary.solvers.linear.columns import Columns
+from corollary.solvers.linear.descent.cd import minimise_quadratic
+from corollary.solvers.linear.descent.columns import Columns
 
 AT_ONCE = 5  # rounds in one call, after which Ctrl-C is heard
 FEW, ROUNDS = 256, 10  # columns whose products are soon formed, and rounds before that

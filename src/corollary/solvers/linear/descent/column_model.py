@@ -16,7 +16,7 @@ import numpy as np
 
 from corollary.core.penalty import Penalty
 from corollary.core.types import Array
-from corollary.solvers.linear.columns import Columns
+from corollary.solvers.linear.descent.columns import Columns
 
 LOOSE, TIGHTER, TIGHT = 0.3, 0.25, 0.01  # parts of what is violated
 TURNS = 20  # of as many epochs as are extrapolated, for one model

@@ -26,8 +26,8 @@ from corollary.solvers.least_squares.closed_form import solve
 from corollary.solvers.least_squares.task import Task
 from corollary.solvers.linear.driver import Solver, State, nearest
 from corollary.solvers.linear.free import FreeColumns, length_of
-from corollary.solvers.linear.huber_scale import best_scale, joint_rounding, joint_value, null_value
 from corollary.solvers.linear.interior_point.solver import InteriorPoint
+from corollary.solvers.linear.smooth.huber_scale import best_scale, joint_rounding, joint_value, null_value
 
 TURNS = 12  # usually enough; if not, another solver goes on
 

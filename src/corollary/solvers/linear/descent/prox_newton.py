@@ -22,12 +22,12 @@ import numpy as np
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.solvers.linear.backtracking import backtrack
-from corollary.solvers.linear.cd import Stall, minimise_quadratic
-from corollary.solvers.linear.column_descent import FEW, minimise_columns
-from corollary.solvers.linear.column_model import Forcing, lower_model
-from corollary.solvers.linear.columns import Columns, Pulls
+from corollary.solvers.linear.descent.cd import Stall, minimise_quadratic
+from corollary.solvers.linear.descent.column_descent import FEW, minimise_columns
+from corollary.solvers.linear.descent.column_model import Forcing, lower_model
+from corollary.solvers.linear.descent.columns import Columns, Pulls
+from corollary.solvers.linear.descent.exact_model import ExactModel
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
-from corollary.solvers.linear.exact_model import ExactModel
 from corollary.solvers.linear.free import Bound, FreeColumns, length_of
 from corollary.solvers.linear.interior_point.solver import finisher
 from corollary.solvers.linear.quadratic import Model, feasible_slope, model_of

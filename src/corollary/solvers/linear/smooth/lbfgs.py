@@ -23,10 +23,10 @@ from corollary.core.types import Array
 from corollary.solvers.linear.backtracking import backtrack
 from corollary.solvers.linear.driver import Need, Solver, State, nearest
 from corollary.solvers.linear.interior_point.solver import finisher
-from corollary.solvers.linear.pairs import Precondition, added, along
 from corollary.solvers.linear.quadratic import FULL_BLOCK, class_hessian
-from corollary.solvers.linear.row_pass import row_pass
-from corollary.solvers.linear.sample import from_sample, thinned
+from corollary.solvers.linear.smooth.pairs import Precondition, added, along
+from corollary.solvers.linear.smooth.row_pass import row_pass
+from corollary.solvers.linear.smooth.sample import from_sample, thinned
 from corollary.solvers.loop import overflow
 
 PATIENCE = 15  # iterations with one preconditioner before a better one is worth its price
