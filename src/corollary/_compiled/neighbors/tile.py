@@ -116,5 +116,6 @@ else:  # pragma: no cover
     def tile_hits(panels: Any, panel: Any, queries: Any, tile: Any, cuts: Any, hits: Any) -> Any:
         """hits[i]: bit c is set unless Σ_j queries[tile, j, i]·panels[panel, j, c] > cuts[tile, i]; all bits."""
         above = queries[tile].T @ panels[panel] > cuts[tile][:, None]
-        hits[:] = (~above * (np.int64(1) << np.arange(above.shape[1]))).sum(axis=1)
-        return np.bitwise_or.reduce(hits)
+        bits = (~above * (np.int64(1) << np.arange(above.shape[1]))).sum(axis=1)
+        hits[: len(bits)] = bits  # there may be room for more
+        return np.bitwise_or.reduce(bits)
