@@ -22,8 +22,8 @@ def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Arr
     counted = np.bincount(codes, weights=weights) > 0
     if counted.sum() < 2:
         raise ValueError(
-            "A classifier needs samples of at least 2 classes, but sample_weight and class_weight leave only one "
-            f"class of y with a positive weight: {classes[counted]!r}."
+            "y contains 1 class after sample_weight trimmed classes with zero weights, while a minimum of 2 classes "
+            f"are required. With sample_weight and class_weight only {classes[counted]!r} has a positive weight."
         )
     return classes, codes, weights
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import expit, log_expit, softmax
+from scipy.special import expit, log_expit, logit, softmax
 
 from corollary.core.types import Array
 
@@ -22,6 +22,10 @@ class Link(ABC):
     def inverse(self, raw: Array) -> Array:
         """The mean that the raw prediction stands for."""
 
+    def forward(self, mean: Array) -> Array:
+        """The raw prediction that stands for a mean, or for probabilities."""
+        raise TypeError(f"the {self.name} link does not know which raw prediction stands for a mean.")
+
     def probabilities(self, raw: Array) -> Array:
         """One column per class, from the decision values of two classes (n,) or of k classes (n, k)."""
         raise TypeError(f"the {self.name} link has no probabilities of classes.")
@@ -32,6 +36,9 @@ class Identity(Link):
 
     def inverse(self, raw: Array) -> Array:
         return raw
+
+    def forward(self, mean: Array) -> Array:
+        return mean
 
 
 class Log(Link):
@@ -50,6 +57,10 @@ class Log(Link):
         result: Array = np.exp(raw)
         return result
 
+    def forward(self, mean: Array) -> Array:
+        result: Array = np.log(np.maximum(mean, np.finfo(np.float64).tiny))
+        return result
+
 
 class Logit(Link):
     """Probability of the class +1. ``scale`` is 2 for the exponential loss, whose minimiser is half the log-odds."""
@@ -61,6 +72,10 @@ class Logit(Link):
 
     def inverse(self, raw: Array) -> Array:
         result: Array = expit(self.scale * raw)
+        return result
+
+    def forward(self, mean: Array) -> Array:
+        result: Array = logit(mean) / self.scale
         return result
 
     def probabilities(self, raw: Array) -> Array:
@@ -77,6 +92,11 @@ class Softmax(Link):
 
     def inverse(self, raw: Array) -> Array:
         result: Array = softmax(raw, axis=1)
+        return result
+
+    def forward(self, mean: Array) -> Array:
+        logs = np.log(mean)
+        result: Array = logs - logs.mean(axis=1, keepdims=True)
         return result
 
     def probabilities(self, raw: Array) -> Array:

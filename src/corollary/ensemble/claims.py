@@ -102,7 +102,9 @@ def _forest_rules(model: Any, grown: Any, searched: bool) -> Rules | None:
 
 def verify_boosting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     """Start and trees added up again, the training loss after every round, and the step of every leaf."""
-    if model.early_stopping:
+    if "_init_model" in vars(model):
+        return Verification(None, "boosting began with another model, which the referee does not know")
+    if model._stops_early:
         return Verification(None, "rows were set aside, so which rows the training loss is of is not kept")
     trees = plain_nodes(model.trees_) if model.n_iter_ else []
     wrong = next((bad for nodes in trees or () if (bad := misshapen(nodes, model.n_features_in_)) is not None), None)

@@ -139,6 +139,8 @@ def _additive_trees(model: Any) -> tuple[Trees, Array, float, Array]:
             f"Shapley values are read off trees, and {type(model).__name__} has none; give a decision tree, a forest "
             "or a gradient boosting model of this library."
         )
+    if hasattr(model, "_init_model"):
+        raise TypeError("Shapley values are read off trees, and init made this model begin with another one.")
     if hasattr(model, "start_"):
         return trees, np.asarray(model.start_, dtype=np.float64), 1.0, trees.count.astype(np.float64)
     return trees, np.zeros(trees.value.shape[1]), 1.0 / trees.n_trees, trees.weight

@@ -33,6 +33,7 @@ class Loss(Part, ABC):
     smooth: ClassVar[bool] = True  # has a continuous first derivative
     curved: ClassVar[bool] = True  # has a useful second derivative (Newton steps make sense)
     constant_curvature: ClassVar[bool] = False  # second derivative is 1 everywhere
+    deviance: ClassVar[float] = 1.0  # what scikit-learn's boosting multiplies it by where it tells of losses
     multiclass: ClassVar[bool] = False  # raw predictions have one column per class
     simplex: ClassVar[bool] = False  # multi-class, and its slopes are probabilities minus the truth
     piecewise_linear: ClassVar[bool] = False
@@ -155,7 +156,10 @@ class Loss(Part, ABC):
     def for_classes(self, n_classes: int) -> Loss:
         """The loss to use for so many classes at once."""
         if n_classes > 2 and not self.multiclass:
-            raise ValueError(f"loss={self.name!r} is for two classes, but y has {n_classes}; use loss='log_loss'.")
+            raise ValueError(
+                f"loss={self.name!r} is only suitable for a binary classification, but y has {n_classes} classes; use "
+                "loss='log_loss'."
+            )
         return self
 
     @classmethod

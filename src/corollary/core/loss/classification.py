@@ -20,7 +20,7 @@ class Logistic(Loss):
     """log(1 + exp(−y f)), y = ±1."""
 
     name, aliases, code, task = "logistic", ("log_loss",), codes.LOGISTIC, "classification"
-    link, lipschitz, unattained, self_concordant = Logit(), 0.25, True, True
+    link, lipschitz, unattained, self_concordant, deviance = Logit(), 0.25, True, True, 2.0
 
     def value(self, y: Array, f: Array) -> Array:
         return np.logaddexp(0.0, -y * f)

@@ -16,7 +16,7 @@ class Squared(Loss):
     """½ (f − y)²."""
 
     name, aliases, code, task = "squared", ("squared_error",), codes.SQUARED, "regression"
-    constant_curvature, lipschitz = True, 1.0
+    constant_curvature, lipschitz, deviance = True, 1.0, 2.0
 
     def value(self, y: Array, f: Array) -> Array:
         return 0.5 * (f - y) ** 2
@@ -51,6 +51,10 @@ class Absolute(Loss):
 
     def conjugate(self, y: Array, u: Array) -> Array:
         return inside(np.abs(u) <= 1 + SLACK, u * y)
+
+    def best_shift(self, y: Array, raw: Array, weights: Array, l1: float = 0.0, l2: float = 0.0) -> float:
+        """Without penalties the weighted median of y − raw, as the quantile 0.5 has it."""
+        return super().best_shift(y, raw, weights, l1, l2) if l1 or l2 else _middle_of_quantile(y - raw, weights, 0.5)
 
 
 class Huber(Loss):
@@ -120,20 +124,24 @@ class Quantile(Loss):
         return inside((u >= -self.quantile - SLACK) & (u <= 1 - self.quantile + SLACK), u * y)
 
     def best_shift(self, y: Array, raw: Array, weights: Array, l1: float = 0.0, l2: float = 0.0) -> float:
-        """Without penalties the weighted quantile of y − raw, and the middle where a whole interval is best.
-
-        That neither the order of the rows nor rows repeated in place of weights may decide: halving an interval on
-        which the slope is zero but for rounding goes to either end of it.
-        """
+        """Without penalties the weighted quantile of y − raw."""
         if l1 or l2:
             return super().best_shift(y, raw, weights, l1, l2)
-        left = y - raw
-        order = np.argsort(left, kind="stable")
-        reach = np.cumsum(weights[order])
-        goal, slack = self.quantile * reach[-1], 1e-12 * reach[-1]
-        ends = (np.searchsorted(reach, goal - slack, side="left"), np.searchsorted(reach, goal + slack, side="right"))
-        low, high = (left[order[min(int(end), len(order) - 1)]] for end in ends)
-        return float(0.5 * low + 0.5 * high)
+        return _middle_of_quantile(y - raw, weights, self.quantile)
+
+
+def _middle_of_quantile(left: Array, weights: Array, share: float) -> float:
+    """A weighted quantile, and the middle where a whole interval is one.
+
+    That neither the order of the rows nor rows repeated in place of weights may decide: halving an interval on which
+    the slope is zero but for rounding goes to either end of it.
+    """
+    order = np.argsort(left, kind="stable")
+    reach = np.cumsum(weights[order])
+    goal, slack = share * reach[-1], 1e-12 * reach[-1]
+    ends = (np.searchsorted(reach, goal - slack, side="left"), np.searchsorted(reach, goal + slack, side="right"))
+    low, high = (left[order[min(int(end), len(order) - 1)]] for end in ends)
+    return float(0.5 * low + 0.5 * high)
 
 
 class EpsilonInsensitive(Loss):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -11,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from corollary.base import check_weights, predicting
+from corollary.base import caller_level, check_weights, predicting
 from corollary.core.door.arrays import as_fitted
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
@@ -22,24 +23,36 @@ from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
 from corollary.core.types import Array
+from corollary.ensemble.boosting.beginning import fit_beginning, refuse_beginning, said_by
+from corollary.ensemble.boosting.monitor import Monitored
+from corollary.ensemble.boosting.stages import Stages
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
 from corollary.solvers.trees.boosting.rules import HistogramRules
-from corollary.tables import TableReader
+from corollary.tree.counts import count_features, count_rows
+from corollary.tree.tree_base import GROWTH_LIMITS, Fraction
+
+PATIENCE = 10  # rounds without a lower validation loss, where nobody says how many
 
 LIMITS: dict[str, Limit] = {
     "learning_rate": Real(low=0, above=True),
     "n_estimators": Integer(1),
     "max_leaf_nodes": Choice(None) | Integer(2),
     "max_depth": Choice(None) | Integer(1),
-    "min_samples_leaf": Integer(1),
+    "criterion": Choice("deprecated", "friedman_mse", "squared_error"),
+    "min_samples_split": Integer(2) | Fraction(),
+    "min_samples_leaf": Choice("auto") | Integer(1) | Fraction(),
+    "min_weight_fraction_leaf": Real(low=0, high=0.5),
+    "min_impurity_decrease": Real(low=0),
+    "ccp_alpha": Real(low=0),
+    "init": Instance("an estimator, 'zero' or None", object),
     "l1_regularization": Real(low=0),
     "l2_regularization": Real(low=0),
     "leaf_penalty": Real(low=0),
     "growth": Choice("leaf", "depth"),
     "subsample": Real(low=0, high=1, above=True),
-    "max_features": Real(low=0, high=1, above=True),
+    "max_features": GROWTH_LIMITS["max_features"],
     "max_features_per_tree": Real(low=0, high=1, above=True),
     "goss": Choice(None) | Instance("a pair (top share, other share)", tuple),
     "max_bins": Integer(2),
@@ -47,17 +60,18 @@ LIMITS: dict[str, Limit] = {
     "category_smoothing": Real(low=0),
     "monotonic_cst": Choice(None) | ArrayLike() | Instance("a dict", dict),
     "interaction_cst": Choice(None, "pairwise", "no_interactions") | ArrayLike(),
-    "early_stopping": Boolean(),
+    "early_stopping": Choice("auto") | Boolean(),
     "validation_fraction": Real(low=0, high=1, above=True),
-    "n_iter_no_change": Integer(1),
+    "n_iter_no_change": Choice(None) | Integer(1),
     "tol": Real(low=0),
     "warm_start": Boolean(),
+    "verbose": Boolean() | Integer(0),
     "random_state": RANDOM_STATE,
     "n_jobs": N_JOBS,
 }
 
 
-class GradientBoosting(TableReader):
+class GradientBoosting(Stages):
     """Fit and raw predictions. Subclasses say what the loss is and what raw predictions mean."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
@@ -77,27 +91,52 @@ class GradientBoosting(TableReader):
         categorical: Array,
         validation: Any,
         objective_of: Callable[[Array, Array], Objective],
+        weighted: bool,
+        monitor: Any,
     ) -> None:
-        """Bin, boost and keep the trees. ``validation`` is (X, y, weights) or None; a loss needs y and weights."""
+        """Bin, boost and keep the trees. ``validation`` is (X, y, weights) or None; a loss needs y and weights.
+
+        ``weighted``: whether somebody gave weights, which a model to begin with is then told.
+        """
+        if self.criterion != "deprecated":
+            warnings.warn(
+                f"criterion={self.criterion!r} is deprecated in scikit-learn and has no effect: trees lower the loss "
+                "itself. Leave it out.",
+                FutureWarning,
+                stacklevel=caller_level(),
+            )
         if self.max_bins > MOST_BINS:
             raise ValueError(f"{type(self).__name__}: max_bins must be ≤ {MOST_BINS}, but it is {self.max_bins}.")
         random = check_random_state(self.random_state)
         X, y, weights, validation = self._set_aside(X, y, weights, validation, random)
         objective = objective_of(y, weights)
-        plan = self._plan(X.shape[1])
-        start = self._start(objective, X)
+        plan = self._plan(X, weights)
+        start = self._start(objective, X, y, weights if weighted else None, validation)
         binner = Binner.fit(X, self.max_bins, categorical, weights)
         judged = None if validation is None else (validation[0], objective_of(*validation[1:]))
         boosting = Boosting(binner.words(X), binner, objective, plan, random, start, judged, X)
 
         def attributes(trees: Trees | None) -> dict[str, Any]:
             rounds = 0 if trees is None else trees.n_trees // len(start.constant)
-            return {"start_": start.constant, "trees_": trees or _no_trees(), "n_iter_": rounds}
+            state = {"start_": start.constant, "trees_": trees or _no_trees(), "n_iter_": rounds}
+            return state | self._histories(boosting, rounds)
 
-        trees, evidence = boost(boosting, self._observer(X, y, self.n_estimators, attributes))
-        for name, value in attributes(trees).items():
+        observe: Any = self._observer(X, y, self.n_estimators, attributes)
+        if monitor is not None:
+            observe = Monitored(monitor, self, boosting.begun, attributes, observe)
+        trees, evidence = boost(boosting, observe)
+        state = attributes(trees)
+        for name in {"oob_improvement_", "oob_scores_"} - state.keys():
+            self.__dict__.pop(name, None)
+        for name, value in state.items():
             setattr(self, name, value)
+        if monitor is not None:
+            observe.last(self.n_iter_)
         self._keep_evidence(evidence)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        refuse_beginning(self)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.claims import verify_boosting
@@ -123,29 +162,43 @@ class GradientBoosting(TableReader):
 
     def _set_aside(self, X: Any, y: Array, weights: Array, validation: Any, random: Any) -> Any:
         """Split rows off for early stopping where it is wanted and none were given."""
-        if validation is not None or not self.early_stopping:
+        if validation is not None or not self._stops_early:
             return X, y, weights, validation
-        classes = y if is_classifier(self) else None
+        labels = _shown(self.classes_)[y] if is_classifier(self) else None  # in the words of what may be refused
         parts = train_test_split(
-            np.arange(X.shape[0]), test_size=self.validation_fraction, stratify=classes, random_state=random
+            np.arange(X.shape[0]), test_size=self.validation_fraction, stratify=labels, random_state=random
         )
         kept, judged = np.sort(parts[0]), np.sort(parts[1])
+        if is_classifier(self) and len(np.unique(y[kept])) < len(np.unique(y)):
+            raise ValueError(
+                "The training data after the early stopping split have no rows of some of the classes. Lower "
+                "validation_fraction, or give rows to judge as X_val and y_val."
+            )
         return X[kept], y[kept], weights[kept], (X[judged], y[judged], weights[judged])
 
-    def _plan(self, n_columns: int) -> Plan:
-        leaves = self.max_leaf_nodes if self.max_leaf_nodes is not None else 2**31 - 1
+    @property
+    def _stops_early(self) -> bool:
+        """Whether rows are set aside to say when to stop."""
+        return self.n_iter_no_change is not None if self.early_stopping == "auto" else bool(self.early_stopping)
+
+    def _plan(self, X: Any, weights: Array) -> Plan:
+        leaves, d = self.max_leaf_nodes if self.max_leaf_nodes is not None else 2**31 - 1, X.shape[1]
+        live = weights if weights.all() else weights[weights > 0]
+        # what scikit-learn asks for of a mean over rows, our gains have in the sum, halved as the loss is
+        price = 0.5 * (float(self.min_impurity_decrease) + float(self.ccp_alpha)) * float(weights.sum())
         rules = HistogramRules(
             max_leaves=leaves,
             max_depth=self.max_depth if self.max_depth is not None else 2**31 - 1,
-            min_rows=self.min_samples_leaf,
+            min_rows=max(_rows_of_a_leaf(self.min_samples_leaf, len(live)), self._rows_of_a_share(live)),
+            min_split=count_rows(self.min_samples_split, len(live)),
             min_hessian=HistogramRules.min_hessian * self._weight_unit,
             l1=float(self.l1_regularization) * self._weight_unit,
             l2=float(self.l2_regularization) * self._weight_unit,
-            leaf_cost=float(self.leaf_penalty) * self._weight_unit,
+            leaf_cost=float(self.leaf_penalty) * self._weight_unit + price,
             smoothing=float(self.category_smoothing),
             best_first=self.growth == "leaf",
             monotone=self._directions(self.monotonic_cst),
-            interactions=self._groups(n_columns),
+            interactions=self._groups(d),
         )
         top, other = (None, 0.1) if self.goss is None else self.goss
         return Plan(
@@ -154,12 +207,19 @@ class GradientBoosting(TableReader):
             rules=rules,
             subsample=float(self.subsample),
             columns_per_tree=float(self.max_features_per_tree),
-            columns_per_node=float(self.max_features),
+            columns_per_node=count_features(self.max_features, d) / d,
             top_rate=top,
             other_rate=other,
-            patience=self.n_iter_no_change,
+            patience=PATIENCE if self.n_iter_no_change is None else self.n_iter_no_change,
             tol=float(self.tol),
         )
+
+    def _rows_of_a_share(self, weights: Array) -> int:
+        """So many rows that even the lightest have ``min_weight_fraction_leaf`` of the weight."""
+        if not self.min_weight_fraction_leaf:
+            return 1
+        reach = np.cumsum(np.sort(weights))
+        return 1 + int(np.searchsorted(reach, self.min_weight_fraction_leaf * reach[-1] * (1 - 1e-12)))
 
     def _groups(self, n_columns: int) -> tuple[frozenset[int], ...] | None:
         """Sets of columns that may meet on a path; columns that are not named form one more set."""
@@ -177,10 +237,18 @@ class GradientBoosting(TableReader):
         rest = frozenset(range(n_columns)).difference(*groups)
         return (*groups, rest) if rest else tuple(groups)
 
-    def _start(self, objective: Objective, X: Any) -> Start:
-        """The best constant, or with ``warm_start`` the trees of the last fit."""
+    def _start(
+        self, objective: Objective, X: Any, y: Array, weights: Array | None, validation: Any
+    ) -> Start:  # fmt: skip
+        """The best constant or what ``init`` is, or with ``warm_start`` the trees of the last fit."""
+        judges = None if validation is None else validation[0]
         if not (self.warm_start and hasattr(self, "trees_")) or not self.n_iter_:
-            return Start(objective.start())
+            self._forget_histories()
+            model = fit_beginning(self.init, X, y, None if weights is None else weights / self._weight_unit)
+            if model is not None:
+                self._init_model = model
+            constant = objective.start() if self.init is None else np.zeros(objective.n_outputs)
+            return Start(constant, offset=self._offset(X), of_judges=self._offset(judges))
         if len(self.start_) != objective.n_outputs:
             raise ValueError("warm_start needs the same classes as the fit before.")
         if self.n_estimators < self.n_iter_:
@@ -188,29 +256,42 @@ class GradientBoosting(TableReader):
                 f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "
                 "on from."
             )
-        return Start(self.start_, self.trees_, self.trees_.predict_sum(X, self.start_).T.copy())
+        raw, offset = self.trees_.predict_sum(X, self.start_), self._offset(X)
+        raw = raw if offset is None else raw + offset
+        return Start(self.start_, self.trees_, raw.T.copy(), offset, self._offset(judges))
+
+    def _offset(self, X: Any) -> Array | None:
+        """What the model that boosting began with says of rows, (rows, outputs); None if there is none."""
+        if "_init_model" not in vars(self) or X is None:
+            return None
+        n_classes = len(self.classes_) if is_classifier(self) else None
+        return said_by(self._init_model, X, self._loss_of_fit(), n_classes)
 
     def _raw_predict(self, X: Any) -> Array:
         """Raw predictions (rows, outputs)."""
         # one row of the right shape and type, for those who serve predictions one by one
-        if as_fitted(self, X) and len(X) == 1 and X.dtype == np.float64 and X.flags.carray and not np.isinf(X).any():
+        plain = as_fitted(self, X) and "_init_model" not in vars(self)
+        if plain and len(X) == 1 and X.dtype == np.float64 and X.flags.carray and not np.isinf(X).any():
             return self.trees_.one_row(X, self.start_)
         return self._raw_of_rows(X)
 
     @predicting
     def _raw_of_rows(self, X: Any) -> Array:
         raw: Array | None = None
-        if as_fitted(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
+        begun = "_init_model" in vars(self)
+        if not begun and as_fitted(self, X) and (scorer := self.trees_.scorer(X.shape[0])) is not None:
             raw = scorer.sums_unread(X, self.start_)
         if raw is None:
             X = self._read_predict(X)
             raw = self.trees_.predict_sum(X, self.start_)
+            raw = raw + self._offset(X) if begun else raw
         reach = max(magnitude(self.start_), magnitude(self.trees_.value))
         return raw.astype(answer_type(X.dtype, reach), copy=False)
 
     def _staged_raw(self, X: Any) -> Iterator[Array]:
         X = self._read_predict(X)
-        raw = np.repeat(self.start_[None, :], X.shape[0], axis=0)
+        raw, offset = np.repeat(self.start_[None, :], X.shape[0], axis=0), self._offset(X)
+        raw = raw if offset is None else raw + offset
         for t in range(self.n_iter_):
             self._add_round(t, X, raw)
             yield raw.copy()
@@ -223,8 +304,9 @@ class GradientBoosting(TableReader):
 
     @predicting
     def apply(self, X: Any) -> Array:
-        """Leaf of every row in every tree, int32 (rows, trees)."""
-        return self.trees_.apply(self._read_predict(X))
+        """Leaf of every row in every tree: (rows, rounds), of a classifier (rows, rounds, trees of a round)."""
+        leaves = self.trees_.apply(self._read_predict(X))
+        return leaves.reshape(len(leaves), self.n_iter_, -1) if is_classifier(self) else leaves
 
     @property
     def feature_importances_(self) -> Array:
@@ -251,6 +333,16 @@ class GradientBoosting(TableReader):
         ax.grid(alpha=0.25)
         ax.legend(frameon=False)
         return ax
+
+
+def _rows_of_a_leaf(wanted: Any, n: int) -> int:
+    """Least rows of a leaf; "auto" is one for every fifty, and 20 at most."""
+    return min(20, max(1, n // 50)) if isinstance(wanted, str) else count_rows(wanted, n)
+
+
+def _shown(classes: Array) -> Array:
+    """Labels as scikit-learn's errors show them: numbers as numbers, the rest as it is."""
+    return classes.astype(np.float64) if classes.dtype.kind in "iub" else classes
 
 
 def _no_trees() -> Trees:

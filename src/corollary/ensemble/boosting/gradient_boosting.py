@@ -45,11 +45,23 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     alpha : float in (0, 1), default 0.9
         The quantile of "quantile"; for "huber", residuals of the median beyond this quantile count as outliers; for
         "epsilon_insensitive", the half-width of the tube.
+    init : estimator, "zero" or None, default None
+        What boosting starts from: a regressor, which is fitted first, zero, or the best constant.
     max_leaf_nodes : int ≥ 2 or None, default 31
         Leaves of a tree.
     max_depth : int ≥ 1 or None, default None
-    min_samples_leaf : int ≥ 1, default 20
-        Least rows of a leaf.
+    min_samples_split : int ≥ 2, or fraction, default 2
+        Least rows of a node that is split.
+    min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
+        Least rows of a leaf. "auto" is 20, or one for every 50 rows if there are fewer than 1000.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0
+        Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
+    min_impurity_decrease : float ≥ 0, default 0
+        By how much a split must lower the loss (to second order, twice the mean over all rows): for squared errors
+        that is the mean square.
+    ccp_alpha : float ≥ 0, default 0
+        The price of a leaf in the same units. Splits that are not worth it are not made, rather than taken back.
+    criterion : accepted for scikit-learn's sake, which has deprecated it; without effect
     l1_regularization, l2_regularization : float ≥ 0, default 0
         α and λ on the values of leaves.
     leaf_penalty : float ≥ 0, default 0
@@ -58,8 +70,10 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         Split the most promising leaf first, or level by level.
     subsample : float in (0, 1], default 1.0
         Share of rows that each tree sees.
-    max_features, max_features_per_tree : float in (0, 1], default 1.0
-        Share of columns tried at each node, and in each tree.
+    max_features : int, fraction, "sqrt", "log2" or None, default 1.0
+        Columns tried at each node.
+    max_features_per_tree : float in (0, 1], default 1.0
+        Share of the columns tried in each tree.
     goss : None or (top, other), default None
         Keep the share ``top`` of rows with the largest gradients and draw the share ``other`` of the rest, which then
         stands for all of it.
@@ -72,16 +86,18 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     monotonic_cst : array of −1, 0, 1 per column, or dict by name
         The prediction must fall, may do what it wants, or must rise with the column.
     interaction_cst : "pairwise", "no_interactions" or lists of column numbers that may meet on a path
-    early_stopping : bool, default False
+    early_stopping : bool or "auto", default "auto"
         Set ``validation_fraction`` of the rows aside and keep the rounds with the best loss on them. ``X_val, y_val``
-        in ``fit`` do the same with your rows.
+        in ``fit`` do the same with your rows. "auto" is whether ``n_iter_no_change`` is given.
     validation_fraction : float in (0, 1), default 0.1
-    n_iter_no_change : int ≥ 1, default 10
-        Rounds without a lower validation loss after which no more are tried.
+    n_iter_no_change : int ≥ 1 or None, default None
+        Rounds without a lower validation loss after which no more are tried; None is 10.
     tol : float ≥ 0, default 1e-7
         By how much a validation loss must be lower to count.
     warm_start : bool, default False
         Add rounds to the last fit.
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     random_state : int, RandomState or None
         Used only to draw rows, columns and the rows set aside.
     n_jobs : int, optional
@@ -92,8 +108,18 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     trees_ : Trees
     start_ : array of shape (1,)
         The best constant, from which boosting starts.
-    n_iter_ : int
+    n_iter_, n_estimators_ : int
         Rounds kept.
+    estimators_ : array of shape (rounds, n_trees_per_iteration_)
+        The trees as regressors, made from ``trees_`` when asked for.
+    init_ : estimator or "zero"
+        What boosting started from.
+    train_score_ : array of shape (rounds,)
+        The loss after each round, in scikit-learn's units (mean squares; twice the log-loss of two classes).
+    oob_scores_, oob_improvement_, oob_score_ : arrays of shape (rounds,), float
+        With ``subsample`` < 1: the loss on the rows that a round's trees did not see, by how much it fell, its last.
+    max_features_ : int
+        Columns tried at each node.
     n_features_in_, feature_names_in_
     categories_ : dict of column number to its categories
     feature_importances_ : array of shape (d,)
@@ -140,13 +166,19 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         alpha: float = 0.9,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: Any = "auto",
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        criterion: str = "deprecated",
+        init: Any = None,
         l1_regularization: float = 0.0,
         l2_regularization: float = 0.0,
         leaf_penalty: float = 0.0,
         growth: str = "leaf",
         subsample: float = 1.0,
-        max_features: float = 1.0,
+        max_features: Any = 1.0,
         max_features_per_tree: float = 1.0,
         goss: tuple[float, float] | None = None,
         max_bins: int = 255,
@@ -154,11 +186,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         category_smoothing: float = 10.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
-        early_stopping: bool = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         warm_start: bool = False,
+        verbose: Any = 0,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None: ...
@@ -172,9 +205,12 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     @fitting
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None,
-        sample_weight_val: Any = None,
+        sample_weight_val: Any = None, monitor: Any = None,
     ) -> GradientBoostingRegressor:  # fmt: skip
-        """Boost; rows of ``X_val, y_val`` only decide when to stop."""
+        """Boost; rows of ``X_val, y_val`` only decide when to stop.
+
+        ``monitor(round, model, variables)`` is called after each round, and may end the fit by returning True.
+        """
         X, y, weights, categorical = self._read_fit(X, y, sample_weight)
         y = y.astype(np.float64, copy=False)
         refuse_targets(y, weights)
@@ -183,13 +219,17 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
         validation = None
         if X_val is not None:
             validation = self._read_validation(X_val, y_val, sample_weight_val)
-        self._fit(X, y, weights, categorical, validation, lambda y, weights: Objective(loss, y, weights, 1))
+        weighted, of = sample_weight is not None, lambda y, weights: Objective(loss, y, weights, 1)
+        self._fit(X, y, weights, categorical, validation, of, weighted, monitor)
         return self
 
     def _loss(self, y: Array, weights: Array) -> Loss:
         loss = known_loss(self.loss)
         assert loss is not None
         return loss.for_alpha(self.alpha, y, weights) if isinstance(loss, type) else loss
+
+    def _loss_of_fit(self) -> Loss:
+        return as_loss(self.loss)
 
     def predict(self, X: Any) -> Array:
         """Predicted values."""
@@ -227,11 +267,23 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     learning_rate : float > 0, default 0.1
     n_estimators : int ≥ 1, default 100
         Rounds of boosting.
+    init : estimator, "zero" or None, default None
+        What boosting starts from: a classifier with probabilities, which is fitted first, zero, or the best constant.
     max_leaf_nodes : int ≥ 2 or None, default 31
         Leaves of a tree.
     max_depth : int ≥ 1 or None, default None
-    min_samples_leaf : int ≥ 1, default 20
-        Least rows of a leaf.
+    min_samples_split : int ≥ 2, or fraction, default 2
+        Least rows of a node that is split.
+    min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
+        Least rows of a leaf. "auto" is 20, or one for every 50 rows if there are fewer than 1000.
+    min_weight_fraction_leaf : float in [0, 0.5], default 0
+        Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
+    min_impurity_decrease : float ≥ 0, default 0
+        By how much a split must lower the loss (to second order, twice the mean over all rows): for squared errors
+        that is the mean square.
+    ccp_alpha : float ≥ 0, default 0
+        The price of a leaf in the same units. Splits that are not worth it are not made, rather than taken back.
+    criterion : accepted for scikit-learn's sake, which has deprecated it; without effect
     l1_regularization, l2_regularization : float ≥ 0, default 0
         α and λ on the values of leaves.
     leaf_penalty : float ≥ 0, default 0
@@ -240,8 +292,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         Split the most promising leaf first, or level by level.
     subsample : float in (0, 1], default 1.0
         Share of rows that each tree sees.
-    max_features, max_features_per_tree : float in (0, 1], default 1.0
-        Share of columns tried at each node, and in each tree.
+    max_features : int, fraction, "sqrt", "log2" or None, default 1.0
+        Columns tried at each node.
+    max_features_per_tree : float in (0, 1], default 1.0
+        Share of the columns tried in each tree.
     goss : None or (top, other), default None
         Keep the share ``top`` of rows with the largest gradients and draw the share ``other`` of the rest, which then
         stands for all of it.
@@ -255,16 +309,18 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         The score (of the second of two classes, or of every class) must fall, may do what it wants, or must rise with
         the column.
     interaction_cst : "pairwise", "no_interactions" or lists of column numbers that may meet on a path
-    early_stopping : bool, default False
+    early_stopping : bool or "auto", default "auto"
         Set ``validation_fraction`` of the rows aside and keep the rounds with the best loss on them. ``X_val, y_val``
-        in ``fit`` do the same with your rows.
+        in ``fit`` do the same with your rows. "auto" is whether ``n_iter_no_change`` is given.
     validation_fraction : float in (0, 1), default 0.1
-    n_iter_no_change : int ≥ 1, default 10
-        Rounds without a lower validation loss after which no more are tried.
+    n_iter_no_change : int ≥ 1 or None, default None
+        Rounds without a lower validation loss after which no more are tried; None is 10.
     tol : float ≥ 0, default 1e-7
         By how much a validation loss must be lower to count.
     warm_start : bool, default False
         Add rounds to the last fit.
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     class_weight : dict, "balanced" or None
         Weights of rows are multiplied by those of their classes.
     random_state : int, RandomState or None
@@ -275,12 +331,23 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     Attributes
     ----------
     classes_ : array of shape (k,)
+    n_classes_ : int
     trees_ : Trees
         One tree per round for two classes, one per class and round for more.
     start_ : array of shape (1,), or (k,) for more than two classes
         The best constant scores, from which boosting starts.
-    n_iter_ : int
+    n_iter_, n_estimators_ : int
         Rounds kept.
+    estimators_ : array of shape (rounds, n_trees_per_iteration_)
+        The trees as regressors, made from ``trees_`` when asked for.
+    init_ : estimator or "zero"
+        What boosting started from.
+    train_score_ : array of shape (rounds,)
+        The loss after each round, in scikit-learn's units (mean squares; twice the log-loss of two classes).
+    oob_scores_, oob_improvement_, oob_score_ : arrays of shape (rounds,), float
+        With ``subsample`` < 1: the loss on the rows that a round's trees did not see, by how much it fell, its last.
+    max_features_ : int
+        Columns tried at each node.
     n_features_in_, feature_names_in_
     categories_ : dict of column number to its categories
     feature_importances_ : array of shape (d,)
@@ -327,13 +394,19 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         n_estimators: int = 100,
         max_leaf_nodes: int | None = 31,
         max_depth: int | None = None,
-        min_samples_leaf: int = 20,
+        min_samples_split: int | float = 2,
+        min_samples_leaf: Any = "auto",
+        min_weight_fraction_leaf: float = 0.0,
+        min_impurity_decrease: float = 0.0,
+        ccp_alpha: float = 0.0,
+        criterion: str = "deprecated",
+        init: Any = None,
         l1_regularization: float = 0.0,
         l2_regularization: float = 0.0,
         leaf_penalty: float = 0.0,
         growth: str = "leaf",
         subsample: float = 1.0,
-        max_features: float = 1.0,
+        max_features: Any = 1.0,
         max_features_per_tree: float = 1.0,
         goss: tuple[float, float] | None = None,
         max_bins: int = 255,
@@ -341,11 +414,12 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         category_smoothing: float = 10.0,
         monotonic_cst: Any = None,
         interaction_cst: Any = None,
-        early_stopping: bool = False,
+        early_stopping: Any = "auto",
         validation_fraction: float = 0.1,
-        n_iter_no_change: int = 10,
+        n_iter_no_change: int | None = None,
         tol: float = 1e-7,
         warm_start: bool = False,
+        verbose: Any = 0,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -354,9 +428,12 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     @fitting
     def fit(
         self, X: Any, y: Any, sample_weight: Any = None, X_val: Any = None, y_val: Any = None,
-        sample_weight_val: Any = None,
+        sample_weight_val: Any = None, monitor: Any = None,
     ) -> GradientBoostingClassifier:  # fmt: skip
-        """Boost; rows of ``X_val, y_val`` only decide when to stop."""
+        """Boost; rows of ``X_val, y_val`` only decide when to stop.
+
+        ``monitor(round, model, variables)`` is called after each round, and may end the fit by returning True.
+        """
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
         self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
         validation = None
@@ -366,7 +443,8 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
             if unknown:
                 raise ValueError(f"y_val has classes that y does not have: {unknown!r}.")
             validation = X_val, np.searchsorted(self.classes_, y_val), w_val
-        self._fit(X, codes, weights, categorical, validation, self._objective)
+        weighted = sample_weight is not None or self.class_weight is not None
+        self._fit(X, codes, weights, categorical, validation, self._objective, weighted, monitor)
         return self
 
     def _objective(self, y: Array, weights: Array) -> Objective:
@@ -374,6 +452,14 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         if loss.multiclass:
             return Objective(loss, y, weights, len(self.classes_))
         return Objective(loss, signs(y), weights, 1)
+
+    def _loss_of_fit(self) -> Loss:
+        return as_loss(self.loss).for_classes(len(self.classes_))
+
+    @property
+    def n_classes_(self) -> int:
+        """How many classes there are."""
+        return len(self.classes_)
 
     def decision_function(self, X: Any) -> Array:
         """Raw predictions: (n,) for two classes, positive for the second; (n, k) for more."""

@@ -48,13 +48,13 @@ NODE, FIRST, SMALL, COUNT_BOTH, SEARCH, MORE, N_NODES, N_FREE, N_HEAP, OUTPUT = 
 DESK_WORDS = 10
 G_UNIT, H_UNIT, G_SCALE, H_SCALE = 0, 1, 2, 3  # what 1 stands for in histograms, and becomes in sums of leaves
 MAX_LEAVES, MAX_DEPTH, MIN_ROWS, MIN_HESSIAN, L1, L2, LEAF_COST, BEST_FIRST, SMOOTHING = 0, 1, 2, 3, 4, 5, 6, 7, 8
-COLUMN_SHARE, RATE, CAP, G_LEVELS, H_LEVELS = 9, 10, 11, 12, 13  # the rules, further
+COLUMN_SHARE, RATE, CAP, G_LEVELS, H_LEVELS, MIN_SPLIT = 9, 10, 11, 12, 13, 14  # the rules, further
 
 
 @inner_kernel
 def may_split(whole, node, rules):
     """Whether the rules allow it, whatever the gain."""
-    return whole[node, DEPTH] < rules[MAX_DEPTH] and whole[node, STOP] - whole[node, START] >= 2 * rules[MIN_ROWS]
+    return whole[node, DEPTH] < rules[MAX_DEPTH] and whole[node, STOP] - whole[node, START] >= rules[MIN_SPLIT]
 
 
 @inner_kernel

@@ -51,7 +51,8 @@ class Growth:
         levels = (2.0**20 - 1, 2.0**18 - 1) if fine else (4095.0, min(2047.0, 2.0 ** (62 - 2 * bits)))
         self.coding = np.array([*shifts, bits, chunk, not fine, binner.step, binner.width], dtype=np.int64)
         limits = (rules.min_rows, rules.min_hessian, rules.l1, rules.l2, rules.leaf_cost, rules.best_first)
-        further = (rules.smoothing, columns_per_node, learning_rate, objective.loss.self_concordant, *levels)
+        split = max(rules.min_split, 2 * rules.min_rows)
+        further = (rules.smoothing, columns_per_node, learning_rate, objective.loss.self_concordant, *levels, split)
         self.rules = np.array([leaves, rules.max_depth, *limits, *further], dtype=np.float64)
         bound = rules.monotone is not None or rules.l1 > 0 or bool(groups) or columns_per_node < 1
         some_rows = sampled or not (objective.weights > 0).all()

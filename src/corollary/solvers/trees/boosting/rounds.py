@@ -54,7 +54,14 @@ class Start:
 
     constant: Array
     trees: Trees | None = None
-    raw: Array | None = None
+    raw: Array | None = None  # (outputs, rows)
+    offset: Array | None = None  # what another model says of the training rows, (rows, outputs)
+    of_judges: Array | None = None  # and of those that only judge
+
+    def before(self, n: int) -> Array:
+        """Raw predictions (outputs, rows) before the first round."""
+        raw = np.repeat(self.constant[:, None], n, axis=1)
+        return raw if self.offset is None else raw + self.offset.T
 
 
 class Boosting(Algorithm[int]):
@@ -81,7 +88,7 @@ class Boosting(Algorithm[int]):
         self.X, self.start, self.slope_left, self.leaves_checked = X, start, 0.0, 0
         self.binner, self.objective, self.plan, self.random = binner, objective, plan, random
         n, k = len(objective.y), objective.n_outputs
-        raw = np.repeat(start.constant[:, None], n, axis=1) if start.raw is None else start.raw
+        raw = start.before(n) if start.raw is None else start.raw
         steps = plan.learning_rate, plan.columns_per_node, plan.samples_rows
         self.growth = Growth(words, binner, objective, raw, plan.rules, *steps)
         self.gradient, self.hessian = self.growth.gradient, self.growth.hessian
@@ -90,9 +97,16 @@ class Boosting(Algorithm[int]):
         self.grown: list[Grown] = []
         self.judges = None if validation is None else _Judges(*validation, start, self.growth)
         self.losses: list[float] = []
+        self.outside: list[tuple[float, float]] = []  # loss on the rows that a round's trees did not see, their weight
+        self.outside_before = 0.0  # on those of the first round, before it
         self.loss: float | None = None  # of the state, from when its derivatives are there
         self.first_slope = 0.0
         self.lowest, self.best_round, self.improved = np.inf, self.begun, True
+        self.mark, self.mark_round = np.inf, self.begun  # the last validation loss that counted as lower
+        self.scale = 0.0  # of losses, if they start low because another model came first
+        if start.offset is not None:
+            constant = np.repeat(objective.start()[:, None], n, axis=1)
+            self.scale = abs(self.growth.loss_of(objective, constant))
 
     def init(self) -> int:
         return self.begun
@@ -105,7 +119,12 @@ class Boosting(Algorithm[int]):
         # rounding depends on the number of the round, not on chance: two fits of the same data agree
         rounding = np.arange(state * outputs, (state + 1) * outputs)
         seeds = np.stack([rounding, self.random.randint(2**31 - 1, size=outputs)], axis=1).astype(np.uint64)
+        unseen = self._unseen(rows)
+        if unseen is not None and not self.outside:
+            self.outside_before = self.growth.loss_of(unseen, self.growth.raw)
         grown, self.loss = self.growth.round(rows, used, seeds)
+        if unseen is not None:
+            self.outside.append((self.growth.loss_of(unseen, self.growth.raw), float(unseen.weights.sum())))
         if self.judges is not None:
             self.judges.add(grown.as_trees(self.binner))
         self.grown.append(grown)
@@ -120,10 +139,12 @@ class Boosting(Algorithm[int]):
         self.improved = finite
         if self.judges is not None:
             more["validation loss"] = judged = self.judges.loss()
-            self.improved &= judged < self.lowest - self.plan.tol
+            self.improved &= judged < self.lowest or self.best_round == 0  # a model has a round, if any was made
             if self.improved:
                 self.lowest, self.best_round = judged, state
-            done |= state - self.best_round >= self.plan.patience
+            if judged < self.mark - self.plan.tol:
+                self.mark, self.mark_round = judged, state
+            done |= state - self.mark_round >= self.plan.patience
         return Measure(loss, done=done and finite, stalled=not finite, more=more)
 
     def better(self, new: Measure, old: Measure) -> bool:
@@ -147,7 +168,7 @@ class Boosting(Algorithm[int]):
         if known and trees is not None and state > self.begun and not is_member():
             boosted = Boosted(
                 self.X, objective.loss, objective.y, objective.weights, self.start.constant, trees,
-                self.plan.learning_rate, rules.l1, rules.l2, objective.newton,
+                self.plan.learning_rate, rules.l1, rules.l2, objective.newton, self.start.offset,
             )  # fmt: skip
             self.slope_left, self.leaves_checked = boosted.slope_left(self.begun)
         return state, measure
@@ -158,7 +179,7 @@ class Boosting(Algorithm[int]):
         losses = np.array(self.losses)
         if not np.isfinite(losses).all():
             return np.inf
-        return float(np.max(np.diff(losses), initial=0.0)) / max(abs(losses[0]), np.finfo(float).tiny)
+        return float(np.max(np.diff(losses), initial=0.0)) / max(abs(losses[0]), self.scale, np.finfo(float).tiny)
 
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """The training loss never rose, and leaves that were worked out again have no slope left after their step.
@@ -166,11 +187,27 @@ class Boosting(Algorithm[int]):
         If trees see some of the rows only, the loss is not above its start.
         """
         if self.plan.samples_rows and np.isfinite(self.rise):  # a sample's step may be wrong for the rest by its noise
-            scale = max(abs(self.losses[0]), np.finfo(float).tiny)
+            scale = max(abs(self.losses[0]), self.scale, np.finfo(float).tiny)
             rise = max(0.0, float(self.losses[-1] - self.losses[0]) / scale)
             return Certificate(self.kind, "training loss above its start", rise, 1.0 / np.sqrt(len(self.objective.y)))
         name = "rise of the training loss" if not self.leaves_checked else RISE_OR_SLOPE
         return Certificate(self.kind, name, max(self.rise, self.slope_left), TOLERANCE)
+
+    def _unseen(self, rows: Array) -> Objective | None:
+        """The loss on rows that are not among those drawn; None if all are, or stand for others."""
+        if self.plan.subsample >= 1.0 or self.plan.top_rate is not None or len(rows) == len(self.rows):
+            return None
+        weights = self.objective.weights.copy()
+        weights[rows] = 0.0
+        return replace(self.objective, weights=weights)
+
+    def seen_losses(self) -> Array:
+        """The mean loss after each round, on the rows that its trees saw."""
+        losses = np.array(self.losses[1:])
+        if not self.outside:
+            return losses
+        total, (unseen, weight) = float(self.objective.weights.sum()), np.array(self.outside[: len(losses)]).T
+        return (losses * total - unseen * weight) / (total - weight)
 
     def _sample(self, iteration: int) -> Array:
         """The rows of this round, ascending; with one-sided sampling, some stand for others."""
@@ -197,6 +234,8 @@ class _Judges:
     def __init__(self, X: Any, objective: Objective, start: Start, growth: Growth) -> None:
         self.X, self.objective, self.growth = X, objective, growth
         self.raw = np.repeat(start.constant[:, None], X.shape[0], axis=1)
+        if start.of_judges is not None:
+            self.raw += start.of_judges.T
         if start.trees is not None:
             self.add(start.trees)
 

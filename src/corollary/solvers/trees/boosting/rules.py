@@ -14,6 +14,7 @@ class HistogramRules:
     max_leaves: int = 31
     max_depth: int = 2**31 - 1
     min_rows: int = 20
+    min_split: int = 2  # rows of a node that may be split
     min_hessian: float = 1e-3
     l1: float = 0.0
     l2: float = 0.0

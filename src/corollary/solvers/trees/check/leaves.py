@@ -38,6 +38,7 @@ class Boosted:
     l1: float
     l2: float
     newton: bool
+    offset: Array | None = None  # what another model says of the rows, (rows, outputs): trees are added to that
 
     def slope_left(self, begun: int) -> tuple[float, int]:
         """(largest slope that is left in a leaf after its step, relative to its rows' slopes at the start; leaves).
@@ -75,6 +76,8 @@ class Boosted:
         k = len(self.start)
         output = t % k
         begin = np.repeat(self.start[None, :], len(rows), axis=0)
+        if self.offset is not None:
+            begin = begin + self.offset[rows]
         raw = begin + self._sums(self.X[rows], t - output)
         size = float(np.abs(self._slopes(rows, begin, output)).sum())
         left = self._newton_left if self.newton else self._exact_left
