@@ -57,12 +57,19 @@ def weight_argument(estimator: Any) -> str | None:
     return None
 
 
-def fit_member(member: Any, X: Any, y: Any, weights: Array | None = None, *, one_of_many: bool = True) -> Any:
-    """Fit, with weights if there are any and the member takes them; ``one_of_many`` costs no proof of its own."""
+def fit_member(
+    member: Any, X: Any, y: Any, weights: Array | None = None, *, one_of_many: bool = True,
+    told: dict[str, Any] | None = None,
+) -> Any:  # fmt: skip
+    """Fit, with weights if there are any and the member takes them; ``one_of_many`` costs no proof of its own.
+
+    ``told``: what its fit is called with instead of weights.
+    """
     name = None if weights is None else weight_argument(member)
     known = {} if name is None else {name: weights}
     with as_member() if one_of_many else nullcontext():
-        return member.fit(X, y, **known)
+        member.fit(X, y, **(known if told is None else told))
+    return member
 
 
 def check_members(members: Iterable[Any], labels: Array | None) -> None:

@@ -25,6 +25,7 @@ from corollary.ensemble.combine.votes import (
     weighted_sum,
 )
 from corollary.ensemble.members import weakened
+from corollary.ensemble.routing import Told
 from corollary.referee.verdict import Verification
 from corollary.solvers.least_squares.nonnegative import nonnegative_least_squares
 from corollary.solvers.least_squares.task import Task
@@ -86,8 +87,8 @@ class _Blending(WeightedMembers):
     def _solve(self, said: list[Array], truth: Array, w: Array) -> tuple[Array, Certificate]:
         """Weights for votes on held-out rows."""
 
-    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
-        found = self._held_out(members, X, y, given)
+    def _fit(self, members: Members, X: Any, y: Array, told: Told, weights: Array) -> Evidence:
+        found = self._held_out(members, X, y, told)
         counted = weights[found.rows] > 0
         said, rows = [votes[counted] for votes in found.votes], found.rows[counted]
         truth, w = y[rows], weights[rows]
@@ -99,7 +100,7 @@ class _Blending(WeightedMembers):
             )
         else:
             self.weights_, certificate = np.full(len(members), 1.0 / len(members)), None
-        self._fit_members(members, X, y, given)
+        self._fit_members(members, X, y, told)
         if certificate is None:  # there is nothing to solve for, so what is left to check is the sum
             some = take_rows(X, np.arange(min(len(y), RECOUNTED)))
             certificate = counted_again(self, some, self.estimators_, self.weights_)
@@ -111,7 +112,7 @@ class _Blending(WeightedMembers):
             certificate=certificate,
             solver="non-negative least squares" if self.weighting == "linear" else "uniform blending",
             facts=self._scores(shown, truth, w) | errors,
-            notes=(*self._warnings(found), *without_weights(members, given)),
+            notes=(*self._warnings(found), *without_weights(members, told)),
         )
         return weakened(evidence, [*self.estimators_, *found.evidence])
 

@@ -14,6 +14,7 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import weight_argument
+from corollary.ensemble.routing import Told
 from corollary.referee import ensembles, held_out
 from corollary.referee.verdict import Verification, together
 
@@ -67,7 +68,7 @@ def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
 def _held_out_again(model: Any, X: Any, codes: Array, sample_weight: Any) -> HeldOut:
     """What members say of held-out rows that are fitted without them once more."""
     given = None if sample_weight is None else check_weights(sample_weight, X)
-    found: HeldOut = model._held_out(model._members(), model._table(X, reset=False), codes, given)
+    found: HeldOut = model._held_out(model._members(), model._table(X, reset=False), codes, Told(given))
     return found
 
 

@@ -17,6 +17,7 @@ from corollary.core.limits import Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import fit_member, in_order
+from corollary.ensemble.routing import Told
 
 SPLITS: Limit = (
     Integer(2)
@@ -53,19 +54,19 @@ def splits_of(cv: Any, X: Any, y: Array, classifier: bool) -> list[tuple[Array, 
 
 
 def _one(
-    member: Any, say: Callable[..., Array], X: Any, y: Array, weights: Array | None, fit: Array, held: Array
+    member: Any, say: Callable[..., Array], X: Any, y: Array, told: dict[str, Any], fit: Array, held: Array
 ) -> tuple[Array, Evidence | None]:
     """What a member says of ``held`` when fitted to ``fit``, and the evidence of that fit."""
-    fitted = fit_member(member, take_rows(X, fit), y[fit], None if weights is None else weights[fit])
+    fitted = fit_member(member, take_rows(X, fit), y[fit], told=told)
     return say(fitted, take_rows(X, held)), getattr(fitted, "evidence_", None)
 
 
 def hold_out(
-    members: list[Any],
+    members: list[tuple[str, Any]],
     says: list[Callable[..., Array]],
     X: Any,
     y: Array,
-    weights: Array | None,
+    told: Told,
     splits: list[tuple[Array, Array]],
     n_jobs: int | None,
 ) -> HeldOut:
@@ -74,11 +75,11 @@ def hold_out(
     ``says[m](member, X)`` gives the predictions of member m.
     """
     calls = [
-        partial(_one, clone(member), say, X, y, weights, fit, held)
-        for member, say in zip(members, says, strict=True)
+        partial(_one, clone(member), say, X, y, told.of(name, member, fit), fit, held)
+        for (name, member), say in zip(members, says, strict=True)
         for fit, held in splits
     ]
-    made = list(in_order(calls, members, n_jobs))
+    made = list(in_order(calls, [member for _, member in members], n_jobs))
     n, k = len(y), len(splits)
     count = np.zeros(n)
     for _, held in splits:

@@ -22,8 +22,9 @@ from corollary.core.limits import N_JOBS, Choice, Instance, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
-from corollary.ensemble.members import check_members, fit_member, in_order, weight_argument
+from corollary.ensemble.members import check_members, fit_member, in_order
 from corollary.ensemble.plots import plot_weights
+from corollary.ensemble.routing import Told, asks_for_weights, deaf, refuse_metadata, router_of, routing_enabled
 from corollary.labels import encode_labels
 
 Members = list[tuple[str, Any]]
@@ -74,7 +75,11 @@ class NamedMembers(Estimator):
             raise ValueError("classes_ are what a classifier has, and nothing else.")
         if self._labels is not None and len(self._labels) != len(self.classes_):
             raise ValueError(f"members know {len(self._labels)} classes, but there are {len(self.classes_)}.")
-        check_members(self.estimators_, self._labels)
+        check_members(self._speak_of_classes(), self._labels)
+
+    def _speak_of_classes(self) -> list[Any]:
+        """The members whose classes must be those of the ensemble."""
+        return self.estimators_
 
     def _pairs(self) -> Members:
         """The pairs, as far as they are pairs."""
@@ -88,9 +93,21 @@ class NamedMembers(Estimator):
 
     @property
     def named_estimators_(self) -> Bunch:
-        """The fitted members, by name."""
-        check_is_fitted(self)
-        return Bunch(**dict(zip(self._names, self.estimators_, strict=True)))
+        """The fitted members, by name; ``"drop"`` for those that were left out."""
+        if not hasattr(self, "estimators_"):
+            raise AttributeError(f"{type(self).__name__} has no named_estimators_ before fit.")
+        dropped = {name: member for name, member in self._pairs() if _is_dropped(member)}
+        return Bunch(**dropped | dict(zip(self._names, self.estimators_, strict=True)))
+
+    def get_metadata_routing(self) -> Any:
+        """Who gets which metadata (see scikit-learn's guide): the members' ``fit`` do, when this one is called.
+
+        With ``set_fit_request(sample_weight=True)`` of the ensemble itself, all members get the weights it is given.
+        """
+        return super().get_metadata_routing() if asks_for_weights(self) else self._router()
+
+    def _router(self) -> Any:
+        return router_of(self, self._pairs())
 
     def _members(self) -> Members:
         """The members that take part, after checking the list."""
@@ -100,8 +117,8 @@ class NamedMembers(Estimator):
         pairs = self._pairs()
         if not pairs or len(pairs) != len(self.estimators):
             raise ValueError(
-                f"{owner}: estimators must be a non-empty list of (name, estimator) pairs, but it is "
-                f"{self.estimators!r}."
+                f"{owner}: Invalid 'estimators' attribute, 'estimators' should be a non-empty list of (name, "
+                f"estimator) pairs, but it is {self.estimators!r}."
             )
         names = [name for name, _ in pairs]
         known = super().get_params(deep=False)
@@ -111,14 +128,17 @@ class NamedMembers(Estimator):
                 f"{owner}: names of estimators must differ from each other and from parameters, and have no '__': "
                 f"{wrong!r}."
             )
-        pairs = [(name, member) for name, member in pairs if not (isinstance(member, str) and member == "drop")]
+        pairs = [(name, member) for name, member in pairs if not _is_dropped(member)]
         if not pairs:
-            raise ValueError(f"{owner}: all estimators are dropped; at least one is required.")
-        right, kind = (is_classifier, "classifier") if is_classifier(self) else (is_regressor, "regressor")
+            raise ValueError(f"{owner}: All estimators are dropped. At least one is required.")
+        kind = "classifier" if is_classifier(self) else "regressor"
         for name, member in pairs:
-            if not hasattr(member, "fit") or not right(member):
+            if not hasattr(member, "fit") or not self._is_of_kind(member):
                 raise ValueError(f"{owner}: estimator {name!r} should be a {kind}, but it is {member!r}.")
         return pairs
+
+    def _is_of_kind(self, member: Any) -> bool:
+        return bool(is_classifier(member) if is_classifier(self) else is_regressor(member))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -136,13 +156,19 @@ class NamedMembers(Estimator):
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members, and whatever puts them together, to X (n × d array, sparse matrix or frame) and y (n,)."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
+        """Fit the members, and whatever puts them together, to X (n × d array, sparse matrix or frame) and y (n,).
+
+        ``metadata`` goes to the members that ask for it, with scikit-learn's metadata routing enabled.
+        """
+        refuse_metadata(self, "fit", metadata)
         members = self._members()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
+        routed = self._routed(members, sample_weight, metadata)
         X, classifier = self._table(X, reset=True), is_classifier(self)
         refuse_missing(y, numeric=not classifier)
+        self._refuse_targets(y)
         y = column_or_1d(y, warn=True)
         y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
         check_consistent_length(X, y)
@@ -152,22 +178,45 @@ class NamedMembers(Estimator):
         if classifier:  # members see class numbers; those that come fitted know labels
             self.classes_, y, weights = encode_labels(y, weights, class_weight)
             self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
-        plain = sample_weight is None and class_weight is None
+        plain = class_weight is None and (sample_weight is None or routed is not None)
         self._observer(X, y, 0, lambda state: {})
         given = None if plain else weights / self._weight_unit  # members bring them within reach themselves
-        self._keep_evidence(self._fit(members, X, y, given, weights))
+        self._keep_evidence(self._fit(members, X, y, Told(given, routed), weights))
         return self
 
+    def _routed(self, members: Members, sample_weight: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
+        """What routing sends each member; None where weights simply go to all, who must take them."""
+        if routing_enabled() and not asks_for_weights(self):
+            return Told.by_routing(self, [name for name, _ in members], sample_weight, metadata).routed
+        if metadata:
+            raise ValueError(
+                f"{type(self).__name__} asks for sample_weight itself, so that its members get nothing else: take "
+                f"set_fit_request back, or leave {sorted(metadata)} out."
+            )
+        for _, member in deaf(self._weighed(members)) if sample_weight is not None else ():
+            raise TypeError(
+                f"Underlying estimator {type(member).__name__} does not support sample weights. Leave it out, or "
+                "sample_weight."
+            )
+        return None
+
+    def _refuse_targets(self, y: Any) -> None:
+        """Raise for targets that this ensemble has no use for, in words that say so."""
+
+    def _weighed(self, members: Members) -> Members:
+        """All who are told weights."""
+        return members
+
     @abstractmethod
-    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
-        """Fit to data that were read; ``given`` are the weights for members, None if all rows count the same."""
+    def _fit(self, members: Members, X: Any, y: Array, told: Told, weights: Array) -> Evidence:
+        """Fit to data that were read; ``told`` is what the members' fits are called with."""
 
     @property
     def _prefit(self) -> bool:
         """Whether the members come fitted."""
         return isinstance(getattr(self, "cv", None), str)
 
-    def _fit_members(self, members: Members, X: Any, y: Array, given: Array | None) -> None:
+    def _fit_members(self, members: Members, X: Any, y: Array, told: Told) -> None:
         """Fit copies to all rows; members that come fitted are used as they are."""
         each = [member for _, member in members]
         if self._prefit:
@@ -175,7 +224,10 @@ class NamedMembers(Estimator):
                 check_is_fitted(member)
             self.estimators_ = each
             return
-        calls = [partial(fit_member, clone(member), X, y, given, one_of_many=False) for member in each]
+        calls = [
+            partial(fit_member, clone(member), X, y, one_of_many=False, told=told.of(name, member))
+            for name, member in members
+        ]
         self.estimators_ = list(in_order(calls, each, self.n_jobs))
 
     def _speakers(self) -> list[Callable[..., Array]]:
@@ -193,13 +245,13 @@ class NamedMembers(Estimator):
         pairs = zip(self._names, widths, strict=True)
         return [f"{owner}_{name}{'' if width == 1 else j}" for name, width in pairs for j in range(width)]
 
-    def _held_out(self, members: Members, X: Any, y: Array, given: Array | None) -> HeldOut:
+    def _held_out(self, members: Members, X: Any, y: Array, told: Told) -> HeldOut:
         """What the members say of rows that they have not seen."""
         if self._prefit:
-            self._fit_members(members, X, y, given)
+            self._fit_members(members, X, y, told)
             return HeldOut(self._said(X), np.arange(len(y)))
         splits = splits_of(self.cv, X, y, bool(is_classifier(self)))
-        return hold_out([member for _, member in members], self._speakers(), X, y, given, splits, self.n_jobs)
+        return hold_out(members, self._speakers(), X, y, told, splits, self.n_jobs)
 
 
 class WeightedMembers(NamedMembers):
@@ -229,10 +281,14 @@ class WeightedMembers(NamedMembers):
         return plot_weights(self._names, self._counts, scores, ax)
 
 
-def without_weights(members: Members, given: Array | None) -> tuple[str, ...]:
-    """A sentence about members that cannot be told how much each row counts."""
-    deaf = [name for name, member in members if given is not None and weight_argument(member) is None]
-    return (f"Fitted without sample_weight, which they do not take: {', '.join(deaf)}.",) if deaf else ()
+def _is_dropped(member: Any) -> bool:
+    return isinstance(member, str) and member == "drop"
+
+
+def without_weights(members: Members, told: Told) -> tuple[str, ...]:
+    """A sentence about members that cannot be told how much each class counts."""
+    names = [name for name, _ in deaf(members)] if told.weights is not None else []
+    return (f"Fitted without sample_weight, which they do not take: {', '.join(names)}.",) if names else ()
 
 
 def default_members(classifier: bool) -> Members:

@@ -10,40 +10,44 @@ from typing import Any, ClassVar
 import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
-from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone, is_classifier
+from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clone, is_classifier, is_regressor
+from sklearn.metrics import accuracy_score, r2_score
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, ListOf, Model, Text
-from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit
+from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Integer, Limit
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.ensemble.combine.held_out import CV, SEEN, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
 from corollary.ensemble.combine.votes import columns_type, float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import check_members, fit_member, weakened
+from corollary.ensemble.routing import Told, router_of, routing_enabled
 from corollary.referee.verdict import Verification
 
 METHODS = ("predict_proba", "decision_function", "predict")
 
 
 def final_has(name: str) -> Callable[[Any], bool]:
-    """Whether the final model, fitted or not, has a method."""
+    """Whether the final model, fitted or not, has a method; its own AttributeError says why not."""
 
     def check(self: Any) -> bool:
-        return hasattr(vars(self).get("final_estimator_", self._final()), name)
+        getattr(vars(self).get("final_estimator_", self._final()), name)
+        return True
 
     return check
 
 
 def columns_said(member: Any, X: Any, method: str, labels: Array | None) -> Array:
     """A member's predictions as columns (n, m); of the probabilities of two classes the second says it all."""
-    if labels is not None and method == "predict_proba":
+    if labels is not None and method == "predict_proba" and is_classifier(member):
         votes = votes_of(member, X, labels)
         return votes[:, 1:] if votes.shape[1] == 2 else votes
     said = getattr(member, method)(X)
-    if labels is not None and method == "predict":
+    if labels is not None and method == "predict" and is_classifier(member):
         said = np.searchsorted(labels, said)
     said = np.asarray(said, dtype=np.float64)
     return said.reshape(len(said), -1)
@@ -87,20 +91,20 @@ class _Stacking(TransformerMixin, NamedMembers):
     def _speakers(self) -> list[Callable[..., Array]]:
         return [partial(columns_said, method=method, labels=self._labels) for method in self.stack_method_]
 
-    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
+    def _fit(self, members: Members, X: Any, y: Array, told: Told, weights: Array) -> Evidence:
         final = clone(self._final())
         self.stack_method_ = self._methods(members)
-        found = self._held_out(members, X, y, given)
+        found = self._held_out(members, X, y, told)
         rows = found.rows
         table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
         target = (self.classes_[y] if is_classifier(self) else y)[rows]
-        known = {} if given is None else {"sample_weight": given[rows]}
-        self.final_estimator_ = fit_member(final, table, target, known.get("sample_weight"), one_of_many=False)
-        self._fit_members(members, X, y, given)
+        known = Told(told.weights).of("final_estimator", final, rows)
+        self.final_estimator_ = fit_member(final, table, target, one_of_many=False, told=known)
+        self._fit_members(members, X, y, told)
         self._widths = [votes.shape[1] for votes in found.votes]
         facts = self._scores(found, y[rows], weights[rows])
-        facts["score of the final model on held-out columns"] = self.final_estimator_.score(table, target, **known)
-        notes = without_weights([*members, ("final_estimator", final)], given)
+        facts["score of the final model on held-out columns"] = self._final_score(table, target, weights[rows])
+        notes = without_weights([*members, ("final_estimator", final)], told)
         if self._prefit:
             notes += ("The members came fitted: if they had seen these rows, the final model trusts them too much.",)
         inner = getattr(self.final_estimator_, "evidence_", None)
@@ -131,8 +135,8 @@ class _Stacking(TransformerMixin, NamedMembers):
             vote = votes[:, 0] if votes.shape[1] == 1 else votes
             if is_classifier(self) and vote.ndim == 1:  # class numbers, or what speaks for the second of two classes
                 threshold = 0.5 if method == "predict_proba" else 0.0
-                codes = np.rint(vote) if method == "predict" else vote > threshold
-                vote = one_hot(codes.astype(np.intp), len(self.classes_))
+                codes = np.rint(vote) if method == "predict" else vote > threshold  # a regressor may say any number
+                vote = one_hot(np.clip(codes, 0, len(self.classes_) - 1).astype(np.intp), len(self.classes_))
             facts[f"held-out score of {name}"] = score_of(vote, truth, weights)
         return facts
 
@@ -146,25 +150,57 @@ class _Stacking(TransformerMixin, NamedMembers):
     def _features(self, X: Any, said: list[Array]) -> Any:
         return self._joined(said, X if self.passthrough else None)
 
-    def _ask(self, method: str, X: Any) -> Array:
+    def _ask(self, method: str, X: Any, **options: Any) -> Any:
         X = self._table(X, reset=False)
-        said: Array = getattr(self.final_estimator_, method)(self._features(X, self._said(X)))
-        if said.dtype.kind != "f":
+        said = getattr(self.final_estimator_, method)(self._features(X, self._said(X)), **options)
+        if not isinstance(said, np.ndarray) or said.dtype.kind != "f":
             return said
         return said.astype(answer_type(float_type(X), magnitude(said)), copy=False)
 
+    @available_if(final_has("predict"))
     @predicting
-    def predict(self, X: Any) -> Array:
-        """What the final model makes of the members' predictions."""
-        return self._ask("predict", X)
+    def predict(self, X: Any, **options: Any) -> Any:
+        """What the final model makes of the members' predictions.
+
+        ``options`` go to its ``predict``: ``return_std=True``, say, is about the uncertainty of the final model alone.
+        """
+        if options and routing_enabled():
+            options = process_routing(self, "predict", **options).final_estimator_.predict
+        return self._ask("predict", X, **options)
+
+    def _router(self) -> Any:
+        final = vars(self).get("final_estimator_", self.final_estimator)
+        return router_of(self, self._pairs(), final_estimator_=(final, {"predict": "predict"}))
+
+    def _weighed(self, members: Members) -> Members:
+        return [*members, ("final_estimator", self._final())]
+
+    def _final_score(self, table: Any, target: Array, weights: Array) -> float:
+        w = weights if weights.any() else None
+        measure = accuracy_score if is_classifier(self) else r2_score
+        return float(measure(target, self.final_estimator_.predict(table), sample_weight=w))
 
     @predicting
     def get_feature_names_out(self, input_features: Any = None) -> Array:
-        """Names of the columns of ``transform``."""
+        """Names of the columns of ``transform``; ``input_features`` are those of X, where it is passed through."""
         names = self._column_names(self._widths)
         if self.passthrough:
-            names += list(getattr(self, "feature_names_in_", [f"x{j}" for j in range(self.n_features_in_)]))
+            names += names_of_columns(self, input_features)
         return np.array(names, dtype=object)
+
+
+def names_of_columns(model: Any, given: Any) -> list[str]:
+    """The names of the columns of X: those of the fit, those that are given, or x0, x1, …"""
+    known = getattr(model, "feature_names_in_", None)
+    if given is None:
+        return list(known) if known is not None else [f"x{j}" for j in range(model.n_features_in_)]
+    names = list(given)
+    if len(names) != model.n_features_in_ or (known is not None and names != list(known)):
+        raise ValueError(
+            f"input_features should have length equal to number of features ({model.n_features_in_}) and be those of "
+            f"feature_names_in_, where fit saw names, but they are {names!r}."
+        )
+    return names
 
 
 class StackingClassifier(ClassifierMixin, _Stacking):
@@ -173,7 +209,8 @@ class StackingClassifier(ClassifierMixin, _Stacking):
     Parameters
     ----------
     estimators : list of (name, classifier) pairs, or None
-        "drop" in place of a classifier leaves it out. None is logistic regression and a small tree.
+        "drop" in place of a classifier leaves it out. None is logistic regression and a small tree. A regressor is
+        fitted to class numbers.
     final_estimator : classifier or None, default None
         None is logistic regression.
     cv : int ≥ 2, float in (0, 1), splitter, splits, "prefit" or None, default None
@@ -184,6 +221,8 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         the second is used.
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     passthrough : bool, default False
         Whether the final model sees X too.
     class_weight : dict, "balanced" or None, default None
@@ -230,9 +269,10 @@ class StackingClassifier(ClassifierMixin, _Stacking):
     """
 
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
-        "final_estimator": Choice(None) | Instance("a classifier", methods=("fit", "predict")),
+        "final_estimator": Choice(None) | Instance("a classifier", methods=("fit",)),
         "cv": CV,
         "stack_method": Choice("auto", *METHODS),
+        "verbose": Boolean() | Integer(0),
         "passthrough": Boolean(),
         "class_weight": CLASS_WEIGHT,
     }
@@ -246,9 +286,16 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         cv: Any = None,
         stack_method: str = "auto",
         n_jobs: int | None = None,
+        verbose: Any = 0,
         passthrough: bool = False,
         class_weight: Any = None,
     ) -> None: ...
+
+    def _is_of_kind(self, member: Any) -> bool:
+        return bool(is_classifier(member) or is_regressor(member))  # numbers say something of ordered classes
+
+    def _speak_of_classes(self) -> list[Any]:
+        return [member for member in self.estimators_ if not is_regressor(member)]
 
     def _final(self) -> Any:
         from corollary.linear.logistic import LogisticRegression
@@ -261,7 +308,10 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         for name, member in members:
             able = [method for method in wanted if hasattr(member, method)]
             if not able:
-                raise ValueError(f"stack_method={self.stack_method!r}, but estimator {name!r} has no such method.")
+                raise ValueError(
+                    f"stack_method={self.stack_method!r}, but estimator {name!r} does not implement the method "
+                    f"{' or '.join(wanted)}."
+                )
             chosen.append(able[0])
         return chosen
 
@@ -292,6 +342,8 @@ class StackingRegressor(RegressorMixin, _Stacking):
         members that were fitted elsewhere.
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     passthrough : bool, default False
         Whether the final model sees X too.
 
@@ -325,8 +377,9 @@ class StackingRegressor(RegressorMixin, _Stacking):
     """
 
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
-        "final_estimator": Choice(None) | Instance("a regressor", methods=("fit", "predict")),
+        "final_estimator": Choice(None) | Instance("a regressor", methods=("fit",)),
         "cv": CV,
+        "verbose": Boolean() | Integer(0),
         "passthrough": Boolean(),
     }
 
@@ -338,6 +391,7 @@ class StackingRegressor(RegressorMixin, _Stacking):
         *,
         cv: Any = None,
         n_jobs: int | None = None,
+        verbose: Any = 0,
         passthrough: bool = False,
     ) -> None: ...
 

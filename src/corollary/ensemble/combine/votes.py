@@ -89,7 +89,7 @@ def counted_again(model: Any, X: Any, members: list[Any], shares: Array, whole_v
     ``whole_votes``: a classifier casts one vote for what it predicts, whatever its probabilities.
     """
     labels = model._labels
-    answer = np.asarray(model.predict(X) if labels is None else model.predict_proba(X))
+    answer = np.asarray(model.predict(X) if labels is None else model._mean_vote(X))
     expected = np.zeros(answer.shape)
     for share, member in zip(shares, members, strict=True):
         if whole_votes and labels is not None:
@@ -105,15 +105,19 @@ class ByVote(ClassifierMixin):
     """A classifier whose probabilities are a mean of its members' votes, ``_vote(X)`` → (votes (n, k), dtype)."""
 
     @predicting
-    def predict_proba(self: Any, X: Any) -> Array:
-        """The mean of the members' probabilities, or of their votes where they have none."""
+    def _mean_vote(self: Any, X: Any) -> Array:
         votes, dtype = self._vote(X)
         return agreeing(votes.astype(dtype), votes)
+
+    def predict_proba(self: Any, X: Any) -> Array:
+        """The mean of the members' probabilities, or of their votes where they have none."""
+        mean: Array = self._mean_vote(X)
+        return mean
 
     @predicting
     def predict(self: Any, X: Any) -> Array:
         """The class of the highest mean, the first of them in a tie."""
-        best = self.predict_proba(X).argmax(axis=1)
+        best = self._mean_vote(X).argmax(axis=1)
         return self.classes_[best]
 
 

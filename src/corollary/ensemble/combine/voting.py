@@ -8,11 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.preprocessing import LabelEncoder
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Status
 from corollary.core.fitted import Fitted, Floats, Integers, Maybe, Number
-from corollary.core.limits import ArrayLike, Boolean, Choice, Limit
+from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Boolean, Choice, Integer, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.excess import HeldOutExcess
 from corollary.ensemble.combine.held_out import SEEN, SPLITS, HeldOut
@@ -28,6 +31,7 @@ from corollary.ensemble.combine.votes import (
     weighted_sum,
 )
 from corollary.ensemble.members import weakened
+from corollary.ensemble.routing import Told
 from corollary.referee.verdict import Verification
 
 MEASURED = 2000  # training rows on which members and vote are scored, where no rows are held out
@@ -50,12 +54,12 @@ class _Voting(TransformerMixin, WeightedMembers):
     }
     weights: Any
 
-    def _fit(self, members: Members, X: Any, y: Array, given: Array | None, weights: Array) -> Evidence:
+    def _fit(self, members: Members, X: Any, y: Array, told: Told, weights: Array) -> Evidence:
         self._shares = self._shares_of(members)
         for name in _HELD_OUT:
             self.__dict__.pop(name, None)
-        found = None if self.cv is None else self._held_out(members, X, y, given)
-        self._fit_members(members, X, y, given)
+        found = None if self.cv is None else self._held_out(members, X, y, told)
+        self._fit_members(members, X, y, told)
         certificate = self._counted_again(X)
         notes: tuple[str, ...] = (_NOT_HELD_OUT,)
         if found is None:
@@ -65,7 +69,7 @@ class _Voting(TransformerMixin, WeightedMembers):
             name = f"{certificate.name}, or {SEEN}"
             certificate = Certificate(certificate.kind, name, max(certificate.value, found.seen), certificate.tolerance)
         evidence = Evidence(
-            Status.EXACT, certificate, "voting", facts=facts, notes=(*notes, *without_weights(members, given))
+            Status.EXACT, certificate, "voting", facts=facts, notes=(*notes, *without_weights(members, told))
         )
         return weakened(evidence, [*self.estimators_, *(() if found is None else found.evidence)])
 
@@ -117,7 +121,8 @@ class _Voting(TransformerMixin, WeightedMembers):
         names = [name for name, _ in (members if self.estimators is None else self.estimators)]
         if values.shape != (len(names),):
             raise ValueError(
-                f"weights must be {len(names)} numbers, one for each estimator, but they are {self.weights!r}."
+                f"Number of `estimators` and weights must be equal: weights must be {len(names)} numbers, one for each "
+                f"estimator, but they are {self.weights!r}."
             )
         values = values[[name in kept for name in names]]
         if not np.isfinite(values).all() or (values < 0).any() or not values.sum() > 0:
@@ -141,6 +146,12 @@ class _Voting(TransformerMixin, WeightedMembers):
         return np.array(self._column_names([1] * len(self._names)), dtype=object)
 
 
+def _votes_are_soft(model: VotingClassifier) -> bool:
+    if model.voting == "hard":
+        raise AttributeError(f"predict_proba is not available when voting={model.voting!r}: use voting='soft'.")
+    return True
+
+
 class VotingClassifier(ByVote, _Voting):
     """The majority vote of classifiers, or the class of the highest mean probability.
 
@@ -156,10 +167,14 @@ class VotingClassifier(ByVote, _Voting):
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     flatten_transform : bool, default True
         Whether ``transform`` of soft votes gives one row of numbers for each row of X.
+    verbose : bool, default False
+        Whether to show progress.
     cv : int ≥ 2, float in (0, 1), splitter, splits or None, default None
         Whether, and how, to judge the vote on rows that members have not seen: folds, or one held-out share of the rows
         (a float). Copies of the members are fitted for it; the model itself is the same with and without. Where rows
         belong together in groups, give the splits: ``list(GroupKFold(5).split(X, y, groups))``.
+    class_weight : dict, "balanced" or None, default None
+        What the rows of each class count, times ``sample_weight``; members that take no weights ignore it.
 
     Attributes
     ----------
@@ -167,6 +182,8 @@ class VotingClassifier(ByVote, _Voting):
         Their classes are the numbers of ``classes_``.
     named_estimators_ : Bunch
         The same, by name.
+    le_ : LabelEncoder
+        From labels to these numbers.
     classes_ : array of shape (k,)
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
@@ -211,7 +228,9 @@ class VotingClassifier(ByVote, _Voting):
         "voting": Choice("hard", "soft"),
         "weights": Choice(None) | ArrayLike(),
         "flatten_transform": Boolean(),
+        "verbose": Boolean() | Integer(0),
         "cv": Choice(None) | SPLITS,
+        "class_weight": CLASS_WEIGHT,
     }
 
     @assigning
@@ -223,8 +242,17 @@ class VotingClassifier(ByVote, _Voting):
         weights: Any = None,
         n_jobs: int | None = None,
         flatten_transform: bool = True,
+        verbose: Any = False,
         cv: Any = None,
+        class_weight: Any = None,
     ) -> None: ...
+
+    def _refuse_targets(self, y: Any) -> None:
+        if type_of_target(y, input_name="y").startswith("multilabel"):
+            raise NotImplementedError(
+                "VotingClassifier only supports binary or multiclass classification: y has several labels for a row. "
+                "Vote on each column of y by itself, as MultiOutputClassifier does."
+            )
 
     def _members(self) -> Members:
         members = super()._members()
@@ -232,6 +260,18 @@ class VotingClassifier(ByVote, _Voting):
             if not hasattr(member, "predict_proba"):
                 raise ValueError(f"voting='soft' needs predict_proba, which {name!r} does not have. Use voting='hard'.")
         return members
+
+    @property
+    def le_(self) -> LabelEncoder:
+        """The encoder of the labels, as members know them."""
+        if not hasattr(self, "classes_"):
+            raise AttributeError(f"{type(self).__name__} has no le_ before fit.")
+        return LabelEncoder().fit(self.classes_)
+
+    @available_if(_votes_are_soft)
+    def predict_proba(self, X: Any) -> Array:
+        """The mean of the members' probabilities, with ``voting="soft"``."""
+        return self._mean_vote(X)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -260,7 +300,8 @@ class VotingClassifier(ByVote, _Voting):
             return super().get_feature_names_out(input_features)
         if not self.flatten_transform:
             raise ValueError(
-                "transform gives no table with voting='soft' and flatten_transform=False: it has no names."
+                "get_feature_names_out is not supported when `voting='soft'` and `flatten_transform=False`: what "
+                "transform gives is no table, whose columns had names."
             )
         return np.array(self._column_names([len(self.classes_)] * len(self._names)), dtype=object)
 
@@ -280,6 +321,8 @@ class VotingRegressor(ByMean, _Voting):
         How much each member counts, ≥ 0.
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
+    verbose : bool, default False
+        Whether to show progress.
     cv : int ≥ 2, float in (0, 1), splitter, splits or None, default None
         Whether, and how, to judge the vote on rows that members have not seen: folds, or one held-out share of the rows
         (a float). Copies of the members are fitted for it; the model itself is the same with and without. Where rows
@@ -323,10 +366,17 @@ class VotingRegressor(ByMean, _Voting):
     fitted: ClassVar[dict[str, Fitted]] = {"held_out_votes_": Maybe(Floats("members", "held", finite=False))}
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "weights": Choice(None) | ArrayLike(),
+        "verbose": Boolean() | Integer(0),
         "cv": Choice(None) | SPLITS,
     }
 
     @assigning
     def __init__(
-        self, estimators: Any = None, *, weights: Any = None, n_jobs: int | None = None, cv: Any = None
+        self,
+        estimators: Any = None,
+        *,
+        weights: Any = None,
+        n_jobs: int | None = None,
+        verbose: Any = False,
+        cv: Any = None,
     ) -> None: ...

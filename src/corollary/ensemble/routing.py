@@ -1,0 +1,97 @@
+"""What members are told at their fit beside X and y: weights, or what scikit-learn's metadata routing sends them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+
+from corollary.core.types import Array
+from corollary.ensemble.members import weight_argument
+
+
+def routing_enabled() -> bool:
+    """Whether ``sklearn.set_config(enable_metadata_routing=True)`` is in force."""
+    return bool(get_config().get("enable_metadata_routing", False))
+
+
+def refuse_metadata(owner: Any, method: str, metadata: dict[str, Any]) -> None:
+    """Raise ValueError for metadata that nobody routes."""
+    if metadata and not routing_enabled():
+        raise ValueError(
+            f"Passing {sorted(metadata)} to {type(owner).__name__}.{method} is only supported if "
+            "enable_metadata_routing=True (sklearn.set_config); set_fit_request of the members says who gets them."
+        )
+
+
+def asks_for_weights(owner: Any) -> bool:
+    """Whether somebody said, by ``set_fit_request``, that the ensemble itself takes ``sample_weight``.
+
+    It then hands them on to all members, as without routing.
+    """
+    return BaseEstimator.get_metadata_routing(owner).fit.requests.get("sample_weight") not in (None, False)
+
+
+def router_of(owner: Any, pairs: Iterable[tuple[str, Any]], **more: tuple[Any, dict[str, str]]) -> MetadataRouter:
+    """The router of an ensemble whose ``fit`` calls that of its members; ``more`` maps methods of other parts."""
+    router = MetadataRouter(owner=owner)
+    for name, member in pairs:
+        if hasattr(member, "fit"):
+            router.add(**{name: member}, method_mapping=MethodMapping().add(caller="fit", callee="fit"))
+    for name, (part, methods) in more.items():
+        mapping = MethodMapping()
+        for caller, callee in methods.items():
+            mapping.add(caller=caller, callee=callee)
+        if part is not None:
+            router.add(**{name: part}, method_mapping=mapping)
+    return router
+
+
+@dataclass(frozen=True)
+class Told:
+    """Weights of the rows, None if all count the same, and what routing sends each member, None without routing."""
+
+    weights: Array | None = None
+    routed: dict[str, dict[str, Any]] | None = None
+
+    @classmethod
+    def by_routing(cls, owner: Any, names: list[str], sample_weight: Any, metadata: dict[str, Any]) -> Told:
+        """What the router of an ensemble makes of the weights and metadata that its fit was given."""
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        sent = process_routing(owner, "fit", **given, **metadata)
+        return cls(routed={name: dict(sent[name]["fit"]) for name in names})
+
+    def of(self, name: str, member: Any, rows: Array | None = None) -> dict[str, Any]:
+        """What a member's fit is called with; of some rows, where it is about rows."""
+        found = {} if self.routed is None else self.routed.get(name, {})
+        if self.weights is not None and (key := _key_of_weights(member)) is not None:
+            found = {**found, key: self.weights}
+        return found if rows is None else {key: _of_rows(value, rows) for key, value in found.items()}
+
+
+def deaf(members: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
+    """The members that cannot be told how much each row counts."""
+    return [(name, member) for name, member in members if _key_of_weights(member) is None]
+
+
+def _key_of_weights(member: Any) -> str | None:
+    """As ``weight_argument``, and a fit that takes any keyword takes weights too."""
+    known = weight_argument(member)
+    if known is not None or hasattr(member, "steps"):
+        return known
+    kinds = {each.kind for each in inspect.signature(member.fit).parameters.values()}
+    return "sample_weight" if inspect.Parameter.VAR_KEYWORD in kinds else None
+
+
+def _of_rows(value: Any, rows: Array) -> Any:
+    """The entries of some rows, of what has one for each; anything else as it is."""
+    sized = not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__")
+    if not sized or len(value) <= int(rows.max(initial=-1)):
+        return value
+    return value.iloc[rows] if hasattr(value, "iloc") else np.asarray(value)[rows]
