@@ -47,18 +47,36 @@ def one_hot(codes: Array, n_classes: int) -> Array:
     return out
 
 
-def votes_of(member: Any, X: Any, labels: Array | None) -> Array:
+def votes_of(member: Any, X: Any, labels: Array | None, **options: Any) -> Array:
     """What a regressor predicts (n,); of a classifier of ``labels`` its probabilities (n, k).
 
-    A classifier without probabilities casts a whole vote for what it predicts.
+    A classifier without probabilities casts a whole vote for what it predicts. ``options`` go to its method.
     """
     if labels is None:
         return np.asarray(member.predict(X), dtype=np.float64)
     if not hasattr(member, "predict_proba"):
-        return one_hot(np.searchsorted(labels, member.predict(X)), len(labels))
-    said = np.asarray(member.predict_proba(X), dtype=np.float64)
+        return one_hot(np.searchsorted(labels, member.predict(X, **options)), len(labels))
+    said = np.asarray(member.predict_proba(X, **options), dtype=np.float64)
     votes = np.zeros((len(said), len(labels)))
     votes[:, np.searchsorted(labels, member.classes_)] = said
+    return votes
+
+
+def decisions_of(member: Any, X: Any, labels: Array, **options: Any) -> Array:
+    """Decision values of a classifier of some of the labels, (n, k), or (n, 1) if there are two.
+
+    Labels that it does not know get its lowest value; who has no such values says 1 of what it predicts, −1 of others.
+    """
+    known = np.searchsorted(labels, member.classes_)
+    if not hasattr(member, "decision_function"):
+        said = 2.0 * one_hot(np.searchsorted(labels, member.predict(X)), len(labels)) - 1.0
+        return said[:, 1:] if len(labels) == 2 else said
+    said = np.asarray(member.decision_function(X, **options), dtype=np.float64)
+    if len(labels) == 2 and said.ndim == 1:
+        return said[:, None]
+    said = np.column_stack([-said, said]) if said.ndim == 1 else said
+    votes = np.repeat(said.min(axis=1, keepdims=True), len(labels), axis=1)
+    votes[:, known] = said
     return votes
 
 

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.metrics import r2_score
 from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
 
 from corollary.base import assigning, predicting
 from corollary.core.fitted import Count, Fitted, Floats, Labels, ListOf, Maybe
 from corollary.core.limits import CLASS_WEIGHT, Limit
+from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
-from corollary.ensemble.combine.votes import ByMean, ByVote, one_hot, votes_of
+from corollary.ensemble.combine.votes import ByMean, ByVote, decisions_of, one_hot, votes_of
 from corollary.ensemble.members import check_members
-from corollary.labels import encode_labels
+from corollary.labels import agreeing, encode_labels
+
+
+def _members_decide(model: BaggingClassifier) -> bool:
+    members = vars(model).get("estimators_", ())
+    _ = (members[0] if members else model.estimator_).decision_function  # its own AttributeError says why not
+    return True
 
 
 class BaggingClassifier(ByVote, Bagging):
@@ -48,6 +57,8 @@ class BaggingClassifier(ByVote, Bagging):
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     random_state : int, RandomState or None
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     class_weight : dict, "balanced" or None, default None
         What the rows of each class count, times ``sample_weight``: rows of a heavy class are drawn more often.
 
@@ -114,6 +125,7 @@ class BaggingClassifier(ByVote, Bagging):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: Any = 0,
         class_weight: Any = None,
     ) -> None: ...
 
@@ -125,7 +137,7 @@ class BaggingClassifier(ByVote, Bagging):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
-        self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
+        self.classes_, codes, weights = encode_labels(y, weights, self.class_weight, one_class=True)
         self.n_classes_ = len(self.classes_)
         return codes, weights
 
@@ -156,10 +168,40 @@ class BaggingClassifier(ByVote, Bagging):
         return {"out-of-bag score": self.oob_score_, "standard error": float(spread)}
 
     @predicting
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict(self, X: Any, **metadata: Any) -> Array:
+        """The class of the highest mean vote, the first of them in a tie.
+
+        ``metadata`` goes to the members' ``predict_proba`` (or ``predict``), with metadata routing enabled.
+        """
+        best = self._mean_of("predict", X, metadata).argmax(axis=1)
+        return self.classes_[best]
+
+    @predicting
+    def predict_proba(self, X: Any, **metadata: Any) -> Array:
+        """The mean of the members' probabilities, or of their votes where they have none; ``metadata`` as above."""
+        return self._mean_of("predict_proba", X, metadata)
+
+    @predicting
+    def predict_log_proba(self, X: Any, **metadata: Any) -> Array:
         """Logarithm of ``predict_proba``."""
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            return np.log(self._mean_of("predict_log_proba", X, metadata))
+
+    def _mean_of(self, method: str, X: Any, metadata: dict[str, Any]) -> Array:
+        sent = self._routed(method, metadata)
+        votes, dtype = self._vote(X, partial(votes_of, labels=np.arange(self.n_classes_), **sent) if sent else None)
+        return agreeing(votes.astype(dtype), votes)
+
+    @available_if(_members_decide)
+    @predicting
+    def decision_function(self, X: Any, **metadata: Any) -> Array:
+        """The mean of the members' decision values: (n,) for two classes, (n, k) for more.
+
+        A member that saw only some of the classes gives the others its lowest value.
+        """
+        sent = self._routed("decision_function", metadata)
+        total, dtype = self._vote(X, partial(decisions_of, labels=np.arange(self.n_classes_), **sent))
+        return (total[:, 0] if total.shape[1] == 1 else total).astype(dtype)
 
 
 class BaggingRegressor(ByMean, Bagging):
@@ -190,6 +232,8 @@ class BaggingRegressor(ByMean, Bagging):
     n_jobs : int or None
         Members of this library are fitted on threads (None: all usable cores), others by joblib (None: one at a time).
     random_state : int, RandomState or None
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
 
     Attributes
     ----------
@@ -256,8 +300,15 @@ class BaggingRegressor(ByMean, Bagging):
         super()._check_state()
         check_members(self.estimators_, None)
 
-    def _votes(self, member: Any, X: Any) -> Array:
-        return np.asarray(member.predict(X), dtype=np.float64).reshape(X.shape[0], -1)
+    @predicting
+    def predict(self, X: Any, **metadata: Any) -> Array:
+        """The mean of the members' predictions; ``metadata`` goes to them, with metadata routing enabled."""
+        sent = self._routed("predict", metadata)
+        said, dtype = self._vote(X, partial(self._votes, **sent))
+        return said.astype(answer_type(dtype, magnitude(said)))
+
+    def _votes(self, member: Any, X: Any, **options: Any) -> Array:
+        return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(X.shape[0], -1)
 
     def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
         return ErrorInterval.of_squares(np.square(votes - truth).mean(axis=1), weights)
@@ -277,6 +328,6 @@ class BaggingRegressor(ByMean, Bagging):
         spread = np.sqrt(np.square(share * (squares - share @ squares)).sum()) / max(share @ centred, 1e-300)
         return {"out-of-bag score": self.oob_score_, "standard error": float(spread)}
 
-    def _vote(self, X: Any) -> tuple[Array, Any]:
-        votes, dtype = super()._vote(X)
+    def _vote(self, X: Any, ask: Any = None) -> tuple[Array, Any]:
+        votes, dtype = super()._vote(X, ask)
         return votes.reshape(len(votes), *self._columns), dtype

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
@@ -27,7 +28,8 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import float_type
-from corollary.ensemble.members import SEEDS, generator, in_order, refuse_other_kind, weakened
+from corollary.ensemble.members import SEEDS, generator, in_order, is_ours, refuse_other_kind, weakened
+from corollary.ensemble.routing import Told, asks_for_weights, refuse_metadata, router_of
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import Urn
@@ -47,6 +49,7 @@ BAGGING_LIMITS: dict[str, Limit] = {
     "warm_start": Boolean(),
     "n_jobs": N_JOBS,
     "random_state": RANDOM_STATE,
+    "verbose": Boolean() | Integer(0),
 }
 
 
@@ -81,7 +84,17 @@ class Bagging(Estimator):
         warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: Any = 0,
     ) -> None: ...
+
+    def __len__(self) -> int:
+        return len(self.estimators_)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -123,9 +136,27 @@ class Bagging(Estimator):
     def _out_of_bag(self, votes: Array, target: Array, y: Array, weights: Array, voted: Array) -> dict[str, float]:
         """Keep out-of-bag predictions and their score; returns facts about them."""
 
+    def get_metadata_routing(self) -> Any:
+        """Who gets which metadata (see scikit-learn's guide): the members do, of fit and of predictions.
+
+        ``sample_weight`` of ``fit`` says how often rows are drawn, whoever asks for it.
+        """
+        has = partial(hasattr, self.estimator_)
+        votes = "predict_proba" if has("predict_proba") else "predict"
+        methods = {"fit": "fit", "predict": votes, "predict_proba": votes, "decision_function": "decision_function"}
+        methods["predict_log_proba"] = votes if not has("predict_log_proba") else "predict_log_proba"
+        if asks_for_weights(self):
+            return super().get_metadata_routing()
+        return router_of(self, (), estimator=(self.estimator_, methods))
+
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the members to samples of X (n × d, dense or sparse) and y."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
+        """Fit the members to samples of X (n × d, dense or sparse) and y.
+
+        ``metadata`` goes to the members, if they ask for it, with scikit-learn's metadata routing enabled.
+        """
+        refuse_metadata(self, "fit", metadata)
+        told = Told.by_routing(self, ["estimator"], None, metadata) if metadata else Told()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         refuse_other_kind(self, self.estimator)
@@ -142,12 +173,13 @@ class Bagging(Estimator):
         )
         weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
-        X = X.tocsr() if hasattr(X, "tocsr") else X
+        if hasattr(X, "tocsr") and is_ours(self.estimator_):  # all of them want it so; others get what came
+            X = X.tocsr()
         sampler = self._sampler(X, target, drawn)
         seeds, members, columns = self._continued()
         before = self._drawn_before(sampler, len(members))
         constant = DummyClassifier(strategy="most_frequent") if is_classifier(self) else None
-        bag = Bag(self.estimator_, X, target, sampler, seeds, len(members), constant, self.n_jobs)
+        bag = Bag(self.estimator_, X, target, sampler, seeds, len(members), constant, self.n_jobs, told)
 
         def attributes(count: int) -> dict[str, Any]:
             new = bag.members[: count - len(members)]
@@ -170,7 +202,7 @@ class Bagging(Estimator):
         for name in ("oob_score_", "oob_decision_function_", "oob_prediction_"):
             self.__dict__.pop(name, None)
         if self.oob_score or not (sampler.whole or found.stopped):
-            evidence = self._judged(evidence, X, y, target, weights, sampler)
+            evidence = self._if_judged(evidence, X, y, target, weights, sampler)
         self._keep_evidence(weakened(evidence, self.estimators_))
         return self
 
@@ -179,14 +211,17 @@ class Bagging(Estimator):
         rows = max(round(float(weights.sum())), n)  # weights are repetitions, unless they are shares of one
         urn = Urn.of(X, target, weights * max(1.0, n / weights.sum()))
         size = rows if self.max_samples is None else self.max_samples
-        size = size if isinstance(size, (int, np.integer)) else max(1, round(size * rows))
+        size = size if isinstance(size, (int, np.integer)) else max(1, int(size * rows))
         if size > MOST_ROWS:
             raise ValueError(
                 f"sample_weight sums to {weights.sum() / self._weight_unit:.3g}, and a weight counts how many times a "
                 "row is there: a member cannot be drawn so many rows. Divide the weights, or set max_samples."
             )
-        if size > rows:
-            raise ValueError(f"max_samples must be at most the number of rows, {rows}, but it is {size}.")
+        if size > rows and not self.bootstrap:
+            raise ValueError(
+                f"max_samples={size} must be <= n_samples={rows} to be able to sample without replacement; set "
+                "bootstrap=True, or draw fewer."
+            )
         wanted = self.max_features
         wanted = wanted if isinstance(wanted, (int, np.integer)) else max(1, int(wanted * d))
         if wanted > d:
@@ -242,7 +277,7 @@ class Bagging(Estimator):
 
     @property
     def estimators_samples_(self) -> list[Array]:
-        """Row numbers that each member was fitted to, in increasing order, repeated as often as they were drawn.
+        """Row numbers that each member was fitted to, in the order it saw them, repeated as often as they were drawn.
 
         None of a member that ``warm_start`` has kept from a fit to other rows than the last.
         """
@@ -253,34 +288,56 @@ class Bagging(Estimator):
         sampler = Sampler(urn, weights, size, bootstrap, self.n_features_in_, drawn, self.bootstrap_features)
         others = self._taken_over[1]
         amounts = (sampler.sample(int(seed))[0] for seed in self._seeds[others:])
-        known = [np.repeat(np.arange(len(order)), np.ceil(each).astype(np.int64)) for each in amounts]
+        known = [urn.listed(np.ceil(each)) for each in amounts]
         return [np.empty(0, dtype=np.intp) for _ in range(others)] + known
 
-    def _said(self, X: Any, rows: Callable[[int], Array] | None = None) -> Iterator[tuple[Any, Array]]:
-        """(rows, votes on them) of the members in order; all rows, or those that a member's seed stands for."""
+    def _routed(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
+        """What routing sends the members' counterpart of a method."""
+        refuse_metadata(self, method, metadata)
+        sent = process_routing(self, method, **metadata).estimator if metadata else {}
+        return next(({**each} for each in sent.values() if each), {})
+
+    def _said(
+        self, X: Any, rows: Callable[[int], Array] | None = None, ask: Callable[..., Array] | None = None
+    ) -> Iterator[tuple[Any, Array]]:
+        """(rows, votes on them) of the members in order; all rows, or those that a member's seed stands for.
+
+        ``ask(member, X)`` is asked for something else than votes.
+        """
+        ask = self._votes if ask is None else ask
 
         def say(t: int) -> tuple[Any, Array]:
             at: Any = slice(None) if rows is None else rows(int(self._seeds[t]))[: None if t >= others else 0]
             if rows is not None and not len(at):
                 return at, np.zeros((0, 1))
             part = columns_of(X, self.estimators_features_[t])
-            return at, self._votes(self.estimators_[t], part if rows is None else part[at])
+            return at, ask(self.estimators_[t], part if rows is None else part[at])
 
         n, others = len(self.estimators_), self._taken_over[1]  # which rows these have not seen is not known
         for start in range(0, n, 16):  # a few at a time: votes of all members may not fit
             calls = [partial(say, t) for t in range(start, min(start + 16, n))]
             yield from in_order(calls, [self.estimator_], self.n_jobs, "threads")
 
-    def _vote(self, X: Any) -> tuple[Array, Any]:
-        """(mean of the members' votes (n, outputs), the type that results should have)."""
+    def _vote(self, X: Any, ask: Callable[..., Array] | None = None) -> tuple[Array, Any]:
+        """(mean of what the members say (n, outputs), the type that results should have)."""
         X = validate_data(
             self, sound(X), accept_sparse=("csr", "csc"), dtype=None, ensure_all_finite=False, reset=False
         )
         X = X.tocsr() if hasattr(X, "tocsr") else X
         total: Any = 0.0
-        for _, votes in self._said(X):
+        for _, votes in self._said(X, ask=ask):
             total = total + votes
         return total / len(self.estimators_), float_type(X)
+
+    def _if_judged(self, evidence: Evidence, *data: Any) -> Evidence:
+        """As ``_judged``; a member that cannot predict is no reason to refuse a fit which nobody asked to judge."""
+        try:
+            return self._judged(evidence, *data)
+        except Exception as error:
+            if self.oob_score:
+                raise
+            note = f"Nothing is known of the error out of the bag, since a member could not be asked: {error}"
+            return replace(evidence, notes=(*evidence.notes, note))
 
     def _judged(
         self, evidence: Evidence, X: Any, y: Array, target: Array, weights: Array, sampler: Sampler
@@ -316,8 +373,12 @@ class Bagging(Estimator):
         if self.oob_score:
             facts |= self._out_of_bag(votes, target, y, weights, voted)
             if missing > 0:
-                notes += (
-                    f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators.",
+                told = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
+                notes += (told,)
+                warnings.warn(
+                    "Some inputs do not have OOB scores. This probably means too few estimators were used to compute "
+                    f"any reliable oob estimates. {told}",
+                    stacklevel=caller_level(),
                 )
         return replace(evidence, facts={**evidence.facts, **facts}, notes=evidence.notes + notes)
 

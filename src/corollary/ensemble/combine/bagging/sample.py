@@ -11,6 +11,7 @@ import numpy as np
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.types import Array
 from corollary.ensemble.members import fit_member, in_order, is_ours, seeded, weight_argument
+from corollary.ensemble.routing import Told
 from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Algorithm, Measure
 
@@ -60,21 +61,21 @@ class Member:
     weight: float
 
 
-def fit_one(template: Any, X: Any, y: Array, sampler: Sampler, seed: int, constant: Any) -> Member:
-    """Fit a copy to the sample of its seed; ``constant`` stands in where only one class was drawn."""
+def fit_one(template: Any, X: Any, y: Array, sampler: Sampler, seed: int, constant: Any, told: Told) -> Member:
+    """Fit a copy to the sample of its seed; ``constant`` stands in for one that refuses a single class."""
     amounts, columns, random = sampler.sample(seed)
     model, part, urn = seeded(template, random), columns_of(X, columns), sampler.urn
-    order = urn.order[amounts[urn.order] > 0]
-    if constant is not None and len(np.unique(y[order])) == 1:
+    try:
+        if weight_argument(model) == "sample_weight":  # rows without weight do not matter to it: nothing is copied
+            fit_member(model, part, y, told=told.of("estimator", model) | {"sample_weight": amounts})
+        else:
+            rows = urn.listed(_whole_numbers(amounts, model))
+            fit_member(model, part[rows], y[rows], told=told.of("estimator", model, rows))
+    except ValueError:
+        order = urn.order[amounts[urn.order] > 0]
+        if constant is None or len(np.unique(y[order])) > 1:
+            raise
         model = constant.fit(part[order], y[order])
-    elif weight_argument(model) != "sample_weight":
-        rows = urn.listed(_whole_numbers(amounts, model))
-        fit_member(model, part[rows], y[rows])
-    elif is_ours(model):  # rows without weight do not matter to it, so nothing is copied
-        fit_member(model, part, y, amounts)
-    else:
-        rows, sums = urn.merged(amounts)
-        fit_member(model, part[rows], y[rows], sums)
     seen = sampler.weights[amounts > 0].sum() / sampler.weights.sum()
     return Member(model, columns, float(seen), float(amounts.sum()))
 
@@ -101,12 +102,13 @@ class Bag(Algorithm[int]):
     certificate_name = "relative error of the weight drawn"
 
     def __init__(
-        self, template: Any, X: Any, y: Array, sampler: Sampler, seeds: Array, earlier: int, constant: Any, n_jobs: Any
-    ) -> None:
+        self, template: Any, X: Any, y: Array, sampler: Sampler, seeds: Array, earlier: int, constant: Any, n_jobs: Any,
+        told: Told,
+    ) -> None:  # fmt: skip
         self.sampler, self.earlier, self.n_members = sampler, earlier, len(seeds)
         self.members: list[Member] = []
         self.foreign = not is_ours(template)
-        calls = [partial(fit_one, template, X, y, sampler, int(seed), constant) for seed in seeds[earlier:]]
+        calls = [partial(fit_one, template, X, y, sampler, int(seed), constant, told) for seed in seeds[earlier:]]
         self.coming = in_order(calls, [template], n_jobs)
 
     def init(self) -> int:
