@@ -99,7 +99,7 @@ def predicting(method: F) -> F:
     """Wrap ``predict``, ``transform``, ``score`` and the like: the model is fitted, and ``n_jobs`` counts as in fit."""
 
     @functools.wraps(method)
-    def predict(self: Estimator, *args: Any, **kwargs: Any) -> Any:
+    def asked(self: Estimator, *args: Any, **kwargs: Any) -> Any:
         _check_blocks(self, method, args, kwargs)
         check_is_fitted(self)
         with threads(getattr(self, "n_jobs", None)):
@@ -111,7 +111,7 @@ def predicting(method: F) -> F:
                 raise ValueError(f"{name}: numbers of X or of the model are too large to compute with in float64.")
         return answer
 
-    return cast(F, predict)
+    return cast(F, asked)
 
 
 def _check_blocks(model: Estimator, method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> None:
