@@ -97,13 +97,13 @@ class TableReader(Estimator):
             raise ValueError(f"monotonic_cst constrains categorical columns {bad}; categories have no order.")
         return signs.astype(np.int8) if signs.any() else None
 
-    def _read_predict(self, X: Any) -> Any:
+    def _read_predict(self, X: Any, **options: Any) -> Any:
         check_is_fitted(self)
         X = sound(X)
         frame = _as_frame(X)
         refuse_far_integers(X, but=self.categories_)
         if not self.categories_:
-            return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS)
+            return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS, **options)
         validate_data(self, X, reset=False, skip_check_array=True)
         return check_array(_encoded(X, frame, self.categories_), estimator=self, input_name="X", **_ARRAY_OPTIONS)
 

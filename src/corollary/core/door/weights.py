@@ -93,8 +93,8 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
         raise ValueError(f"Sample weights must be 1D array or scalar, but sample_weight has shape {weights.shape}.")
     if len(weights) != n:
         raise ValueError(
-            f"sample_weight.shape == {weights.shape}, expected {(n,)}: sample_weight must have one entry for each row of "
-            f"X ({n}), but it has {len(weights)}."
+            f"sample_weight.shape == {weights.shape}, expected {(n,)}: sample_weight must have one entry for each row "
+            f"of X ({n}), but it has {len(weights)}."
         )
     if (weights < 0).any():
         raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.dummy import DummyClassifier
 from sklearn.utils import get_tags
 
-from corollary.base import assigning, fitting
-from corollary.core.evidence import Certificate, Evidence, honest
-from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
+from corollary.base import assigning, caller_level, fitting
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
+from corollary.core.limits import (
+    CLASS_WEIGHT,
+    N_JOBS,
+    RANDOM_STATE,
+    ArrayLike,
+    Boolean,
+    Choice,
+    Instance,
+    Integer,
+    Limit,
+    Real,
+)
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.ensemble.adaboost.learner import AnyLearner, binned_tree
 from corollary.ensemble.adaboost.vote import BoostedVote
-from corollary.ensemble.members import generator, refuse_other_kind, weakened
+from corollary.ensemble.members import generator, refuse_other_kind, weakened, weight_argument
 from corollary.labels import encode_labels
 from corollary.solvers.loop import Rules, run
 from corollary.solvers.trees.adaboost.ledger import Ledger, Samme
@@ -47,6 +60,10 @@ class AdaBoostClassifier(BoostedVote):
         η above.
     random_state : int, RandomState or None
         Seeds learners that are random, and draws.
+    class_weight : dict, "balanced" or None, default None
+        What the rows of each class count, times ``sample_weight``.
+    verbose : int ≥ 0 or bool, default 0
+        Whether to show progress.
     n_jobs : int or None
         Threads of the binned learner; None means all usable cores. The answer does not depend on it.
     categorical_features : "from_dtype", None, mask, column numbers or names
@@ -105,6 +122,8 @@ class AdaBoostClassifier(BoostedVote):
         "n_estimators": Integer(1),
         "learning_rate": Real(low=0, above=True),
         "random_state": RANDOM_STATE,
+        "class_weight": CLASS_WEIGHT,
+        "verbose": Boolean() | Integer(0),
         "n_jobs": N_JOBS,
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     }
@@ -117,6 +136,8 @@ class AdaBoostClassifier(BoostedVote):
         n_estimators: int = 50,
         learning_rate: float = 1.0,
         random_state: Any = None,
+        class_weight: Any = None,
+        verbose: Any = 0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
     ) -> None: ...
@@ -132,14 +153,18 @@ class AdaBoostClassifier(BoostedVote):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
         refuse_other_kind(self, self.estimator)
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
-        classes, codes, weights = encode_labels(y, weights)
+        own, csc = binned_tree(self.estimator) is not None, getattr(X, "format", None) == "csc"
+        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, allow_nd=not own)
+        X = X.tocsc() if csc and not own else X  # a learner that is not ours gets what came
+        classes, codes, weights = encode_labels(y, weights, self.class_weight, one_class=True)
         kept = np.flatnonzero(weights > 0)
         if len(kept) < len(weights):
             X, y, codes, weights = X[kept], y[kept], codes[kept], weights[kept]
         # a class that only has rows of weight zero takes no part
         present, labels = np.unique(codes, return_inverse=True)
         classes = classes[present]
+        if len(classes) == 1:
+            return self._of_one_class(X, classes)
         ledger = Ledger(labels.astype(np.int32), weights, len(classes), self.learning_rate)
         learner = self._learner(X, classes, ledger, categorical)
 
@@ -160,10 +185,38 @@ class AdaBoostClassifier(BoostedVote):
         self.__dict__.update(attributes(found.state))
         facts = {name: found.measure.more[name] for name in ("training error", "bound")}
         notes = (ledger.note,) if ledger.note and not found.stopped else ()
+        if ledger.limited:
+            warnings.warn(
+                f"Sample weights have reached infinite values in round {ledger.limited}, or would have: its vote is "
+                "limited. Lower learning_rate.",
+                stacklevel=caller_level(),
+            )
+        if not own and not ledger.alphas[0]:
+            self._refuse_learner(ledger.errors[0])
         evidence = found.evidence(facts=facts, notes=notes)
         if ledger.whole and found.state == ledger.rounds:
             evidence = self._with_margins(evidence, X, ledger)
         self._keep_evidence(weakened(evidence, vars(self).get("_members", ())))
+        return self
+
+    def _refuse_learner(self, error: float) -> None:
+        name = type(self.estimator).__name__
+        told = f" {name} doesn't support sample_weight, so it was fitted to rows drawn by weight."
+        raise ValueError(
+            f"{type(self).__name__}: {name} is worse than random on these rows, or no better: its weighted error is "
+            f"{error:.3g}. Such learners cannot be boosted.{told if weight_argument(self.estimator) is None else ''}"
+        )
+
+    def _of_one_class(self, X: Any, classes: Array) -> AdaBoostClassifier:
+        """One learner, which has nothing to learn."""
+        for name in ("trees_", "_members"):
+            self.__dict__.pop(name, None)
+        self._members = [DummyClassifier().fit(np.zeros((1, self.n_features_in_)), classes)]
+        self.classes_, self.n_classes_ = classes, 1
+        self.estimator_weights_, self.estimator_errors_ = np.ones(1), np.zeros(1)
+        certificate = Certificate(Kind.EXACT, "error of votes counted again", 0.0, TOLERANCE)
+        note = f"All rows that count are of one class, {classes[0]!r}, which is always predicted."
+        self._keep_evidence(Evidence(Status.EXACT, certificate, "SAMME", notes=(note,)))
         return self
 
     def _with_margins(self, evidence: Evidence, X: Any, ledger: Ledger) -> Evidence:

@@ -65,9 +65,11 @@ def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
     return (int(depth), criterion, int(bins)) if same else None
 
 
-def tree_model(owner: Any, trees: Trees) -> Any:
-    """One binned tree as a fitted tree classifier."""
+def tree_model(owner: Any, trees: Trees, number: int) -> Any:
+    """One binned tree as a fitted tree classifier; its seed, which nothing is drawn from, tells it from the others."""
     model = clone(owner.estimator_)
+    if "random_state" in model.get_params(deep=False):
+        model.random_state = number
     model.trees_, model.classes_, model.n_classes_ = trees, owner.classes_, len(owner.classes_)
     model.n_features_in_, model.n_outputs_, model.max_features_ = owner.n_features_in_, 1, owner.n_features_in_
     model.categories_ = owner.categories_

@@ -54,7 +54,20 @@ class BoostedVote(ClassifierMixin, TableReader):
         if "_members" in vars(self):
             return list(self._members)
         check_is_fitted(self)
-        return [tree_model(self, self.trees_.tree(t)) for t in range(self.trees_.n_trees)]
+        return [tree_model(self, self.trees_.tree(t), t) for t in range(self.trees_.n_trees)]
+
+    def __len__(self) -> int:
+        return len(self.estimator_weights_)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
+
+    def _read_predict(self, X: Any, **options: Any) -> Any:
+        """Learners that are not ours may take rows of any shape."""
+        return super()._read_predict(X, **({"allow_nd": True} if "_members" in vars(self) else {}), **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.claims import verify_adaboost
@@ -92,7 +105,7 @@ class BoostedVote(ClassifierMixin, TableReader):
     def _ballot(self, said: Array) -> Array:
         """1 for the class number that is said and −1 / (K − 1) for the others."""
         k = len(self.classes_)
-        ballot = np.full((len(said), k), -1.0 / (k - 1))
+        ballot = np.full((len(said), k), -1.0 / max(k - 1, 1))
         ballot[np.arange(len(said)), said] = 1.0
         return ballot
 
@@ -126,6 +139,8 @@ class BoostedVote(ClassifierMixin, TableReader):
         if not np.isfinite(weight):
             raise ValueError("The weights of the learners add up to more than float64 can hold.")
         scores = total / weight if weight > 0 else total
+        if scores.shape[1] == 1:  # there is nothing to decide
+            return np.zeros(len(scores), dtype=dtype)
         scores = (scores[:, 1] - scores[:, 0]) if scores.shape[1] == 2 else scores.copy()
         return scores.astype(dtype)
 
@@ -148,6 +163,8 @@ class BoostedVote(ClassifierMixin, TableReader):
 
     def _probabilities(self, decision: Array) -> Array:
         k = len(self.classes_)
+        if k == 1:
+            return np.ones((len(decision), 1), dtype=decision.dtype)
         columns = np.column_stack([-decision, decision]) / 2 if k == 2 else decision / (k - 1)
         return agreeing(softmax(columns, axis=1), decision)
 

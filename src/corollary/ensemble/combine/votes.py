@@ -15,6 +15,13 @@ from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.labels import agreeing
 
+AGAIN = "error of the vote counted again"
+
+
+def has_vote(member: Any) -> bool:
+    """Whether a member can say anything of rows."""
+    return hasattr(member, "predict")
+
 
 def is_frame(X: Any) -> bool:
     """Whether X is a table with named columns, which members may want to see."""
@@ -116,7 +123,7 @@ def counted_again(model: Any, X: Any, members: list[Any], shares: Array, whole_v
             expected += share * votes_of(member, X, labels)
     size = float(np.abs(expected).max(initial=0.0)) or 1.0
     off = float(np.abs(answer - expected).max(initial=0.0)) / size - 4 * float(np.finfo(answer.dtype).eps)
-    return Certificate(Kind.CHECKED, "error of the vote counted again", max(0.0, off), 1e-9)
+    return Certificate(Kind.CHECKED, AGAIN, max(0.0, off), 1e-9)
 
 
 class ByVote(ClassifierMixin):

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
 
 from corollary.base import assigning, predicting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Fitted, Floats, Integers, Maybe, Number
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Boolean, Choice, Integer, Limit
 from corollary.core.types import Array
@@ -21,11 +21,13 @@ from corollary.ensemble.combine.excess import HeldOutExcess
 from corollary.ensemble.combine.held_out import SEEN, SPLITS, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
 from corollary.ensemble.combine.votes import (
+    AGAIN,
     ByMean,
     ByVote,
     columns_type,
     counted_again,
     float_type,
+    has_vote,
     one_hot,
     take_rows,
     weighted_sum,
@@ -60,9 +62,12 @@ class _Voting(TransformerMixin, WeightedMembers):
             self.__dict__.pop(name, None)
         found = None if self.cv is None else self._held_out(members, X, y, told)
         self._fit_members(members, X, y, told)
-        certificate = self._counted_again(X)
+        mute = [name for name, member in zip(self._names, self.estimators_, strict=True) if not has_vote(member)]
+        certificate = Certificate(Kind.CHECKED, AGAIN, np.inf, 0.0) if mute else self._counted_again(X)
         notes: tuple[str, ...] = (_NOT_HELD_OUT,)
-        if found is None:
+        if mute:
+            facts, notes = {}, (f"These members cannot predict, so nothing was checked: {', '.join(mute)}.",)
+        elif found is None:
             facts = self._on_training_rows(X, y, weights)
         else:
             facts, notes = self._on_held_out_rows(found, y, weights)
@@ -257,7 +262,7 @@ class VotingClassifier(ByVote, _Voting):
     def _members(self) -> Members:
         members = super()._members()
         for name, member in members if self.voting == "soft" else ():
-            if not hasattr(member, "predict_proba"):
+            if has_vote(member) and not hasattr(member, "predict_proba"):
                 raise ValueError(f"voting='soft' needs predict_proba, which {name!r} does not have. Use voting='hard'.")
         return members
 

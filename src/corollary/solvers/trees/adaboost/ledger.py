@@ -59,6 +59,7 @@ class Ledger:
         self.excess = 0.0  # by how much the training error of any round was above its bound
         self.whole = True  # False while a round is being entered
         self.note = ""  # why there is nothing left to learn
+        self.limited = 0  # the first round whose α is less than it should be
         self._base = first / self.total
         self._leader = np.zeros(n, dtype=np.int32)
         self._space = np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n)
@@ -93,8 +94,9 @@ class Ledger:
         if wrong == 0.0:
             self.note = f"Boosting ended after round {self.rounds + 1}: its learner makes no mistake on these rows."
             return self._enter(said, 0.0, 1.0 + math.fsum(self.alphas))  # outvotes all that came before
-        odds = math.log1p(-error) - math.log(error) + math.log(self.n_classes - 1)
-        return self._enter(said, error, min(self.learning_rate * odds, _LOUDEST))
+        alpha = self.learning_rate * (math.log1p(-error) - math.log(error) + math.log(self.n_classes - 1))
+        self.limited = self.limited or (self.rounds + 1 if alpha > _LOUDEST else 0)
+        return self._enter(said, error, min(alpha, _LOUDEST))
 
     def _enter(self, said: Array, error: float, alpha: float) -> Heavier:
         from corollary._compiled.trees.stump import reweigh
