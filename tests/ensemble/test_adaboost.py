@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 import sklearn.ensemble
 from scipy import sparse
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -254,8 +253,6 @@ def test_labels_of_any_kind_and_classes_without_weight() -> None:
 
 def test_bad_input() -> None:
     X, y = data(n=30)
-    with pytest.raises(ValueError, match="only one class"):
-        AdaBoostClassifier().fit(X, np.zeros(30))
     with pytest.raises(ValueError, match="zero for every row"):
         AdaBoostClassifier().fit(X, y, sample_weight=np.zeros(30))
     with pytest.raises(ValueError, match="infinity"):
@@ -354,7 +351,7 @@ def test_trees_of_the_library_take_the_fast_path(depth: int, criterion: str) -> 
 @parametrize_with_checks(
     [
         AdaBoostClassifier(LogisticRegression(), n_estimators=3),
-        AdaBoostClassifier(LinearDiscriminantAnalysis(), n_estimators=3),  # has no weights: rows are drawn
+        AdaBoostClassifier(NearestCentroid(), n_estimators=3),  # has no weights: rows are drawn
     ]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:
@@ -403,6 +400,7 @@ def test_learners_that_are_not_those_that_voted_are_caught(monkeypatch: pytest.M
 
 def test_a_large_learning_rate_does_not_leave_float64() -> None:
     X, y = data()
-    model = AdaBoostClassifier(n_estimators=12, learning_rate=50.0).fit(X, y)
+    with pytest.warns(UserWarning, match="reached infinite values in round"):
+        model = AdaBoostClassifier(n_estimators=12, learning_rate=50.0).fit(X, y)
     assert np.isfinite(model.estimator_weights_).all()
     assert np.isfinite(model.predict_proba(X)).all()

@@ -56,7 +56,8 @@ def test_votes_are_those_of_scikit_learn(voting: str, weights: Any) -> None:
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X))
         stacked = ours.set_params(flatten_transform=False).transform(X)
         np.testing.assert_allclose(stacked, theirs.set_params(flatten_transform=False).transform(X))
-    np.testing.assert_array_equal(ours.classes_[ours.predict_proba(X).argmax(axis=1)], ours.predict(X))
+        np.testing.assert_array_equal(ours.classes_[ours.predict_proba(X).argmax(axis=1)], ours.predict(X))
+    assert hasattr(ours, "predict_proba") is (voting == "soft")
     assert ours.evidence_.holds
 
 
@@ -76,7 +77,8 @@ def test_names_and_parameters() -> None:
     assert model.get_params()["near__n_neighbors"] == 5
     assert "near" not in model.get_params(deep=False)
     model = clone(model).set_params(near__n_neighbors=3, bayes="drop").fit(X, y)
-    assert list(model.named_estimators_) == ["linear", "near"]
+    assert model.named_estimators_["bayes"] == "drop"
+    assert model.estimators_ == [model.named_estimators_[name] for name in ("linear", "near")]
     assert model.named_estimators_["near"].n_neighbors == 3
     assert CLASSIFIERS[2][1].n_neighbors == 5
     model.set_params(near=GaussianNB(), estimators=CLASSIFIERS)
@@ -97,12 +99,17 @@ def test_weights_reach_members_that_take_them() -> None:
     X, y, _ = data()
     weights = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
     pipeline = make_pipeline(StandardScaler().fit(X), LogisticRegression())
-    model = VotingClassifier([*CLASSIFIERS, ("pipe", pipeline)], voting="soft").fit(X, y, sample_weight=weights)
+    members = [*CLASSIFIERS, ("pipe", pipeline)]
+    with pytest.raises(TypeError, match="KNeighborsClassifier does not support sample weights"):
+        VotingClassifier(members, voting="soft").fit(X, y, sample_weight=weights)
+    members[2] = ("near", "drop")
+    model = VotingClassifier(members, voting="soft").fit(X, y, sample_weight=weights)
     alone = LogisticRegression().fit(X, y, sample_weight=weights)
     np.testing.assert_allclose(model.named_estimators_["linear"].predict_proba(X), alone.predict_proba(X), rtol=1e-5)
     scaled = LogisticRegression().fit(StandardScaler().fit_transform(X), y, sample_weight=weights)
     np.testing.assert_allclose(model.named_estimators_["pipe"][-1].coef_, scaled.coef_, rtol=1e-4)
-    assert "do not take: near." in str(model.evidence_)
+    told = VotingClassifier(CLASSIFIERS, class_weight="balanced").fit(X, y)
+    assert "do not take: near." in str(told.evidence_)
 
 
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.Table.from_pandas])
@@ -130,7 +137,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "same names": ({"estimators": [("a", GaussianNB()), ("a", GaussianNB())]}, "must differ"),
     "name of a parameter": ({"estimators": [("voting", GaussianNB())]}, "must differ"),
     "underscores": ({"estimators": [("a__b", GaussianNB())]}, "no '__'"),
-    "all dropped": ({"estimators": [("a", "drop")]}, "all estimators are dropped"),
+    "all dropped": ({"estimators": [("a", "drop")]}, "All estimators are dropped"),
     "a regressor": ({"estimators": [("a", Ridge())]}, "'a' should be a classifier"),
     "too few weights": ({"weights": [1.0]}, "weights must be 3 numbers"),
     "negative weights": ({"weights": [1.0, -1.0, 1.0]}, "not negative"),
@@ -174,7 +181,7 @@ def test_bad_data() -> None:
     with pytest.raises(ValueError, match="only one class"):
         VotingClassifier(CLASSIFIERS).fit(X, np.ones(len(y)))
     with pytest.raises(ValueError, match="zero for every row"):
-        VotingClassifier(CLASSIFIERS).fit(X, y, sample_weight=np.zeros(len(y)))
+        VotingClassifier(CLASSIFIERS[:2]).fit(X, y, sample_weight=np.zeros(len(y)))
     with pytest.raises(ValueError, match="y contains NaN"):
         VotingRegressor(REGRESSORS).fit(X, np.where(target > 1, np.nan, target))
     with pytest.raises(ValueError, match="X contains NaN"):

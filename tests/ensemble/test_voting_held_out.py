@@ -10,11 +10,20 @@ import pandas as pd
 import pytest
 from scipy import sparse, stats
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.dummy import DummyRegressor
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from corollary import DecisionTreeClassifier, Kind, LogisticRegression, Ridge, VotingClassifier, VotingRegressor
+from corollary import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    Kind,
+    LogisticRegression,
+    Ridge,
+    VotingClassifier,
+    VotingRegressor,
+)
 from corollary.ensemble.combine.excess import shares_apart, squares_apart
 from corollary.io import load, save
 from corollary.referee import held_out
@@ -54,12 +63,14 @@ def test_held_out_errors_are_those_of_scikit_learns_folds(voting: str) -> None:
 def test_held_out_squares_of_regressors_with_weights() -> None:
     X, _, target = data()
     weights = np.random.default_rng(1).integers(0, 3, len(X)).astype(float)
-    model = VotingRegressor([REGRESSORS[1]], cv=3).fit(X, target, sample_weight=weights)
-    out = cross_val_predict(KNeighborsRegressor(), X, target, cv=KFold(3))
+    constant = DummyRegressor(strategy="constant", constant=0.5)
+    model = VotingRegressor([("constant", constant)], cv=3).fit(X, target, sample_weight=weights)
+    out = np.full(len(X), 0.5)
     assert model.held_out_error_ == pytest.approx(np.average((out - target) ** 2, weights=weights))
     assert len(model.held_out_rows_) == np.count_nonzero(weights)
     np.testing.assert_array_equal(model.held_out_excess_, np.zeros((1, 3)))  # a vote of one is that member
-    both = VotingRegressor(REGRESSORS, cv=3, weights=[1, 3]).fit(X, target, sample_weight=weights)
+    members = [REGRESSORS[0], ("tree", DecisionTreeRegressor(max_depth=3))]
+    both = VotingRegressor(members, cv=3, weights=[1, 3]).fit(X, target, sample_weight=weights)
     assert both.evidence_.verify(X, target, weights).stands
     assert "held-out score of linear" in both.evidence_.facts
     assert both.plot() is not None
@@ -98,7 +109,7 @@ def test_splits_may_be_anything_and_overlap_is_told() -> None:
     assert not model.evidence_.holds
     weights = np.r_[np.ones(100), np.zeros(50)]
     with pytest.raises(ValueError, match="no row that cv holds out has a weight"):
-        VotingRegressor(REGRESSORS, cv=[(np.arange(100), np.arange(100, 150))]).fit(X, target, sample_weight=weights)
+        VotingRegressor(cv=[(np.arange(100), np.arange(100, 150))]).fit(X, target, sample_weight=weights)
     for wrong in ("prefit", 1, 1.5):
         with pytest.raises(ValueError, match="cv must be"):
             VotingRegressor(REGRESSORS, cv=wrong).fit(X, target)

@@ -157,8 +157,8 @@ class Loss(Part, ABC):
         """The loss to use for so many classes at once."""
         if n_classes > 2 and not self.multiclass:
             raise ValueError(
-                f"loss={self.name!r} is only suitable for a binary classification, but y has {n_classes} classes; use "
-                "loss='log_loss'."
+                f"loss={self.name!r} is only suitable for a binary classification, of two classes, but y has "
+                f"{n_classes}; use loss='log_loss'."
             )
         return self
 

@@ -37,7 +37,7 @@ def verify_votes(model: Any, X: Any, members: list[tuple[Any, Any]], shares: Arr
         else:
             votes[:, np.searchsorted(labels, member.classes_)] = member.predict_proba(part)
         said.append(votes)
-    return ensembles.mean_of_members(said, shares, model.predict_proba(X), total)
+    return ensembles.mean_of_members(said, shares, model._mean_vote(X), total)
 
 
 def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:

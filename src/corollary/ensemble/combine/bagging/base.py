@@ -36,6 +36,7 @@ from corollary.solvers.draws import Urn
 from corollary.solvers.loop import Rules, run
 
 MOST_ROWS = 2**26  # that are drawn for a member; more would take minutes each
+UNRELIABLE = 1 / 3  # the share of rows without an out-of-bag vote from which more than a note is called for
 ASKED = 1000  # rows that judge members out of the bag where nobody asked for more
 
 BAGGING_LIMITS: dict[str, Limit] = {
@@ -375,6 +376,7 @@ class Bagging(Estimator):
             if missing > 0:
                 told = f"{missing:.2%} of the rows were in every bag and have no out-of-bag vote; raise n_estimators."
                 notes += (told,)
+            if missing > UNRELIABLE and not evidence.status.cut_short:
                 warnings.warn(
                     "Some inputs do not have OOB scores. This probably means too few estimators were used to compute "
                     f"any reliable oob estimates. {told}",
