@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 import sklearn.ensemble
 from scipy import sparse
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -351,7 +352,7 @@ def test_trees_of_the_library_take_the_fast_path(depth: int, criterion: str) -> 
 @parametrize_with_checks(
     [
         AdaBoostClassifier(LogisticRegression(), n_estimators=3),
-        AdaBoostClassifier(NearestCentroid(), n_estimators=3),  # has no weights: rows are drawn
+        AdaBoostClassifier(LinearDiscriminantAnalysis(), n_estimators=3),  # has no weights: rows are drawn
     ]
 )
 def test_scikit_learn_check(estimator: Any, check: Any) -> None:

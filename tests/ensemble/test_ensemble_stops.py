@@ -52,6 +52,7 @@ def data(n: int = 120) -> tuple[Any, Any]:
     return X, (X[:, 0] + X[:, 1] ** 2 + rng.normal(size=n) > 1).astype(int)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("make", [
     lambda n: AdaBoostClassifier(Impatient(), n_estimators=n, random_state=0),
     lambda n: BaggingClassifier(Impatient(), n, random_state=0),

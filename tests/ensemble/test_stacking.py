@@ -168,7 +168,7 @@ def test_bad_input() -> None:
         ("final_estimator should be a classifier", StackingClassifier(CLASSIFIERS, Ridge()), y),
         ("final_estimator should be a regressor", StackingRegressor(REGRESSORS, GaussianNB()), target),
         (
-            "'machine' does not implement the method predict_proba",
+            "'machine' does not implement the method",
             StackingClassifier(CLASSIFIERS, stack_method="predict_proba"),
             y,
         ),

@@ -17,7 +17,6 @@ from corollary.core.limits import (
     N_JOBS,
     RANDOM_STATE,
     ArrayLike,
-    Boolean,
     Choice,
     Instance,
     Integer,
@@ -52,9 +51,11 @@ class AdaBoostClassifier(BoostedVote):
     Parameters
     ----------
     estimator : classifier or None, default None
-        The weak learner; None is a decision stump. Stumps and trees of this library with at most 6 levels, and no other
-        limits, are grown on columns rounded to 255 bins (or ``max_bins``, if fewer), exactly if no column has more
-        values. A learner without ``sample_weight`` is fitted to rows drawn with their weights as probabilities.
+        The weak learner; None is a decision stump (with ``class_weight`` one whose leaves have 1 % of the weight, or
+        rows of a light class would get leaves of their own). Stumps and trees of this library with at most 6 levels,
+        and no other limits, are grown on columns rounded to 255 bins (or ``max_bins``, if fewer), exactly if no column
+        has more values. A learner without ``sample_weight`` is fitted to rows drawn with their weights as
+        probabilities.
     n_estimators : int ≥ 1, default 50
     learning_rate : float > 0, default 1.0
         η above.
@@ -62,8 +63,6 @@ class AdaBoostClassifier(BoostedVote):
         Seeds learners that are random, and draws.
     class_weight : dict, "balanced" or None, default None
         What the rows of each class count, times ``sample_weight``.
-    verbose : int ≥ 0 or bool, default 0
-        Whether to show progress.
     n_jobs : int or None
         Threads of the binned learner; None means all usable cores. The answer does not depend on it.
     categorical_features : "from_dtype", None, mask, column numbers or names
@@ -123,7 +122,6 @@ class AdaBoostClassifier(BoostedVote):
         "learning_rate": Real(low=0, above=True),
         "random_state": RANDOM_STATE,
         "class_weight": CLASS_WEIGHT,
-        "verbose": Boolean() | Integer(0),
         "n_jobs": N_JOBS,
         "categorical_features": Choice(None, "from_dtype") | ArrayLike(),
     }
@@ -137,7 +135,6 @@ class AdaBoostClassifier(BoostedVote):
         learning_rate: float = 1.0,
         random_state: Any = None,
         class_weight: Any = None,
-        verbose: Any = 0,
         n_jobs: int | None = None,
         categorical_features: Any = "from_dtype",
     ) -> None: ...
@@ -153,7 +150,7 @@ class AdaBoostClassifier(BoostedVote):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdaBoostClassifier:
         """Boost ``n_estimators`` rounds, or until a learner makes no mistake or is no better than chance."""
         refuse_other_kind(self, self.estimator)
-        own, csc = binned_tree(self.estimator) is not None, getattr(X, "format", None) == "csc"
+        own, csc = binned_tree(self.estimator_) is not None, getattr(X, "format", None) == "csc"
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, allow_nd=not own)
         X = X.tocsc() if csc and not own else X  # a learner that is not ours gets what came
         classes, codes, weights = encode_labels(y, weights, self.class_weight, one_class=True)
@@ -191,7 +188,7 @@ class AdaBoostClassifier(BoostedVote):
                 "limited. Lower learning_rate.",
                 stacklevel=caller_level(),
             )
-        if not own and not ledger.alphas[0]:
+        if self.estimator is not None and not own and not ledger.alphas[0]:
             self._refuse_learner(ledger.errors[0])
         evidence = found.evidence(facts=facts, notes=notes)
         if ledger.whole and found.state == ledger.rounds:
@@ -238,7 +235,7 @@ class AdaBoostClassifier(BoostedVote):
         )
 
     def _learner(self, X: Any, classes: Array, ledger: Ledger, categorical: Array) -> BinnedLearner | AnyLearner:
-        small = binned_tree(self.estimator)
+        small = binned_tree(self.estimator_)
         if small is not None:
             return BinnedLearner(X, ledger.labels, len(classes), ledger.weights, *small, categorical)
         if categorical.any():
@@ -246,4 +243,4 @@ class AdaBoostClassifier(BoostedVote):
                 f"Columns {np.flatnonzero(categorical).tolist()} are categories, which only the default learner "
                 "and small trees of this library take here. Encode them as numbers."
             )
-        return AnyLearner(self.estimator, X, classes, ledger, generator(self.random_state))
+        return AnyLearner(self.estimator_, X, classes, ledger, generator(self.random_state))

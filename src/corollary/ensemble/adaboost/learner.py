@@ -18,6 +18,7 @@ from corollary.tree.stump import DecisionStump
 
 GINI, ENTROPY = 0, 1
 MAX_BINS = 255
+_DRAWS = 10  # of rows for a first learner
 
 
 class AnyLearner:
@@ -35,15 +36,28 @@ class AnyLearner:
     def learn(self, weights: Array) -> Array:
         """Fit another clone, keep it, and return the class numbers that it says of the rows."""
         labels, weights = self.classes[self.ledger.labels], self.ledger.normalised
-        member = seeded(self.estimator, self.random)
         if self._order is None:
-            fit_member(member, self.X, labels, weights)
-        else:
-            urn = Urn(self._order, self._order[:0], np.cumsum(weights[self._order]))
-            rows = urn.listed(urn.draw(round(self.ledger.total), self.random))
-            fit_member(member, self.X[rows], labels[rows])
+            member = fit_member(seeded(self.estimator, self.random), self.X, labels, weights)
+            said = self._said_by(member)
+        else:  # a first learner that is no better than chance may be so by the draw
+            chance = 1 - 1 / len(self.classes)
+            for _ in range(1 if self.models else _DRAWS):
+                member = self._drawn(labels, weights)
+                said = self._said_by(member)
+                if weights[said != self.ledger.labels].sum() < chance * weights.sum():
+                    break
         self.models.append(member)
-        return np.searchsorted(self.classes, member.predict(self.X)).astype(np.int32)
+        return said
+
+    def _said_by(self, member: Any) -> Array:
+        said: Array = np.searchsorted(self.classes, member.predict(self.X)).astype(np.int32)
+        return said
+
+    def _drawn(self, labels: Array, weights: Array) -> Any:
+        """A learner of rows that are drawn by their weights."""
+        urn = Urn(self._order, self._order[:0], np.cumsum(weights[self._order]))
+        rows = urn.listed(urn.draw(round(self.ledger.total), self.random))
+        return fit_member(seeded(self.estimator, self.random), self.X[rows], labels[rows])
 
     def follow(self, heavier: Heavier, factor: float) -> None:
         """Weights are read from the ledger."""
@@ -51,8 +65,6 @@ class AnyLearner:
 
 def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
     """(depth, code of the criterion, bins) of a tree that can be grown on binned columns; None for other learners."""
-    if estimator is None:
-        return 1, GINI, MAX_BINS
     if type(estimator) not in (DecisionStump, DecisionTreeClassifier):
         return None
     given, plain = estimator.get_params(deep=False), type(estimator)().get_params(deep=False)

@@ -30,7 +30,7 @@ class BoostedVote(ClassifierMixin, TableReader):
     """A vote of learners with weights α, held as binned trees ``trees_`` or as fitted models ``_members``."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels(),
+        "classes_": Labels(low=1),
         "n_classes_": Count("k"),
         "trees_": Maybe(TreesOf(outputs="k")),
         "_members": Maybe(ListOf(Model("predict", columns="d"), "trees")),
@@ -38,6 +38,7 @@ class BoostedVote(ClassifierMixin, TableReader):
         "estimator_errors_": Floats("trees", low=0, high=1),
     }
     estimator: Any
+    class_weight: Any
     classes_: Array
     estimator_weights_: Array
     trees_: Trees
@@ -46,7 +47,9 @@ class BoostedVote(ClassifierMixin, TableReader):
     @property
     def estimator_(self) -> Any:
         """The learner that was cloned."""
-        return DecisionTreeClassifier(max_depth=1) if self.estimator is None else self.estimator
+        if self.estimator is not None:
+            return self.estimator
+        return DecisionTreeClassifier(max_depth=1, min_weight_fraction_leaf=0.0 if self.class_weight is None else 0.01)
 
     @property
     def estimators_(self) -> list[Any]:

@@ -113,7 +113,7 @@ class NamedMembers(Estimator):
         """The members that take part, after checking the list."""
         owner = type(self).__name__
         if self.estimators is None:
-            return default_members(bool(is_classifier(self)))
+            return default_members(bool(is_classifier(self)), getattr(self, "class_weight", None) is not None)
         pairs = self._pairs()
         if not pairs or len(pairs) != len(self.estimators):
             raise ValueError(
@@ -291,13 +291,17 @@ def without_weights(members: Members, told: Told) -> tuple[str, ...]:
     return (f"Fitted without sample_weight, which they do not take: {', '.join(names)}.",) if names else ()
 
 
-def default_members(classifier: bool) -> Members:
-    """What ``estimators=None`` stands for: a linear model and a small tree, which err in different ways."""
+def default_members(classifier: bool, by_class: bool = False) -> Members:
+    """What ``estimators=None`` stands for: a linear model and a small tree, which err in different ways.
+
+    ``by_class``: classes weigh differently, and rows of a light one get no leaf of their own.
+    """
     if classifier:
         from corollary.linear.logistic import LogisticRegression
         from corollary.tree.decision_tree import DecisionTreeClassifier
 
-        return [("linear", LogisticRegression()), ("tree", DecisionTreeClassifier(max_depth=6, random_state=0))]
+        tree = DecisionTreeClassifier(max_depth=6, random_state=0, min_weight_fraction_leaf=0.01 if by_class else 0.0)
+        return [("linear", LogisticRegression()), ("tree", tree)]
     from corollary.linear.ridge import Ridge
     from corollary.tree.decision_tree import DecisionTreeRegressor
 

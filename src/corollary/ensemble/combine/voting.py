@@ -151,6 +151,10 @@ class _Voting(TransformerMixin, WeightedMembers):
         return np.array(self._column_names([1] * len(self._names)), dtype=object)
 
 
+class SeveralLabelsError(NotImplementedError, ValueError):
+    """What scikit-learn calls not implemented, and all else here a bad value."""
+
+
 def _votes_are_soft(model: VotingClassifier) -> bool:
     if model.voting == "hard":
         raise AttributeError(f"predict_proba is not available when voting={model.voting!r}: use voting='soft'.")
@@ -254,7 +258,7 @@ class VotingClassifier(ByVote, _Voting):
 
     def _refuse_targets(self, y: Any) -> None:
         if type_of_target(y, input_name="y").startswith("multilabel"):
-            raise NotImplementedError(
+            raise SeveralLabelsError(
                 "VotingClassifier only supports binary or multiclass classification: y has several labels for a row. "
                 "Vote on each column of y by itself, as MultiOutputClassifier does."
             )

@@ -103,7 +103,7 @@ class BaggingClassifier(ByVote, Bagging):
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels(),
+        "classes_": Labels(low=1),
         "n_classes_": Count("k"),
         "oob_decision_function_": Maybe(Floats("rows", "k", finite=False)),
     }
