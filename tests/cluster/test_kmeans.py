@@ -74,11 +74,37 @@ def test_starts(blobs):
     def first_rows(X, k, random_state):
         return X[:k]
 
-    given = KMeans(4, init=blobs[:4], n_init=5).fit(blobs)
+    with pytest.warns(RuntimeWarning, match="Explicit initial center position passed: performing only one init"):
+        given = KMeans(4, init=blobs[:4], n_init=5).fit(blobs)
     called = KMeans(4, init=first_rows, n_init=2).fit(blobs)
     np.testing.assert_array_equal(given.cluster_centers_, called.cluster_centers_)
-    with pytest.raises(ValueError, match="init must be 4 centres of 5 features"):
+    with pytest.raises(ValueError, match="does not match the number of clusters 4: init must be 4 centres of 5"):
         KMeans(4, init=blobs[:3]).fit(blobs)
+    with pytest.raises(ValueError, match="does not match the number of features of the data 5"):
+        KMeans(4, init=blobs[:4, :3]).fit(blobs)
+
+
+def test_one_cluster_needs_no_bounds(blobs):
+    with pytest.warns(RuntimeWarning, match="algorithm='elkan' doesn't make sense for a single cluster"):
+        bounded = KMeans(1, algorithm="elkan").fit(blobs)
+    np.testing.assert_array_equal(bounded.cluster_centers_, KMeans(1).fit(blobs).cluster_centers_)
+
+
+def test_rows_stay_as_they_are(blobs):
+    before = blobs.copy()
+    KMeans(3, copy_x=False, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(blobs, before)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_a_row_at_a_centre_is_at_distance_zero(blobs, make):
+    centres = blobs[:6] + 1e3
+    model = KMeans(6, init=centres, max_iter=1).fit(centres)
+    near = centres + 1e-9
+    found = model.transform(make(near))
+    np.testing.assert_array_equal(np.diag(model.transform(make(centres))), 0.0)
+    expected = np.sqrt(((near[:, None, :] - centres) ** 2).sum(axis=2))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 def test_answer_does_not_depend_on_threads_or_order(blobs):

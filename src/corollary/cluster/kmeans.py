@@ -48,7 +48,11 @@ class KMeans(CentreModel):
     tol : float ≥ 0, default=1e-4
         Converged when the squared movement of all centres is at most tol times the mean variance of the columns, and
         saved at most that share of the cost; 0 asks for labels that stay.
+    verbose : bool or int ≥ 0, default=0
+        Above 0 the fit prints its progress.
     random_state : int, RandomState or None
+    copy_x : bool, default=True
+        Accepted for compatibility; X is never overwritten.
     algorithm : {"auto", "lloyd", "elkan"}, default="auto"
         All give the same answer. "auto" and "elkan" keep bounds that skip rows that cannot change cluster, where that
         pays (16 clusters or more); "lloyd" looks at all rows every time.
@@ -110,7 +114,9 @@ class KMeans(CentreModel):
         "n_init": Integer(1) | Choice("auto"),
         "max_iter": Integer(1),
         "tol": Real(0),
+        "verbose": Boolean() | Integer(0),
         "random_state": RANDOM_STATE,
+        "copy_x": Boolean(),
         "algorithm": Choice("auto", "lloyd", "elkan"),
         "metric": Choice("euclidean", "cosine"),
         "moves": Boolean(),
@@ -126,7 +132,9 @@ class KMeans(CentreModel):
         n_init: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        verbose: Any = 0,
         random_state: Any = None,
+        copy_x: bool = True,
         algorithm: str = "auto",
         metric: str = "euclidean",
         moves: bool = False,
@@ -148,12 +156,15 @@ class KMeans(CentreModel):
             else:
                 rows, sample, notes = self._read(blocks, rng)
             self._check_count(rows.weights)
+            self._warn_single_start()
+            if self.algorithm == "elkan" and self.n_clusters == 1:
+                self._warn("algorithm='elkan' doesn't make sense for a single cluster, and is the same as 'lloyd'.")
             whole = X if blocks is None else None
             observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
             bounded = self.algorithm != "lloyd"
             moves = Moves(rows, rng, bounded, self.tol)
             held = rows if blocks is None else None
-            begun = (self._start(*sample, rng, held) for _ in range(self._starts(10)))
+            begun = (self._start(*sample, rng, held) for _ in range(self._n_init))
             ahead = self.max_iter if observe is None else 1
             starts = (Lloyd(rows, start, bounded, self.tol, ahead) for start in begun)
             limits = rules(self.max_iter, self.tol, observe)
