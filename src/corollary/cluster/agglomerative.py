@@ -215,8 +215,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             )
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
-                f"Cannot extract more clusters than samples: n_clusters={self.n_clusters} must not exceed the number of "
-                f"rows, but X has {n} rows that carry weight."
+                f"Cannot extract more clusters than samples: n_clusters={self.n_clusters} must not exceed the number "
+                f"of rows, but X has {n} rows that carry weight."
             )
         if self.distance_threshold is not None and self.compute_full_tree is False:
             raise ValueError(
@@ -233,8 +233,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         pieces = 1 if merged.edges is None else len(merged.edges.sizes)
         if pieces > 1:
             warnings.warn(
-                f"{type(self).__name__}: the number of connected components of the connectivity matrix is {pieces} > 1. "
-                "Completing it to avoid stopping the tree early: the shortest bridges between them were added.",
+                f"{type(self).__name__}: the number of connected components of the connectivity matrix is {pieces} > "
+                "1. Completing it to avoid stopping the tree early: the shortest bridges between them were added.",
                 UserWarning,
                 stacklevel=caller_level(),
             )
