@@ -33,6 +33,10 @@ NO_MORE_THAN_ONE = (
     "sample_weight sums to {:.3g}: a weight counts how many times a row is there, and a variance needs more than one "
     "row. Multiply the weights so that they sum to the number of rows."
 )
+FULL_IS_DENSE = (
+    'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while "full" was passed, or with '
+    '"auto" and "randomized": a full decomposition of sparse rows is dense.'
+)
 FORGOTTEN = ("The rows of the earlier fit are not part of this: only partial_fit keeps what can be added to.",)
 
 
@@ -55,7 +59,7 @@ class PCA(ComponentModel):
         Divide each coordinate by its standard deviation.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
         "covariance_eigh" takes one pass over X and a d × d matrix. "full" takes a triangular factor of X by blocks,
-        which keeps the digits of eigenvalues below 10⁻⁹ of the first. "randomized" and "arpack" are block Lanczos
+        which keeps the digits of eigenvalues below 10⁻⁹ of the first; X must be dense for it. "randomized" and "arpack" are block Lanczos
         iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by shape,
         and by conditioning once the covariance is known.
     tol : float ≥ 0, default=0.0
@@ -206,6 +210,8 @@ class PCA(ComponentModel):
         blocks = as_blocks(X, None, sample_weight)
         if blocks is not None:
             return CentredBlocks(self._validate_blocks(blocks, target=False))
+        if self.svd_solver == "full" and hasattr(X, "tocsr"):
+            raise TypeError(FULL_IS_DENSE)
         # a value that is not finite shows in the sums, so no pass over X is spent on looking for one
         X, weights = self._validate_rows(X, sample_weight, ensure_min_samples=2, ensure_all_finite=False)
         return centred(X, None if sample_weight is None else weights)
