@@ -58,10 +58,10 @@ class PCA(ComponentModel):
     whiten : bool, default=False
         Divide each coordinate by its standard deviation.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
-        "covariance_eigh" takes one pass over X and a d × d matrix. "full" takes a triangular factor of X by blocks,
-        which keeps the digits of eigenvalues below 10⁻⁹ of the first; X must be dense for it. "randomized" and "arpack" are block Lanczos
-        iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by shape,
-        and by conditioning once the covariance is known.
+        "covariance_eigh" takes one pass over X and a d × d matrix. "full" takes a triangular factor of dense X by
+        blocks, which keeps the digits of eigenvalues below 10⁻⁹ of the first. "randomized" and "arpack" are block
+        Lanczos iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by
+        shape, and by conditioning once the covariance is known.
     tol : float ≥ 0, default=0.0
         Iteration ends at eigen-residuals of ``tol`` λ₁; 0 is 10⁻¹¹ for "arpack" and 10⁻⁷ else (eigenvalues are then
         exact to about 10⁻¹⁴). The certificate holds for sines of angles up to 10⁴ ``tol``, and 10⁻⁵ at least.
