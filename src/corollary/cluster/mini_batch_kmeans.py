@@ -45,7 +45,7 @@ class MiniBatchKMeans(CentreModel):
     random_state : int, RandomState or None
     tol : float ≥ 0, default=0.0
         Stop when the smoothed squared movement of all centres is at most tol times the mean variance; 0 never does.
-    max_no_improvement : int ≥ 1 or None, default=10
+    max_no_improvement : int ≥ 0 or None, default=10
         Stop after this many batches without a lower smoothed cost.
     init_size : int ≥ 1 or None, default=None
         Rows to choose the start from; None is 3 · batch_size, or 3 · n_clusters if that is more, and so is less than
@@ -117,7 +117,7 @@ class MiniBatchKMeans(CentreModel):
         "compute_labels": Boolean(),
         "random_state": RANDOM_STATE,
         "tol": Real(0),
-        "max_no_improvement": Choice(None) | Integer(1),
+        "max_no_improvement": Choice(None) | Integer(0),
         "init_size": Choice(None) | Integer(1),
         "n_init": Integer(1) | Choice("auto"),
         "reassignment_ratio": Real(0),

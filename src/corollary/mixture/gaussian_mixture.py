@@ -56,7 +56,7 @@ class GaussianMixture(MixtureDensity):
     verbose : bool or int ≥ 0, default 0
         Above 0 the fit prints its progress.
     verbose_interval : int ≥ 1, default 10
-        Iterations between two lines of it.
+        Accepted for compatibility: lines come ever less often, and each second.
     n_jobs : int or None
         Threads, in fit and in predictions; None means all usable cores. The answer does not depend on it.
 
