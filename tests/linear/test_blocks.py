@@ -101,6 +101,7 @@ EVERY = pytest.mark.parametrize("name", [*REGRESSORS, *CLASSIFIERS])
 
 
 @EVERY
+@pytest.mark.filterwarnings("ignore:RidgeCV. The 'svd' mode:FutureWarning")
 @pytest.mark.parametrize("cuts", CUTS)
 @pytest.mark.parametrize("kind", [None, sparse.csr_array], ids=["dense", "sparse"])
 def test_blocks_are_the_whole(name: str, cuts: str, kind: Any) -> None:

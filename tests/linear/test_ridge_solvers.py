@@ -72,7 +72,7 @@ def test_auto_names_what_ran() -> None:
 
 
 def test_conjugate_gradients_leave_a_negligible_penalty_the_shortest_coefficients() -> None:
-    """Fewer rows than columns and a penalty below rounding: many fit as well, and the limit of ridge is the shortest."""
+    """Fewer rows than columns and a penalty below rounding: many fit as well, and ridge tends to the shortest."""
     X, y = rows(20, 50)
     least = np.linalg.pinv(X - X.mean(axis=0)) @ (y - y.mean())
     for alpha in (0.0, 1e-16):
