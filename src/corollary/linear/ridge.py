@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence
-from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe, Nothing, Number, Text
+from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe, Number, Text
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor, one_or_each
@@ -20,9 +20,8 @@ from corollary.solvers.least_squares.task import Task
 STRENGTH = Real(0, 1e300)
 # scikit-learn's names as hints: an orthogonal factor serves both "qr" and "svd", and what others would approach by many
 # passes is found in a few
-ITERATIVE = ("lsqr", "sag", "saga")
-METHODS = {"auto": "auto", "cholesky": "cholesky", "qr": "svd", "svd": "svd", "sparse_cg": "cg", "lbfgs": "auto"}
-METHODS |= dict.fromkeys(ITERATIVE, "auto")
+METHODS = {"auto": "auto", "cholesky": "cholesky", "qr": "svd", "svd": "svd", "sparse_cg": "cg"}
+METHODS |= dict.fromkeys(("lsqr", "sag", "saga", "lbfgs"), "auto")
 RAN = {
     "orthogonal factor": "svd",
     "singular values": "svd",
@@ -70,8 +69,8 @@ class Ridge(UpdatableRegressor):
     solver_ : str
         The solver that was asked for. After "auto", and where "cholesky" did not do, the name of what ran: "cholesky",
         "svd", "sparse_cg" or, with ``positive=True``, "lbfgs".
-    n_iter_ : array of shape (k,) or None
-        Iterations of conjugate gradients. Without any, None; for "lsqr", "sag" and "saga" one.
+    n_iter_ : array of shape (k,)
+        Iterations of conjugate gradients; 1 for the other ways, which have none.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -101,7 +100,7 @@ class Ridge(UpdatableRegressor):
     fitted: ClassVar[dict[str, Fitted]] = {
         "effective_dof_": Maybe(Floats("*t", finite=False) | Number(finite=False)),
         "solver_": Text(),
-        "n_iter_": Nothing() | Integers("?", low=0) | Count(),  # a number in files of the first release
+        "n_iter_": Integers("?", low=0) | Count(),  # a number in files of the first release
     }
     _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
@@ -153,8 +152,7 @@ class Ridge(UpdatableRegressor):
             answer, evidence = solve(task, method=METHODS[self.solver], tol=self.tol, max_iter=self.max_iter)
             coef, intercept, self.effective_dof_ = answer.coef, answer.intercept, one_or_each(answer.dof)
         self.solver_ = RAN.get(evidence.solver, "cholesky") if self.solver in ("auto", "cholesky") else str(self.solver)
-        steps = evidence.n_iter or int(self.solver in ITERATIVE)
-        self.n_iter_ = np.full(task.Y.shape[1], steps, dtype=np.int32) if steps else None
+        self.n_iter_ = np.full(task.Y.shape[1], max(1, evidence.n_iter), dtype=np.int32)
         return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _strengths(self, targets: int) -> Array:
