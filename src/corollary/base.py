@@ -76,7 +76,7 @@ def fitting(method: F) -> F:
             _check_blocks(self, method, args, kwargs)
             self._check_parameters()
             if verbose := getattr(self, "verbose", 0):
-                self._progress = Progress(type(self).__name__, int(verbose))
+                self._progress = Progress(type(self).__name__, int(verbose), self._words)
             # data too large for float64 show as an objective that is not finite, which solvers refuse with a sentence
             with threads(getattr(self, "n_jobs", None)), np.errstate(over="ignore", invalid="ignore"):
                 result = managed(self, *args, **kwargs)
@@ -152,6 +152,7 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
     _penalty_beside_sum: ClassVar[bool] = False  # whether a penalty is added to a sum over rows, not to their mean
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
     _weights_lost: int = 0  # how many weights are too small beside the largest to count
+    _words: ClassVar[dict[str, str]] = {}  # of ``verbose`` for the numbers of an iteration, where people know others
     _progress: Progress | None = None  # what tells of a fit that runs, if ``verbose`` asks for it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:

@@ -11,7 +11,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -165,18 +165,20 @@ class Progress:
 
     At ``verbose=1`` the first ten iterations have a line each, then every tenth, every hundredth and so on, and any
     that comes a second after the last line; from 2 on all have one. It observes the one loop, as callbacks do.
+    ``words`` are those that people know for the numbers of this model's iterations.
     """
 
-    def __init__(self, name: str, verbose: int = 1) -> None:
-        self.name, self.every = name, verbose > 1
+    def __init__(self, name: str, verbose: int = 1, words: Mapping[str, str] | None = None) -> None:
+        self.name, self.every, self.words = name, verbose > 1, words or {}
         self._parts: dict[str, int] = {}
         self._shown = -np.inf
 
     def __call__(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool:
         """Tell of an iteration; never stops the fit."""
         count = int(record["iteration"])
-        numbers = (f"{key} {value:.6g}" for key, value in record.items() if key not in ("iteration", "seconds"))
-        self._line(count, ", ".join([f"iteration {count}", *numbers]))
+        shown = ((key, value) for key, value in record.items() if key not in ("iteration", "seconds"))
+        numbers = (f"{self.words.get(key, key)} {value:.6g}" for key, value in shown)
+        self._line(count, ", ".join([f"{self.words.get('iteration', 'iteration')} {count}", *numbers]))
         return False
 
     def between(self) -> bool:
@@ -188,6 +190,10 @@ class Progress:
         """Tell that a part of a fit has ended: a fold, a strength, a start."""
         count = self._parts[what] = self._parts.get(what, 0) + 1
         self._line(count, f"{what} {count} done")
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._write(text)
 
     def end(self, evidence: Evidence) -> None:
         """The last line."""

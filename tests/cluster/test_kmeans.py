@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -192,3 +194,16 @@ def test_saved_and_loaded(blobs, model, tmp_path):
     loaded = corollary.load(tmp_path / "model.corollary")
     np.testing.assert_array_equal(loaded.predict(blobs), model.predict(blobs))
     np.testing.assert_array_equal(loaded.transform(blobs), model.transform(blobs))
+
+
+@pytest.mark.parametrize(("tol", "how"), [(0.0, "strict convergence"), (0.1, "center shift .* within tolerance 0.1")])
+def test_verbose_in_the_words_of_k_means(blobs, capsys, tol, how):
+    model = KMeans(9, init="random", n_init=1, tol=tol, random_state=0, verbose=1).fit(blobs)
+    first, *steps, end, last = capsys.readouterr().out.splitlines()
+    assert first == "KMeans: Initialization complete"
+    assert steps[0].startswith("KMeans: Iteration 1, inertia ")
+    assert re.fullmatch(f"KMeans: Converged at iteration {model.n_iter_}: {how}.*", end)
+    assert last == f"KMeans: {model.evidence_}"
+    quiet = KMeans(9, init="random", n_init=1, tol=tol, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(model.cluster_centers_, quiet.cluster_centers_)
+    assert capsys.readouterr().out == ""

@@ -96,3 +96,11 @@ def test_starts_from_too_few_rows(blobs):
     assert len(model.cluster_centers_) == 5
     with pytest.warns(RuntimeWarning, match="performing only one init"):
         MiniBatchKMeans(5, init=blobs[:5], n_init=3, random_state=0).partial_fit(blobs)
+
+
+def test_verbose_tells_why_it_stopped(blobs, capsys):
+    options = {"n_clusters": 4, "batch_size": 100, "random_state": 0, "verbose": 1}
+    MiniBatchKMeans(**options, tol=1e-2, max_no_improvement=None).fit(blobs)
+    assert "Converged (small centers change)" in capsys.readouterr().out
+    MiniBatchKMeans(**options).fit(blobs)
+    assert "Converged (lack of improvement in inertia)" in capsys.readouterr().out

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from corollary.base import assigning, check_weights, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
+from corollary.core.evidence import Status
 from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
@@ -105,6 +106,7 @@ class KMeans(CentreModel):
     ([[0.0, 0.5], [9.0, 0.5]], 1.0)
     """
 
+    _words: ClassVar[dict[str, str]] = {"iteration": "Iteration", "objective": "inertia"}
     fitted: ClassVar[dict[str, Fitted]] = {
         "inertia_": Number(low=0, finite=False),
     }
@@ -164,12 +166,16 @@ class KMeans(CentreModel):
             bounded = self.algorithm != "lloyd"
             moves = Moves(rows, rng, bounded, self.tol)
             held = rows if blocks is None else None
-            begun = (self._start(*sample, rng, held) for _ in range(self._n_init))
+            begun = (self._begin(*sample, rng, held) for _ in range(self._n_init))
             ahead = self.max_iter if observe is None else 1
             starts = (Lloyd(rows, start, bounded, self.tol, ahead) for start in begun)
             limits = rules(self.max_iter, self.tol, observe)
             found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
             facts = best_row_move(rows, found.state.centres, found.state.labels, found.state.cost)
+        if self._progress is not None and found.status is Status.CONVERGED:
+            shift = f"center shift {found.state.movement:.3g} within tolerance {self.tol:.3g}"
+            how = "strict convergence, no row changed its cluster" if found.state.settled else shift
+            self._tell(f"Converged at iteration {found.n_iter}: {how}")
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
         self.cluster_centers_, self.labels_ = rows.narrowed(found.state.centres), found.state.labels

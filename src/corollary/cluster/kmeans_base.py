@@ -127,6 +127,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 "weight. Ask for fewer clusters."
             )
 
+    def _begin(self, X: Any, weights: Array, rng: np.random.RandomState, rows: KMeansRows | None = None) -> Array:
+        """One start, told of."""
+        start = self._start(X, weights, rng, rows)
+        self._tell("Initialization complete")
+        return start
+
     def _start(self, X: Any, weights: Array, rng: np.random.RandomState, rows: KMeansRows | None = None) -> Array:
         """Starting centres by the rule ``init``; ``rows`` are those of X, if they are there."""
         k = self.n_clusters
@@ -164,6 +170,11 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 "Explicit initial center position passed: performing only one init, since each of "
                 f"n_init={self.n_init} would start from the same centres. Leave n_init at 'auto' or 1."
             )
+
+    def _tell(self, text: str) -> None:
+        """A line for those who asked for them by ``verbose``."""
+        if self._progress is not None:
+            self._progress.say(text)
 
     def _warn(self, text: str) -> None:
         warnings.warn(f"{type(self).__name__}: {text}", RuntimeWarning, stacklevel=caller_level())

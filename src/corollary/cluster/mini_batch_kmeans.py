@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from corollary.base import assigning, check_weights, fitting
-from corollary.cluster.kmeans import INIT
+from corollary.cluster.kmeans import INIT, KMeans
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
@@ -108,6 +108,7 @@ class MiniBatchKMeans(CentreModel):
         "inertia_": Maybe(Number(low=0, finite=False)),
     }
     _many_starts: ClassVar[int] = 3
+    _words: ClassVar[dict[str, str]] = KMeans._words
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
@@ -161,6 +162,10 @@ class MiniBatchKMeans(CentreModel):
             waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
         )  # fmt: skip
         found = run(search, Rules(most, SETTLED, observe))
+        if search.idle(found.state):
+            self._tell("Converged (small centers change)")
+        elif search.tired(found.state):
+            self._tell("Converged (lack of improvement in inertia)")
         if not np.isfinite(found.measure.objective) and found.state.labels is not None:
             raise overflow()
         for name in ("labels_", "inertia_"):
@@ -238,7 +243,7 @@ class MiniBatchKMeans(CentreModel):
 
     def _best_start(self, X: Any, weights: Array, rng: np.random.RandomState) -> Array:
         """The best of ``n_init`` starts, by the cost of the rows they were chosen from."""
-        found = [self._start(X, weights, rng).astype(np.float64) for _ in range(self._n_init)]
+        found = [self._begin(X, weights, rng).astype(np.float64) for _ in range(self._n_init)]
         if len(found) == 1:
             return found[0]
         return min(found, key=lambda centres: summarize(X, weights, centres).cost)
