@@ -74,10 +74,7 @@ MISSING = {
     "VotingRegressor": "parameter verbose",
     "StackingClassifier": "parameter verbose",
     "StackingRegressor": "parameter verbose",
-    "KMeans": "parameter copy_x, parameter verbose",
-    "MiniBatchKMeans": "parameter verbose",
     "SpectralClustering": "parameter verbose",
-    "GaussianMixture": "parameter verbose, parameter verbose_interval",
 }
 
 
