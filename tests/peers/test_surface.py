@@ -44,12 +44,6 @@ _FOREST = (
     "attribute estimator_, attribute estimators_, attribute estimators_samples_, method decision_path, "
     "parameter verbose"
 )
-_BOOSTING = (
-    "attribute estimators_, attribute init_, attribute max_features_, attribute n_estimators_, attribute train_score_, "
-    "attribute n_trees_per_iteration_, attribute oob_improvement_, attribute oob_score_, attribute oob_scores_, "
-    "parameter ccp_alpha, parameter criterion, parameter init, parameter min_impurity_decrease, parameter verbose, "
-    "parameter min_samples_split, parameter min_weight_fraction_leaf"
-)
 _LOGISTIC = (
     "method densify, method sparsify, parameter dual, parameter intercept_scaling, parameter penalty, parameter verbose"
 )
@@ -66,14 +60,6 @@ MISSING = {
     "RandomForestRegressor": _FOREST,
     "ExtraTreesClassifier": _FOREST,
     "ExtraTreesRegressor": _FOREST,
-    "BaggingClassifier": "parameter verbose",
-    "BaggingRegressor": "parameter verbose",
-    "GradientBoostingClassifier": f"{_BOOSTING}, attribute n_classes_",
-    "GradientBoostingRegressor": _BOOSTING,
-    "VotingClassifier": "attribute le_, parameter verbose",
-    "VotingRegressor": "parameter verbose",
-    "StackingClassifier": "parameter verbose",
-    "StackingRegressor": "parameter verbose",
     "SpectralClustering": "parameter verbose",
 }
 

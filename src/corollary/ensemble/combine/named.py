@@ -169,15 +169,10 @@ class NamedMembers(Estimator):
         X, classifier = self._table(X, reset=True), is_classifier(self)
         refuse_missing(y, numeric=not classifier)
         self._refuse_targets(y)
-        y = column_or_1d(y, warn=True)
-        y = check_array(y, ensure_2d=False, dtype=None if classifier else np.float64, input_name="y")
-        check_consistent_length(X, y)
         weights = self._within_reach(check_weights(sample_weight, X))
         class_weight = getattr(self, "class_weight", None)
         self._names, self._labels = [name for name, _ in members], None
-        if classifier:  # members see class numbers; those that come fitted know labels
-            self.classes_, y, weights = encode_labels(y, weights, class_weight)
-            self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
+        y, weights = self._read_target(X, y, weights)
         plain = class_weight is None and (sample_weight is None or routed is not None)
         self._observer(X, y, 0, lambda state: {})
         given = None if plain else weights / self._weight_unit  # members bring them within reach themselves
@@ -199,6 +194,16 @@ class NamedMembers(Estimator):
                 "sample_weight."
             )
         return None
+
+    def _read_target(self, X: Any, y: Any, weights: Array) -> tuple[Array, Array]:
+        """y as members see it (class numbers, though those that come fitted know labels), and weights by class."""
+        y = column_or_1d(y, warn=True)
+        y = check_array(y, ensure_2d=False, dtype=None if is_classifier(self) else np.float64, input_name="y")
+        check_consistent_length(X, y)
+        if is_classifier(self):
+            self.classes_, y, weights = encode_labels(y, weights, getattr(self, "class_weight", None))
+            self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
+        return y, weights
 
     def _refuse_targets(self, y: Any) -> None:
         """Raise for targets that this ensemble has no use for, in words that say so."""
@@ -228,7 +233,11 @@ class NamedMembers(Estimator):
             partial(fit_member, clone(member), X, y, one_of_many=False, told=told.of(name, member))
             for name, member in members
         ]
-        self.estimators_ = list(in_order(calls, each, self.n_jobs))
+        self.estimators_ = []
+        for name, member in zip(self._names, in_order(calls, each, self.n_jobs), strict=True):
+            self.estimators_.append(member)
+            if self._progress is not None:
+                self._progress.say(f"({len(self.estimators_)} of {len(calls)}) {name} is fitted")
 
     def _speakers(self) -> list[Callable[..., Array]]:
         """How each member is asked: functions of (member, X), which processes can be sent."""

@@ -14,10 +14,12 @@ from sklearn.base import ClassifierMixin, RegressorMixin, TransformerMixin, clon
 from sklearn.metrics import accuracy_score, r2_score
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import type_of_target
+from sklearn.utils.validation import check_array, check_consistent_length
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.fitted import Count, Fitted, ListOf, Model, Text
+from corollary.core.fitted import Count, Fitted, Labels, ListOf, Model, Text
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Integer, Limit
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
@@ -42,11 +44,16 @@ def final_has(name: str) -> Callable[[Any], bool]:
 
 
 def columns_said(member: Any, X: Any, method: str, labels: Array | None) -> Array:
-    """A member's predictions as columns (n, m); of the probabilities of two classes the second says it all."""
+    """A member's predictions as columns (n, m); of the probabilities of two classes the second says it all.
+
+    Of several labels at once, the probabilities may be a list with an array for each.
+    """
     if labels is not None and method == "predict_proba" and is_classifier(member):
         votes = votes_of(member, X, labels)
         return votes[:, 1:] if votes.shape[1] == 2 else votes
     said = getattr(member, method)(X)
+    if isinstance(said, list):
+        said = np.hstack([np.asarray(each)[:, 1:] for each in said])
     if labels is not None and method == "predict" and is_classifier(member):
         said = np.searchsorted(labels, said)
     said = np.asarray(said, dtype=np.float64)
@@ -97,7 +104,7 @@ class _Stacking(TransformerMixin, NamedMembers):
         found = self._held_out(members, X, y, told)
         rows = found.rows
         table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
-        target = (self.classes_[y] if is_classifier(self) else y)[rows]
+        target = self._as_given(y)[rows]
         known = Told(told.weights).of("final_estimator", final, rows)
         self.final_estimator_ = fit_member(final, table, target, one_of_many=False, told=known)
         self._fit_members(members, X, y, told)
@@ -129,8 +136,10 @@ class _Stacking(TransformerMixin, NamedMembers):
         return np.hstack([table, rows])
 
     def _scores(self, found: HeldOut, truth: Array, weights: Array) -> dict[str, float]:
-        """Held-out scores of the members, from their columns."""
-        facts = {}
+        """Held-out scores of the members, from their columns; none of several labels at once."""
+        facts: dict[str, float] = {}
+        if truth.ndim > 1:
+            return facts
         for name, method, votes in zip(self._names, self.stack_method_, found.votes, strict=True):
             vote = votes[:, 0] if votes.shape[1] == 1 else votes
             if is_classifier(self) and vote.ndim == 1:  # class numbers, or what speaks for the second of two classes
@@ -167,6 +176,10 @@ class _Stacking(TransformerMixin, NamedMembers):
         if options and routing_enabled():
             options = process_routing(self, "predict", **options).final_estimator_.predict
         return self._ask("predict", X, **options)
+
+    def _as_given(self, y: Array) -> Array:
+        """What members learnt, as the final model learns it."""
+        return self.classes_[y] if is_classifier(self) else y
 
     def _router(self) -> Any:
         final = vars(self).get("final_estimator_", self.final_estimator)
@@ -237,7 +250,7 @@ class StackingClassifier(ClassifierMixin, _Stacking):
     final_estimator_ : fitted classifier
     stack_method_ : list of str
         What each member is asked for.
-    classes_ : array of shape (k,)
+    classes_ : array of shape (k,), or a list of such for several labels at once
     n_features_in_ : int
     feature_names_in_ : array of shape (d,)
         Where X has names.
@@ -268,6 +281,8 @@ class StackingClassifier(ClassifierMixin, _Stacking):
     (True, True)
     """
 
+    classes_: Any
+    fitted: ClassVar[dict[str, Fitted]] = {"classes_": Labels() | ListOf(Labels(None))}
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "final_estimator": Choice(None) | Instance("a classifier", methods=("fit",)),
         "cv": CV,
@@ -290,6 +305,32 @@ class StackingClassifier(ClassifierMixin, _Stacking):
         passthrough: bool = False,
         class_weight: Any = None,
     ) -> None: ...
+
+    def _read_target(self, X: Any, y: Any, weights: Array) -> tuple[Array, Array]:
+        if type_of_target(y, input_name="y") != "multilabel-indicator":
+            return super()._read_target(X, y, weights)
+        if self.class_weight is not None or self._prefit:
+            raise ValueError("y has several labels for a row: neither class_weight nor cv='prefit' goes with that.")
+        y = check_array(y, accept_sparse="csr", dtype=None, input_name="y")
+        y = y.toarray() if scipy.sparse.issparse(y) else y
+        check_consistent_length(X, y)
+        pairs = [np.unique(column, return_inverse=True) for column in y.T]
+        self.classes_ = [classes for classes, _ in pairs]
+        return np.column_stack([codes for _, codes in pairs]), weights
+
+    def _as_given(self, y: Array) -> Array:
+        if y.ndim == 1:
+            return super()._as_given(y)
+        return np.column_stack([classes[codes] for classes, codes in zip(self.classes_, y.T, strict=True)])
+
+    def _check_state(self) -> None:
+        if not isinstance(self.classes_, list):
+            super()._check_state()
+
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if isinstance(self.classes_, list):
+            return Verification(None, "what is claimed of several labels at once is not judged")
+        return super()._referee(X, y, sample_weight)
 
     def _is_of_kind(self, member: Any) -> bool:
         return bool(is_classifier(member) or is_regressor(member))  # numbers say something of ordered classes
