@@ -181,6 +181,8 @@ def _targets_of_the_fit(model: Any) -> int | None:
         return int(state["n_outputs_"])
     if is_regressor(model) and "coef_" in state:
         return 1 if np.ndim(state["coef_"]) == 1 else len(state["coef_"])
+    if isinstance(state.get("classes_"), list):
+        return len(state["classes_"])
     if "_y" in state:  # neighbours keep the targets themselves
         return 1 if np.ndim(state["_y"]) == 1 else int(np.shape(state["_y"])[1])
     return None if get_tags(model).target_tags.multi_output else 1
