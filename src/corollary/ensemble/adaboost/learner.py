@@ -42,7 +42,7 @@ class AnyLearner:
         else:  # a first learner that is no better than chance may be so by the draw
             chance = 1 - 1 / len(self.classes)
             for _ in range(1 if self.models else _DRAWS):
-                member = self._drawn(labels, weights)
+                member = self._drawn(self._order, labels, weights)
                 said = self._said_by(member)
                 if weights[said != self.ledger.labels].sum() < chance * weights.sum():
                     break
@@ -53,9 +53,9 @@ class AnyLearner:
         said: Array = np.searchsorted(self.classes, member.predict(self.X)).astype(np.int32)
         return said
 
-    def _drawn(self, labels: Array, weights: Array) -> Any:
+    def _drawn(self, order: Array, labels: Array, weights: Array) -> Any:
         """A learner of rows that are drawn by their weights."""
-        urn = Urn(self._order, self._order[:0], np.cumsum(weights[self._order]))
+        urn = Urn(order, order[:0], np.cumsum(weights[order]))
         rows = urn.listed(urn.draw(round(self.ledger.total), self.random))
         return fit_member(seeded(self.estimator, self.random), self.X[rows], labels[rows])
 

@@ -49,6 +49,7 @@ class NamedMembers(Estimator):
     cv: Any  # of those that hold out rows
     estimators_: list[Any]
     classes_: Array
+    _labels: Array | None  # what members call the classes
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters, with ``deep`` also the members by name and their parameters as ``name__parameter``."""
