@@ -181,6 +181,12 @@ def _special() -> Iterator[Subject]:
     yield Subject("AdaBoostClassifier of linear models", linear.fit(X, target > 0), X, target > 0)
     bags = corollary.BaggingRegressor(corollary.Ridge(), 3, max_features=2, oob_score=True, random_state=0)
     yield Subject("BaggingRegressor of 2 columns", bags.fit(X, target), X, target)
+    for name, init, truth in (
+        ("GradientBoostingClassifier", corollary.LogisticRegression(), target > 0),
+        ("GradientBoostingRegressor", corollary.Ridge(), target),
+    ):
+        model = getattr(corollary, name)(n_estimators=3, subsample=0.5, init=init, random_state=0).fit(X, truth)
+        yield Subject(f"{name} after another model", model, X, truth)
     stack = corollary.StackingClassifier(cv=3, passthrough=True).fit(X, target > 0)
     yield Subject("StackingClassifier with X", stack, X, target > 0)
     for name in ("LinearRegression", "Ridge"):

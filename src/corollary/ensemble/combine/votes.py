@@ -65,7 +65,7 @@ def votes_of(member: Any, X: Any, labels: Array | None, **options: Any) -> Array
         return one_hot(np.searchsorted(labels, member.predict(X, **options)), len(labels))
     said = np.asarray(member.predict_proba(X, **options), dtype=np.float64)
     votes = np.zeros((len(said), len(labels)))
-    votes[:, np.searchsorted(labels, member.classes_)] = said
+    votes[:, np.searchsorted(labels, getattr(member, "classes_", labels))] = said  # who does not tell knows them all
     return votes
 
 
