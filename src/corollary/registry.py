@@ -153,6 +153,8 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "patch_sklearn": "patch",
+    "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",

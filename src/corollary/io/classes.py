@@ -66,7 +66,7 @@ def resolve_class(class_id: Any) -> type[Any]:
     origin, _, name = class_id.partition(":") if isinstance(class_id, str) else ("", "", "")
     if origin == "sklearn" and class_id in CLASSES:
         cls: type[Any] = getattr(importlib.import_module(CLASSES[class_id]), name)
-        return cls
+        return getattr(cls, "_theirs", cls)  # where `patch_sklearn` has put ours in its place
     if origin == "corollary" and name in _ours():
         return _ours()[name].load()
     raise ModelFileError(f"it names the class {short(class_id)}, which this version of corollary does not know")
@@ -74,6 +74,7 @@ def resolve_class(class_id: Any) -> type[Any]:
 
 def identify_class(cls: type[Any]) -> str | None:
     """The id of a class, or None if model files cannot hold it; a subclass of a known class is another class."""
+    cls = getattr(cls, "_plain", cls)  # of what stands in for scikit-learn's, the class of ours that it is
     origin = cls.__module__.partition(".")[0]
     class_id = f"{origin}:{cls.__name__}"
     known = class_id in CLASSES or (origin == "corollary" and cls.__name__ in _ours())
