@@ -81,7 +81,7 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels(None) | ListOf(Labels(None), "targets", low=2),
+        "classes_": Labels(None, low=1) | ListOf(Labels(None, low=1), "targets", low=2),
         "outputs_2d_": Flag(),
         "_y": Integers("n", "targets", low=0),
     }
@@ -96,10 +96,10 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KNeighborsClassifier:
         """Keep the rows X with labels y (n,) or (n, targets); a row of weight w stands for w of them."""
-        options = {"y_numeric": False, "multi_output": True}
-        X, y, weights = self._validate_fit(X, y, sample_weight, sparse=not self._precomputed, **options)
+        options = {"y_numeric": False, "multi_output": True, **self._door}
+        X, y, weights = self._validate_fit(self._given(X), y, sample_weight, **options)
         columns = y[:, None] if y.ndim == 1 else y
-        encoded = [encode_labels(columns[:, o], weights) for o in range(columns.shape[1])]
+        encoded = [encode_labels(columns[:, o], weights, one_class=True) for o in range(columns.shape[1])]
         self.classes_ = encoded[0][0] if len(encoded) == 1 else [classes for classes, _, _ in encoded]
         self.outputs_2d_ = bool(y.ndim == 2 and y.shape[1] > 1)
         self._keep_votes(X, np.column_stack([codes for _, codes, _ in encoded]), weights)
@@ -125,13 +125,13 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
         """One table per target."""
         from corollary.solvers.neighbors.votes import count_votes
 
-        X = self._queries(X)
+        Q = self._asked(X)
         all_classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        tables = [np.zeros((X.shape[0], len(classes)), dtype=np.float64) for classes in all_classes]
-        for block, rows, votes in self._neighbours(X):
+        tables = [np.zeros((Q.shape[0], len(classes)), dtype=np.float64) for classes in all_classes]
+        for block, rows, votes in self._neighbours(Q, others=X is None):
             for o, table in enumerate(tables):
                 count_votes(rows, votes, self._y, o, table[block])
-        return [table.astype(X.dtype, copy=False) for table in tables]
+        return [table.astype(Q.dtype, copy=False) for table in tables]
 
     @predicting
     def predict_proba(self, X: Any) -> Any:
@@ -216,8 +216,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KNeighborsRegressor:
         """Keep the rows X with numbers y (n,) or (n, targets); a row of weight w stands for w of them."""
-        options = {"multi_output": True}
-        X, y, weights = self._validate_fit(X, y, sample_weight, sparse=not self._precomputed, **options)
+        options = {"multi_output": True, **self._door}
+        X, y, weights = self._validate_fit(self._given(X), y, sample_weight, **options)
         self._keep_votes(X, np.asarray(y, dtype=np.float64), weights)
         return self
 
@@ -229,10 +229,10 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
         """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
         from corollary.solvers.neighbors.votes import average
 
-        X = self._queries(X)
+        Q = self._asked(X)
         y = self._y if self._y.ndim == 2 else self._y[:, None]
-        means = np.empty((X.shape[0], y.shape[1]))
-        for block, rows, votes in self._neighbours(X):
+        means = np.empty((Q.shape[0], y.shape[1]))
+        for block, rows, votes in self._neighbours(Q, others=X is None):
             average(rows, votes, y, means[block])
-        means = means.astype(X.dtype, copy=False)
+        means = means.astype(Q.dtype, copy=False)
         return means if self._y.ndim == 2 else means[:, 0]

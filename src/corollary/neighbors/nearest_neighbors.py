@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary.base import assigning, fitting, predicting
-from corollary.core.limits import Limit, Real
+from corollary.core.limits import Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode
 
@@ -71,18 +71,18 @@ class NearestNeighbors(NeighborsModel):
     (array([[1, 0]]), array([[0.1, 0.9]]))
     """
 
-    limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Real(0)}
+    limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Choice(None) | Real(0)}
 
     @assigning
     def __init__(
         self,
         *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
+        n_neighbors: int | None = 5,
+        radius: float | None = 1.0,
         algorithm: str = "auto",
         leaf_size: int = 30,
         metric: Any = "minkowski",
-        p: float = 2,
+        p: float | None = 2,
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None: ...
@@ -90,7 +90,7 @@ class NearestNeighbors(NeighborsModel):
     @fitting
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
         """Keep the rows X (n × d, dense or sparse; or n × n distances) and prepare the search; y is ignored."""
-        X, _ = self._validate_rows(X, sparse=not self._precomputed)
+        X, _ = self._validate_rows(self._given(X), **self._door)
         self._keep_rows(X)
         return self
 
@@ -103,6 +103,8 @@ class NearestNeighbors(NeighborsModel):
         ``radius`` may be one number or one for each query. Results are always sorted; ``sort_results`` is there because
         scikit-learn has it. Without X, a training row is not its own neighbour.
         """
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True: what it sorts by is not returned.")
         places, distances, rows = self._within(X, radius)
         rows_by_query = _arrays(rows, places)
         return (_arrays(distances, places), rows_by_query) if return_distance else rows_by_query
@@ -119,7 +121,7 @@ class NearestNeighbors(NeighborsModel):
 
     def _within(self, X: Any, radius: Any) -> tuple[Array, Array, Array]:
         Q = self._fit_X if X is None else self._queries(X)
-        limits = np.asarray(self.radius if radius is None else radius, dtype=np.float64)
+        limits = np.asarray(self.radius if radius is None else radius, dtype=np.float64)  # NaN if neither is given
         if limits.ndim > 1 or limits.size not in (1, Q.shape[0]) or not (limits >= 0).all():
             raise ValueError(f"radius must be a number ≥ 0 or one for each of {Q.shape[0]} rows, but it is {radius!r}.")
         limits = np.broadcast_to(limits, (Q.shape[0],)).copy()
