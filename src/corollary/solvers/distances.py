@@ -79,7 +79,7 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(
-                f"metric={metric!r} is not valid for sparse input and cannot be used with sparse X ({error}); X.toarray() can."
+                f"Metric {metric!r} not valid for sparse input: it cannot be used with sparse X ({error}); X.toarray() can."
             ) from None
         if isinstance(metric, str) and options:
             raise ValueError(f"metric={metric!r} cannot be used with metric_params={options!r}: {error}") from None

@@ -101,9 +101,12 @@ class PairwiseSearch(BlockSearch):
         from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
 
         rows = self.X[first:stop]
-        if isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
+        boolean = isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS
+        if boolean:
             Q, rows = Q != 0, rows != 0
         block = between(Q, rows, self.metric, self.parameters)
+        if boolean:
+            block[np.isnan(block)] = 0.0  # two rows without anything in them are equal
         if not (block >= 0).all():
             raise ValueError(
                 f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
