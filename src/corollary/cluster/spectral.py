@@ -72,8 +72,8 @@ class SpectralClustering(ClusterMixin, Estimator):
         Of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
     affinity : str or callable, default="rbf"
         "nearest_neighbors": edges to the nearest rows; "radius": to all rows within ``radius``. "precomputed": X is W.
-        "precomputed_nearest_neighbors": X is a sparse graph of distances, or a table of them. Otherwise a kernel, by a name of
-        scikit-learn's ``pairwise_kernels`` or a function of two rows; its values must not be negative.
+        "precomputed_nearest_neighbors": X is a sparse graph of distances, or a table of them. Otherwise a kernel, by a
+        name of scikit-learn's ``pairwise_kernels`` or a function of two rows; its values must not be negative.
     n_neighbors : int ≥ 1, default=10
         Neighbours of a row, itself among them.
     radius : float > 0, default=1.0

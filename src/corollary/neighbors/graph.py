@@ -22,7 +22,7 @@ def kneighbors_graph(
 
     Entry (i, j) is 1 (``mode="connectivity"``) or the distance (``mode="distance"``) if row j is one of the
     ``n_neighbors`` nearest of row i. ``include_self`` counts a row as its own neighbour; "auto" does so for
-    "connectivity". X may also be a fitted :class:`NearestNeighbors` of the same metric, whose rows are then used.
+    "connectivity". X may also be a fitted :class:`NearestNeighbors`, whose rows and metric are then used.
 
     Examples
     --------
@@ -65,15 +65,15 @@ def radius_neighbors_graph(
 
 
 def _fitted(X: Any, **parameters: Any) -> Any:
-    """X, if it is a fitted model of neighbours with these parameters, or a new one for the rows X."""
+    """X, if it is a fitted model of neighbours with the parameters that were asked for, or a new one for the rows X."""
     if not hasattr(X, "kneighbors"):
         return NearestNeighbors(**parameters).fit(X)
     own = X.get_params()
-    for name in ("metric", "p", "metric_params"):
-        if own[name] != parameters[name]:
+    for name, default in (("metric", "minkowski"), ("p", 2), ("metric_params", None)):
+        if parameters[name] != default and parameters[name] != own[name]:
             raise ValueError(
-                f"Got {parameters[name]} for {name}, while the estimator has {own[name]} for the same parameter. Leave "
-                f"the metric to one of them: give {name}={own[name]!r}, or rows instead of a model."
+                f"Got {parameters[name]} for {name}, while the estimator has {own[name]} for the same parameter: "
+                "leave it out, or give rows instead of a model."
             )
     return X
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
 
-from corollary.base import fitting, predicting
+from corollary.base import caller_level, fitting, predicting
 from corollary.core.fitted import Fitted, Flag, Floats, Integers, Labels, ListOf
 from corollary.core.limits import Limit
 from corollary.core.types import Array
@@ -98,6 +100,9 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
         """Keep the rows X with labels y (n,) or (n, targets); a row of weight w stands for w of them."""
         options = {"y_numeric": False, "multi_output": True, **self._door}
         X, y, weights = self._validate_fit(self._given(X), y, sample_weight, **options)
+        if y.ndim == 2 and y.shape[1] == 1:
+            words = "A column-vector y was passed when a 1d array was expected; y.ravel() is one."
+            warnings.warn(f"{type(self).__name__}: {words}", DataConversionWarning, stacklevel=caller_level())
         columns = y[:, None] if y.ndim == 1 else y
         encoded = [encode_labels(columns[:, o], weights, one_class=True) for o in range(columns.shape[1])]
         self.classes_ = encoded[0][0] if len(encoded) == 1 else [classes for classes, _, _ in encoded]

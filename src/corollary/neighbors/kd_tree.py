@@ -23,7 +23,7 @@ class KDTree:
     X : array (n, d)
     leaf_size : int ≥ 1, default=40
     metric : str, default="minkowski"
-        "minkowski" ("p"), "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev" ("infinity"), "haversine" or "cosine".
+        "minkowski" ("p"), "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev" ("infinity") or "cosine".
     p : float > 0, default=2
         The power of "minkowski".
     n_jobs : int or None
@@ -56,8 +56,7 @@ class KDTree:
     """
 
     valid_metrics: ClassVar[list[str]] = [
-        "euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1", "chebyshev", "infinity", "haversine",
-        "cosine",
+        "euclidean", "l2", "minkowski", "p", "manhattan", "cityblock", "l1", "chebyshev", "infinity", "cosine"
     ]  # fmt: skip
 
     def __init__(

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import Choice, Limit, Real
 from corollary.core.types import Array
-from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode
+from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode, _graph
 
 
 class NearestNeighbors(NeighborsModel):
@@ -117,7 +116,7 @@ class NearestNeighbors(NeighborsModel):
         _check_mode(mode)
         places, distances, rows = self._within(X, radius)
         values = np.ones(len(rows)) if mode == "connectivity" else distances
-        return scipy.sparse.csr_matrix((values, rows, places), shape=(len(places) - 1, self.n_samples_fit_))
+        return _graph((values, rows, places), (len(places) - 1, self.n_samples_fit_))
 
     def _within(self, X: Any, radius: Any) -> tuple[Array, Array, Array]:
         Q = self._fit_X if X is None else self._queries(X)

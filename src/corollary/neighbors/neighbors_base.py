@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
+import sklearn
 
 from corollary.base import Estimator, caller_level, predicting
 from corollary.core.door.weights import within_reach
@@ -54,7 +55,7 @@ class NeighborsModel(Estimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = tags.input_tags.positive_only = self._precomputed
-        tags.input_tags.sparse = True
+        tags.input_tags.sparse = tags.target_tags.multi_output = True
         tags.input_tags.allow_nan = self._with_gaps
         return tags
 
@@ -101,17 +102,18 @@ class NeighborsModel(Estimator):
         """Keep the checked rows X, build the search and check it on a few of them."""
         from corollary.solvers.neighbors.check import check_search
         from corollary.solvers.neighbors.effective import effective_metric
-        from corollary.solvers.neighbors.given import checked_distances, fewest
+        from corollary.solvers.neighbors.given import check_distances, check_square, fewest
 
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
-            X = checked_distances(X)
+            check_square(X)
+            check_distances(X)
         self._fit_X = X.tocsr() if scipy.sparse.issparse(X) else X
         self.n_samples_fit_ = int(X.shape[0])
         self.effective_metric_, self.effective_metric_params_ = effective_metric(
             self.metric, self.p, self.metric_params
         )
-        self._warn_of_metric()
+        self._check_metric()
         self.__dict__.pop("_search", None)
         k = min(self.n_neighbors or 1, self.n_samples_fit_)
         if self._precomputed and scipy.sparse.issparse(X):
@@ -126,8 +128,8 @@ class NeighborsModel(Estimator):
         )
         self._keep_evidence(evidence)
 
-    def _warn_of_metric(self) -> None:
-        """Of parameters that do not do what their names say."""
+    def _check_metric(self) -> None:
+        """Refuse a tree for what is no metric; warn of parameters that do not do what their names say."""
         from corollary.solvers.neighbors.effective import below_one
 
         if self.p is not None and "p" in (self.metric_params or {}):
@@ -137,6 +139,11 @@ class NeighborsModel(Estimator):
             words = "cannot use tree with sparse input: using brute force, which gives the same neighbours."
             warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
         if below_one(self.effective_metric_, self.effective_metric_params_):
+            if self.algorithm in ("kd_tree", "ball_tree"):
+                raise ValueError(
+                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
+                    'this problem either set p >= 1 or algorithm="brute".'
+                )
             words = "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics: a detour can be shorter."
             warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
 
@@ -158,6 +165,10 @@ class NeighborsModel(Estimator):
         said, rows = self._nearest(Q, k)
         powers = {1.0: "manhattan", 2.0: "euclidean"}
         metric = powers.get(float(self.p or 2), "") if self.metric in ("minkowski", "p") else self.metric
+        if self._with_gaps:
+            if np.isnan(X).any():
+                return Verification(None, "the referee does not look up rows with gaps")
+            metric = "euclidean"
         if y is not None and not self._keeps(y[kept]):
             return Verification(False, "the targets that are kept are not those of the rows")
         return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
@@ -169,8 +180,10 @@ class NeighborsModel(Estimator):
     def _queries(self, X: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
             X = self._validate_predict(self._given(X), **self._door)
-        if self._precomputed and ((X.data if scipy.sparse.issparse(X) else X) < 0).any():
-            raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
+        if self._precomputed:
+            from corollary.solvers.neighbors.given import check_distances
+
+            check_distances(X)
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
     @predicting
@@ -205,7 +218,7 @@ class NeighborsModel(Estimator):
         distances, rows = self.kneighbors(X, n_neighbors)
         values = np.ones(rows.size) if mode == "connectivity" else distances.ravel()
         starts = np.arange(0, rows.size + 1, rows.shape[1])
-        return scipy.sparse.csr_matrix((values, rows.ravel(), starts), shape=(len(rows), self.n_samples_fit_))
+        return _graph((values, rows.ravel(), starts), (len(rows), self.n_samples_fit_))
 
 
 def _equal(kept: Any, X: Any) -> bool:
@@ -215,6 +228,12 @@ def _equal(kept: Any, X: Any) -> bool:
     if scipy.sparse.issparse(kept) or scipy.sparse.issparse(X):
         return bool((scipy.sparse.csr_array(kept) != scipy.sparse.csr_array(X)).nnz == 0)
     return np.array_equal(kept, X, equal_nan=True)
+
+
+def _graph(parts: tuple[Array, Array, Array], shape: tuple[int, int]) -> Any:
+    """A CSR matrix, or array where scikit-learn is told to return arrays."""
+    arrays = sklearn.get_config().get("sparse_interface") == "sparray"
+    return (scipy.sparse.csr_array if arrays else scipy.sparse.csr_matrix)(parts, shape=shape)
 
 
 def _count(k: Any) -> int:

@@ -54,11 +54,6 @@ class VotingNeighbors(NeighborsModel):
         n_jobs: int | None = None,
     ) -> None: ...
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
-
     rows_: Array
     _y: Array
 

@@ -72,7 +72,7 @@ def _checked(values: Any, distances: Array, copies: Array) -> Array:
         raise ValueError("The function given as weights must return finite numbers ≥ 0.")
     if not counted.any(axis=1).all():
         raise ValueError(
-            "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you are "
-            "using a user-defined function: it must not return 0 for all neighbours of a row."
+            "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you "
+            "are using a user-defined function. It must not return 0 for all neighbours of a row."
         )
     return counted

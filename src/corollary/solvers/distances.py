@@ -79,7 +79,8 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     except TypeError as error:
         if scipy.sparse.issparse(A):
             raise ValueError(
-                f"Metric {metric!r} not valid for sparse input: it cannot be used with sparse X ({error}); X.toarray() can."
+                f"Metric {metric!r} not valid for sparse input: it cannot be used with sparse X ({error}); X.toarray() "
+                "can."
             ) from None
         if isinstance(metric, str) and options:
             raise ValueError(f"metric={metric!r} cannot be used with metric_params={options!r}: {error}") from None
@@ -88,7 +89,7 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
 
 
 def _measure(metric: Any, options: Mapping[str, Any]) -> Any:
-    """The metric; one that scikit-learn's trees know and ``pairwise_distances`` does not, as an object that measures."""
+    """The metric; one that scikit-learn's trees alone know, as an object that measures."""
     if not isinstance(metric, str) or metric not in ("sokalmichener", "pyfunc"):
         return metric
     return DistanceMetric.get_metric(metric, **options)

@@ -1,7 +1,7 @@
 r"""Sums over all rows at once: densities by kernels, and numbers of pairs.
 
-A kernel K of the distance over h integrates to :math:`h^d \, d V_d \int_0^\infty K(r) \, r^{d-1} \, dr`, with the volume
-V of the ball of radius one.
+A kernel K of the distance over h integrates to :math:`h^d \, d V_d \int_0^\infty K(r) \, r^{d-1} \, dr`, with the
+volume V of the ball of radius one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 r"""Rows with gaps: the distance of two rows is that over the columns that both have, made up for the others.
 
-With m of d columns in both, it is :math:`\sqrt{\frac d m \sum (x_j - z_j)^2}` over these m. Rows without a common column
-are infinitely far from each other.
+With m of d columns in both, it is :math:`\sqrt{\frac d m \sum (x_j - z_j)^2}` over these m. Rows without a common
+column are infinitely far from each other.
 """
 
 from __future__ import annotations

@@ -45,9 +45,6 @@ class GivenSearch(BlockSearch):
         chosen = _order(Q)[Q.indptr[:-1, None] + np.arange(k)]
         return Q.data[chosen].astype(np.float64), Q.indices[chosen].astype(np.int64)
 
-    def others(self, Q: Any, own: Array, k: int) -> tuple[Array, Array]:
-        return self.nearest(_without(Q, own), k) if scipy.sparse.issparse(Q) else super().others(Q, own, k)
-
     def within(self, Q: Any, radius: Array) -> Lists:
         if not scipy.sparse.issparse(Q):
             return super().within(Q, radius)
@@ -58,19 +55,22 @@ class GivenSearch(BlockSearch):
         return places, Q.data[inside].astype(np.float64), Q.indices[inside].astype(np.int64)
 
 
-def checked_distances(X: Any) -> Any:
-    """X in C order or CSR, if it is square and holds distances. Those from a row need not be those back to it."""
+def check_square(X: Any) -> None:
+    """Raise ValueError unless X has a column for each row. What is from a row need not be what is back to it."""
     if X.shape[0] != X.shape[1]:
         raise ValueError(
             f"Precomputed matrix must be square, the distances of all rows to all rows, but X has shape {X.shape}."
         )
-    X = X.tocsr() if scipy.sparse.issparse(X) else np.ascontiguousarray(X)
+
+
+def check_distances(X: Any) -> None:
+    """Raise ValueError if a number is negative."""
     values = X.data if scipy.sparse.issparse(X) else X
     if values.size and values.min() < 0:
         raise ValueError(
-            f"Negative values in data passed to X: distances must not be negative, but X has {values.min():g}."
+            f"Negative values in data passed to precomputed distance matrix. Distances must not be negative, but X has "
+            f"{values.min():g}."
         )
-    return X
 
 
 def fewest(graph: Any) -> int:
@@ -85,10 +85,3 @@ def _queries(graph: Any) -> Array:
 def _order(graph: Any) -> Array:
     """The entries of each row by distance, then by number."""
     return np.lexsort((graph.indices, graph.data, _queries(graph)))
-
-
-def _without(graph: Any, own: Array) -> Any:
-    """The graph without the entries in the columns ``own`` of its rows."""
-    keep = graph.indices != own[_queries(graph)]
-    places = np.concatenate([[0], np.cumsum(keep)])[graph.indptr]
-    return scipy.sparse.csr_array((graph.data[keep], graph.indices[keep], places), shape=graph.shape)

@@ -105,7 +105,7 @@ def make_search(
     metric, options = effective_metric(metric, p, parameters)
     if isinstance(metric, str) and metric == "haversine" and X.shape[1] != 2:
         raise ValueError(
-            "Haversine distance is only valid in 2 dimensions, latitude and longitude in radians, but X has "
+            "Haversine distance only valid in 2 dimensions, latitude and longitude in radians, but X has "
             f"{X.shape[1]} columns."
         )
     gaps = isinstance(metric, str) and metric == "nan_euclidean" and not scipy.sparse.issparse(X) and not options
@@ -117,6 +117,8 @@ def make_search(
     if known is None or (scipy.sparse.issparse(X) and (known.code != EUCLIDEAN or known.dense)):
         _refuse_tree(algorithm, metric, X)
         return PairwiseSearch(X, metric, _complete(metric, options))
+    if known.sphere:
+        _refuse_tree(algorithm, metric, X)  # of angles; points in space have one, which "auto" and "ball_tree" take
     scale = scale_for(known, X)
     index = _index(points(known, X, scale, queries=False), known, algorithm, leaf_size, k)
     search = MetricSearch(X, known, scale, index)
@@ -128,8 +130,8 @@ def _refuse_tree(algorithm: str, metric: Any, X: Any) -> None:
     if algorithm == "kd_tree" and not scipy.sparse.issparse(X) and not hasattr(metric, "pairwise"):
         what = "callable metric" if callable(metric) else "metric"
         raise ValueError(
-            f"algorithm='kd_tree' does not support {what} {metric!r}: it needs the metric 'euclidean', 'manhattan', "
-            "'chebyshev', 'minkowski', 'haversine' or 'cosine'. Use algorithm='brute'."
+            f"kd_tree does not support {what} {metric!r}: algorithm='kd_tree' needs 'euclidean', 'manhattan', "
+            "'chebyshev', 'minkowski' or 'cosine'. Use algorithm='auto'."
         )
 
 
