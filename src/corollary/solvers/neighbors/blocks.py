@@ -71,6 +71,10 @@ class BlockSearch(Search):
 
         for a in range(0, Q.shape[0], size):  # a user's metric need not be safe in threads
             search(a, min(a + size, Q.shape[0]))
+        for i in np.flatnonzero((rows < 0).any(axis=1)):  # rows that are infinitely far do not get into a heap
+            table = self.table(Q[i : i + 1])[0]
+            rows[i] = np.argsort(table, kind="stable")[:k]
+            distances[i] = table[rows[i]]
         return distances, rows
 
     def within(self, Q: Any, radius: Array) -> Lists:
