@@ -27,18 +27,20 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     Parameters
     ----------
     n_neighbors : int ≥ 1, default=5
-    weights : {"uniform", "distance", "inverse", "gaussian"} or callable, default="uniform"
+    weights : {"uniform", "distance", "inverse", "gaussian"}, callable or None, default="uniform"
         w(d): 1; 1/d, where exact matches outvote all others; 1/(c + dⁿ); exp(−½ (d/h)²); or a function that turns an
         array of distances into one of weights.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
     p : float > 0, default=2
         The power of "minkowski".
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     metric_params : dict or None
         Further arguments of the metric.
     offset, power : float, default=1.0
@@ -54,7 +56,8 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     outputs_2d_ : bool
         Whether y was a table.
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     rows_, multiplicity_ : arrays
         Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
@@ -140,13 +143,16 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
 
     @predicting
     def predict_proba(self, X: Any) -> Any:
-        """Share of the votes for each class, in the order of ``classes_``; a list for several targets."""
+        """Share of the votes for each class, in the order of ``classes_``; a list for several targets.
+
+        Without X (None), each training row is predicted from the others.
+        """
         tables = self._probabilities(X)
         return tables if self.outputs_2d_ else tables[0]
 
     @predicting
     def predict(self, X: Any) -> Array:
-        """The class with most votes, of equal ones the first."""
+        """The class with most votes, of equal ones the first; without X (None), of training rows from the others."""
         winners = [table.argmax(axis=1) for table in self._probabilities(X)]
         if not self.outputs_2d_:
             labels: Array = self.classes_[winners[0]]
@@ -164,18 +170,20 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     Parameters
     ----------
     n_neighbors : int ≥ 1, default=5
-    weights : {"uniform", "distance", "inverse", "gaussian"} or callable, default="uniform"
+    weights : {"uniform", "distance", "inverse", "gaussian"}, callable or None, default="uniform"
         w(d): 1; 1/d, where exact matches leave nothing to others; 1/(c + dⁿ); exp(−½ (d/h)²); or a function that turns
         an array of distances into one of weights.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
     p : float > 0, default=2
         The power of "minkowski".
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     metric_params : dict or None
         Further arguments of the metric.
     offset, power : float, default=1.0
@@ -188,7 +196,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     Attributes
     ----------
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     rows_, multiplicity_ : arrays
         Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
@@ -231,7 +240,10 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
 
     @predicting
     def predict(self, X: Any) -> Array:
-        """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
+        """The weighted mean of the neighbours' y: (n,), or (n, targets) for several.
+
+        Without X (None), each training row is predicted from the others.
+        """
         from corollary.solvers.neighbors.votes import average
 
         Q = self._asked(X)

@@ -24,13 +24,15 @@ class NearestNeighbors(NeighborsModel):
     ----------
     n_neighbors : int ≥ 1, default=5
     radius : float ≥ 0, default=1.0
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     p : float > 0, default=2
         The power of "minkowski"; ∞ is the largest difference.
     metric_params : dict or None
@@ -41,7 +43,8 @@ class NearestNeighbors(NeighborsModel):
     Attributes
     ----------
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -88,7 +91,10 @@ class NearestNeighbors(NeighborsModel):
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
-        """Keep the rows X (n × d, dense or sparse; or n × n distances) and prepare the search; y is ignored."""
+        """Keep the rows X and prepare the search; y is ignored.
+
+        X is n × d, dense or sparse, or n × n distances; or a tree or fitted neighbours, whose rows are then taken.
+        """
         X, _ = self._validate_rows(self._given(X), **self._door)
         self._keep_rows(X)
         return self
