@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-import sklearn
+import sklearn.metrics
+import sklearn.model_selection
+import sklearn.pipeline
 from sklearn.neighbors import KNeighborsTransformer, sort_graph_by_row_values
 
 import corollary
@@ -75,6 +77,17 @@ def test_scikit_learns_transformer_in_front() -> None:
         KNeighborsTransformer(n_neighbors=6, mode="distance"), KNeighborsClassifier(n_neighbors=4, metric="precomputed")
     )
     np.testing.assert_array_equal(chain.fit(X, y).predict(Q), KNeighborsClassifier(n_neighbors=4).fit(X, y).predict(Q))
+
+
+def test_cross_validation_takes_rows_and_columns_of_a_graph() -> None:
+    graph = sparse.csr_array(sklearn.metrics.pairwise_distances(X))
+    graph.setdiag(0.0)
+    model = KNeighborsClassifier(n_neighbors=4)
+    scores = [
+        sklearn.model_selection.cross_val_score(model.set_params(metric=metric), rows, y, cv=3)
+        for metric, rows in (("euclidean", X), ("precomputed", graph))
+    ]
+    np.testing.assert_array_equal(*scores)
 
 
 def test_graphs_that_cannot_be_used_are_refused() -> None:

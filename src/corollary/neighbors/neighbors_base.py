@@ -133,7 +133,7 @@ class NeighborsModel(Estimator):
         from corollary.solvers.neighbors.effective import below_one
 
         if self.p is not None and "p" in (self.metric_params or {}):
-            words = "Parameter p is found in metric_params; the corresponding parameter of the model is ignored."
+            words = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
             warnings.warn(f"{type(self).__name__}: {words}", SyntaxWarning, stacklevel=caller_level())
         if scipy.sparse.issparse(self._fit_X) and self.algorithm in ("kd_tree", "ball_tree"):
             words = "cannot use tree with sparse input: using brute force, which gives the same neighbours."
