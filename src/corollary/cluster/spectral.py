@@ -209,6 +209,10 @@ class SpectralClustering(ClusterMixin, Estimator):
         return self
 
     @property
+    def _words(self) -> dict[str, str]:  # type: ignore[override]
+        return {"iteration": "Iteration"} | ({"objective": "inertia"} if self.assign_labels == "kmeans" else {})
+
+    @property
     def _tol(self) -> float:
         return TOL if self.eigen_tol in ("auto", 0) else float(self.eigen_tol)
 
@@ -307,6 +311,9 @@ class SpectralClustering(ClusterMixin, Estimator):
     def _assign(self, vectors: Array, task: _Task) -> tuple[Array, Run[Any] | None]:
         """Labels from the embedding, and the search that found them, if there was one."""
         k = int(self.n_clusters)
+        if self._progress is not None:
+            self._progress.say(f"Initialization complete: {vectors.shape[1]} eigenvectors")
+            self._progress.say(f"Computing label assignment using {self.assign_labels}")
         if self.assign_labels == "kmeans":
             found: Run[Any] = by_kmeans(vectors, k, int(self.n_init), task.random, task.observe)
             return found.state.labels, found
