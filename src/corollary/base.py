@@ -221,10 +221,10 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
             self._weights_lost = lost
         return near
 
-    def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
+    def _validate_predict(self, X: Any, *, sparse: bool = True, **options: Any) -> Any:
         """X, checked against the columns of the fit."""
         check_is_fitted(self)
-        return self._validate(X, sparse=sparse, reset=False)
+        return self._validate(X, sparse=sparse, reset=False, **options)
 
     def _validate_pair(self, X: Any, y: Any, *, sparse: bool, **options: Any) -> tuple[Any, Array]:
         """X and y, checked."""

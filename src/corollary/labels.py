@@ -11,16 +11,21 @@ from corollary.base import weights_by_class
 from corollary.core.types import Array
 
 
-def encode_labels(y: Any, weights: Array, class_weight: Any = None) -> tuple[Array, Array, Array]:
-    """(classes, class number of each row, row weights times class weights); a clear error if only one class counts."""
+def encode_labels(
+    y: Any, weights: Array, class_weight: Any = None, *, one_class: bool = False
+) -> tuple[Array, Array, Array]:
+    """(classes, class number of each row, row weights times class weights).
+
+    If only one class counts it is an error, unless the classifier says that it can predict ``one_class`` always.
+    """
     classes, codes = _classes_of(y)
-    if len(classes) < 2:
+    if len(classes) < 2 and not one_class:
         raise ValueError(
             f"A classifier needs samples of at least 2 classes in y, but y has only one class: {classes.tolist()[0]!r}."
         )
     weights = weights_by_class(class_weight, classes, y, weights)
     counted = np.bincount(codes, weights=weights) > 0
-    if counted.sum() < 2:
+    if counted.sum() < 2 and not one_class:
         raise ValueError(
             "A classifier needs samples of at least 2 classes, but sample_weight and class_weight leave only one "
             f"class of y with a positive weight: {classes[counted]!r}."
