@@ -34,7 +34,10 @@ LABELS = Y > 0
 SEARCHES: dict[str, tuple[Any, Any]] = {
     "LassoCV": (LassoCV(alphas=5, cv=3), Y),
     "ElasticNetCV": (ElasticNetCV(alphas=5, l1_ratio=[0.5, 0.9], cv=3), Y),
-    "LogisticRegressionCV": (LogisticRegressionCV(Cs=5, l1_ratios=(1.0,), cv=3), LABELS),
+    "LogisticRegressionCV": (
+        LogisticRegressionCV(Cs=5, l1_ratios=(1.0,), cv=3, scoring="neg_log_loss", use_legacy_attributes=False),
+        LABELS,
+    ),
 }
 EACH = pytest.mark.parametrize("name", SEARCHES)
 

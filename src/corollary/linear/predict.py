@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from corollary.base import Estimator, check_weights, predicting
@@ -14,6 +15,11 @@ from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.types import Array
 from corollary.linear.claims import verify_linear
 from corollary.referee.verdict import Verification
+
+
+def dense(coef: Any) -> Array:
+    """Coefficients as an array, whichever of ``sparsify`` and ``densify`` was called last."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)
 
 
 class LinearPredictor(Estimator):
@@ -69,7 +75,7 @@ class LinearPredictor(Estimator):
     def _raw_prediction(self, X: Any) -> Array:
         """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
         X = self._validate_predict(X)
-        raw = as_design(X).matvec(np.transpose(self.coef_).astype(np.float64))
+        raw = as_design(X).matvec(np.transpose(dense(self.coef_)).astype(np.float64))
         raw += self.intercept_
         return raw.astype(np.result_type(X.dtype, self.coef_.dtype), copy=False)
 
