@@ -90,7 +90,7 @@ def test_control_c_ends_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     press = Press(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
-        lasso_path(X, Y - Y.mean(), n_alphas=20, callback=lambda k, evidence: seen.append(k))
+        lasso_path(X, Y - Y.mean(), alphas=20, callback=lambda k, evidence: seen.append(k))
     assert press.steps == 3
     assert len(seen) < 19
 

@@ -54,6 +54,8 @@ def named_solver(name: str, problem: Problem) -> Solver:
     from corollary.solvers.linear.smooth.newton import Newton
 
     known: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
+    if name == "lbfgs" and problem.loss.multiclass and problem.penalty.absent:  # where it finds no bound
+        return choose_solver(problem)
     return known[name]() if name in known else choose_solver(problem)
 
 

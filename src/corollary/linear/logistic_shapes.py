@@ -18,6 +18,8 @@ from corollary.linear.logistic_terms import without_mixes
 class InBothShapes:
     """An attribute that is kept as it is with ``use_legacy_attributes=False``, and shown as that parameter says."""
 
+    of_instance = True  # a file may hold what the instance keeps under this name
+
     def __init__(self, older: Callable[[Any, Any], Any]) -> None:
         self.older = older
 

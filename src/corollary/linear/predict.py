@@ -31,6 +31,7 @@ class LinearPredictor(Estimator):
 
     coef_: Array
     intercept_: Any
+    _known_as: ClassVar[str] = ""  # what scikit-learn says of columns out of reach, for those who look for that
     fitted: ClassVar[dict[str, Fitted]] = {
         "coef_": Floats("*t", "d"),
         "intercept_": Floats("*t") | Floats(1) | Number(),
@@ -52,7 +53,7 @@ class LinearPredictor(Estimator):
         """As for every estimator; columns and targets whose squares are not numbers are refused besides."""
         X, y, weights = super()._validate_fit(X, y, sample_weight, **options)
         if "reset" in options or not self._scales_columns:  # what is kept of rows that come in parts is not rescaled
-            refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
+            refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X), self._known_as)
         if options.get("y_numeric", True):
             refuse_targets(y, weights)
         return X, y, weights
