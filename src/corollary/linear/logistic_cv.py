@@ -99,7 +99,7 @@ class LogisticRegressionCV(LogisticRegression):
     -----
     *Cost.* One fit of :class:`LogisticRegression` for each fold, mix and C, and one more; all but the first of a fold
     start from the one before and take a few iterations. The rows of one fold are copied at a time. Of data in blocks,
-    the rows that a fold holds out are put together in memory.
+    the rows that a fold holds out are put together in memory. The coefficients of all fits are kept.
 
     *Evidence.* The relative duality gap of the refit (kind *optimal*). It says nothing about the choice of C, which is
     as good as the folds. A callback may end the cross-validation early: the best pair so far is then refitted as far as
@@ -174,6 +174,8 @@ class LogisticRegressionCV(LogisticRegression):
         routed = routes(self, "fit", params, sample_weight)
         warn_of_penalties(self)
         self.Cs_ = np.geomspace(1e-4, 1e4, self.Cs) if np.ndim(self.Cs) == 0 else np.array(self.Cs, dtype=np.float64)
+        if not (self.Cs_ > 0).all():
+            raise ValueError(f"Cs must be numbers > 0, but they are {self.Cs_.tolist()}.")
         self.l1_ratios_ = mixes(self)
         check_terms(self, self.Cs_, self.l1_ratios_)
         X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=False, blocks=True)
@@ -219,7 +221,8 @@ class LogisticRegressionCV(LogisticRegression):
         design, held_out = as_design(X).rows(train), as_design(X).rows(test).matrix()
         judge, score = LogisticRegression(), judge_of(self.scoring, classes)
         judge.classes_, judge.n_features_in_ = classes, X.shape[1]
-        extra = {name: value[test] if np.shape(value)[:1] == y.shape else value for name, value in of_rows.items()}
+        each = {name: np.shape(value)[:1] == y.shape for name, value in of_rows.items()}
+        extra = {name: np.asarray(value)[test] if each[name] else value for name, value in of_rows.items()}
         there, order = (classes, codes[train], weights[train]), np.argsort(self.Cs_, kind="stable")
         scores, paths, counts, gaps = tried
         for m, mix in enumerate(self.l1_ratios_):
@@ -229,7 +232,7 @@ class LogisticRegressionCV(LogisticRegression):
                 scores[m, c], counts[m, c], gaps[m, c] = score(judge, held_out, y[test], **extra), fit.n_iter, fit.gap
                 paths[m, c, :, : X.shape[1]], paths[m, c, :, X.shape[1] :] = fit.coef, fit.intercept[:, None]
                 if self._stop_between("strength"):
-                    return fit.state
+                    return fit.state or State(np.empty(0), 0.0)  # where to begin the refit, if anywhere
         return None
 
     def _choose(self, mean: Array) -> None:

@@ -52,6 +52,8 @@ def without_mixes(model: Any) -> bool:
 
 def check_terms(model: Any, Cs: Array, ratios: Array) -> None:
     """Raise ValueError where a solver of scikit-learn's is asked for what it is not for."""
+    if model.solver in OURS and model.solver not in ONLY_L2 and not model.dual:
+        return
     solver, penalised = model.solver, bool(np.isfinite(Cs).any())
     sparse = penalised and bool((ratios > 0).any())
     mixed = sparse and (len(set(ratios.tolist())) > 1 or bool((ratios < 1).any()))
