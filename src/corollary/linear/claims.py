@@ -121,9 +121,10 @@ def _lasso(model: Any, target: int) -> dict[str, Any]:
 
 
 def _logistic(model: Any, target: int) -> dict[str, Any]:
-    C, ratio = model._strength_and_mix
+    (C, ratio), constant = model._strength_and_mix, model._constant
     loss = "logistic" if len(model.classes_) == 2 else "softmax"
-    return {"loss": loss, "l1": ratio / C, "l2": (1 - ratio) / C, "constant": model._constant}
+    terms = {"loss": loss, "l1": ratio / C, "l2": (1 - ratio) / C}
+    return terms if constant is None else {**terms, "constant": constant}
 
 
 def _any(model: Any, target: int) -> dict[str, Any] | None:
