@@ -302,7 +302,11 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
-            warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
+            warnings.warn(self._shortfall(evidence), EvidenceWarning, stacklevel=caller_level())
+
+    def _shortfall(self, evidence: Evidence) -> str:
+        """What to say of a fit that falls short of its claim; words that people know from elsewhere may go before."""
+        return f"{type(self).__name__}: {evidence}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""

@@ -131,8 +131,8 @@ PARTS: dict[str, tuple[str, str]] = {
 }
 
 FUNCTIONS: dict[str, str] = {
-    "lasso_path": "linear.squared_path",
-    "enet_path": "linear.squared_path",
+    "lasso_path": "linear.paths",
+    "enet_path": "linear.paths",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",

@@ -17,6 +17,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import get_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
@@ -53,10 +54,13 @@ def test_weights_are_routed(case: Case) -> None:
     weights = np.random.default_rng(6).integers(0, 3, len(y)).astype(float)
     direct = case.make().fit(standardised(X), y, sample_weight=weights)
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(
-            StandardScaler().set_fit_request(sample_weight=False),
-            case.make().set_fit_request(sample_weight=True).set_score_request(sample_weight=True),
-        ).fit(X, y, sample_weight=weights)
+        model = case.make().set_fit_request(sample_weight=True)
+        if case.name == "LogisticRegressionCV":  # whose scorer decides, as in scikit-learn
+            model.scoring = get_scorer(model.scoring).set_score_request(sample_weight=True)
+        else:
+            model.set_score_request(sample_weight=True)
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        pipeline = make_pipeline(scaler, model).fit(X, y, sample_weight=weights)
         score = pipeline.score(X, y, sample_weight=weights)
     assert_close(outputs(pipeline, X), outputs(direct, standardised(X)), rtol=1e-5, atol=1e-5)
     assert np.isclose(score, direct.score(standardised(X), y, sample_weight=weights))

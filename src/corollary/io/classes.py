@@ -166,6 +166,6 @@ def check_attribute(cls: type[Any], name: str) -> None:
     owner = cls.__name__
     if not name.isidentifier() or name.startswith("__") or name in RUNTIME_ONLY:
         raise ModelFileError(f"{owner} cannot have an attribute called {short(name)}")
-    # the class has an ``evidence_`` that hands out the instance's own
-    if name != "evidence_" and any(name in vars(base) for base in cls.__mro__):
+    part = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    if part is not None and not getattr(part, "of_instance", False):  # as ``evidence_``, which hands out what is kept
         raise ModelFileError(f"the attribute {short(name)} would replace a part of the class {owner}")
