@@ -129,7 +129,8 @@ LINEAR = (
     ),
     _of(
         "LogisticRegressionCV", "The rows of one fold are copied at a time",
-        lambda n, d, size: size * n * d + 16 * 8 * n, Cs=2, cv=3,
+        lambda n, d, size: size * n * d + 16 * 8 * n, Cs=2, cv=3, l1_ratios=(0.0,), scoring="neg_log_loss",
+        use_legacy_attributes=False,
     ),
     _of("LinearModel", "Memory for some fifteen vectors of length n", numbers(20, 15), loss="huber"),
 )  # fmt: skip

@@ -70,7 +70,7 @@ def read_evidence(X: Any, y: Any, alpha: float) -> Any:
 def draw(X: Any, y: Any, beta: Any, chosen: float, evidence: Any, out: Path) -> None:
     import matplotlib.pyplot as plt
 
-    alphas, coefs, _ = lasso_path(X, y, n_alphas=50, eps=0.02)
+    alphas, coefs, _ = lasso_path(X, y, alphas=50, eps=0.02)
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), width_ratios=(1.7, 1), layout="constrained")
     for j in np.flatnonzero(coefs.any(axis=1) & (beta == 0)):
         left.plot(alphas, coefs[j], color="0.8", lw=0.7)

@@ -61,7 +61,9 @@ def main() -> None:
     out = parser.parse_args().out
     X, y = load_digits(return_X_y=True)
     train, test, labels, truth = train_test_split(X / 16, y, test_size=0.4, random_state=0, stratify=y)
-    model = LogisticRegressionCV(Cs=[0.1, 1.0, 10.0], l1_ratios=[1.0], cv=3).fit(train, labels)
+    model = LogisticRegressionCV(
+        Cs=[0.1, 1.0, 10.0], l1_ratios=[1.0], cv=3, scoring="neg_log_loss", use_legacy_attributes=False
+    ).fit(train, labels)
     print(f"{len(labels)} images of 64 pixels, {len(truth)} held out")
     print(f"of C = {model.Cs_}, {model.C_:g} has the best cross-validated log-loss")
     print(model.evidence_)

@@ -150,7 +150,9 @@ def test_several_callbacks_and_a_pipeline(tmp_path: Path) -> None:
 
 def test_cross_validated_models_report_their_final_fit(tmp_path: Path) -> None:
     log = JSONLog(tmp_path / "fit.jsonl")
-    LogisticRegressionCV(Cs=[0.1, 1.0], cv=3).set_callbacks(log).fit(X, Y)
+    LogisticRegressionCV(
+        Cs=[0.1, 1.0], l1_ratios=(0.0,), cv=3, scoring="neg_log_loss", use_legacy_attributes=False
+    ).set_callbacks(log).fit(X, Y)
     lines = [json.loads(line) for line in (tmp_path / "fit.jsonl").read_text().splitlines()]
     assert {line["estimator"] for line in lines} == {"LogisticRegressionCV"}
 

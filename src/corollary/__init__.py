@@ -14,7 +14,7 @@ __version__ = "0.1.0"
 
 _MODULES = (
     *("callbacks", "cluster", "core", "decomposition", "ensemble", "evaluate", "io", "linear", "mixture", "neighbors"),
-    *("registry", "report", "solvers", "tabular", "tree"),
+    *("patch", "registry", "report", "solvers", "tabular", "tree"),
 )
 
 __all__ = sorted([*ESTIMATORS, *FUNCTIONS, "__version__"])

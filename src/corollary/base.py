@@ -221,10 +221,10 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
             self._weights_lost = lost
         return near
 
-    def _validate_predict(self, X: Any, *, sparse: bool = True) -> Any:
+    def _validate_predict(self, X: Any, *, sparse: bool = True, **options: Any) -> Any:
         """X, checked against the columns of the fit."""
         check_is_fitted(self)
-        return self._validate(X, sparse=sparse, reset=False)
+        return self._validate(X, sparse=sparse, reset=False, **options)
 
     def _validate_pair(self, X: Any, y: Any, *, sparse: bool, **options: Any) -> tuple[Any, Array]:
         """X and y, checked."""
@@ -302,7 +302,11 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
         if not evidence.holds and evidence.status is not Status.INTERRUPTED:
-            warnings.warn(f"{type(self).__name__}: {evidence}", EvidenceWarning, stacklevel=caller_level())
+            warnings.warn(self._shortfall(evidence), EvidenceWarning, stacklevel=caller_level())
+
+    def _shortfall(self, evidence: Evidence) -> str:
+        """What to say of a fit that falls short of its claim; words that people know from elsewhere may go before."""
+        return f"{type(self).__name__}: {evidence}"
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write this model to ``path`` as data only (see :func:`corollary.io.save`)."""

@@ -131,8 +131,8 @@ PARTS: dict[str, tuple[str, str]] = {
 }
 
 FUNCTIONS: dict[str, str] = {
-    "lasso_path": "linear.squared_path",
-    "enet_path": "linear.squared_path",
+    "lasso_path": "linear.paths",
+    "enet_path": "linear.paths",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
@@ -153,6 +153,8 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "patch_sklearn": "patch",
+    "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",
     "EarlyStopping": "callbacks",
     "JSONLog": "callbacks",

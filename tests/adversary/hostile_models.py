@@ -36,7 +36,10 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"class_weight": "balanced"},
         {"fit_intercept": False},
     ],
-    "LogisticRegressionCV": [{"Cs": (0.1, 10.0), "cv": 3}, {"Cs": (0.1, 10.0), "l1_ratios": (0.5, 1.0), "cv": 3}],
+    "LogisticRegressionCV": [
+        {"Cs": (0.1, 10.0), "l1_ratios": mixes, "cv": 3, "scoring": "neg_log_loss", "use_legacy_attributes": False}
+        for mixes in ((0.0,), (0.5, 1.0))
+    ],
     "LinearModel": LINEAR_MODEL,
     "DecisionStump": [{}],
     "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],

@@ -307,3 +307,25 @@ def test_landmarks_that_are_all_alike_span_fewer_directions() -> None:
     model = SpectralClustering(2, n_components=4, landmarks=5, random_state=0).fit(X)
     assert model.embedding_.shape[1] == len(model.eigenvalues_)
     model._check_state()
+
+
+@pytest.mark.parametrize(
+    "options", [{"eigen_tol": 0}, {"eigen_solver": "amg"}, {"verbose": 1}, {"eigen_solver": "lobpcg"}]
+)
+def test_hints_do_not_change_the_answer(options: dict[str, Any]) -> None:
+    X, _ = blobs()
+    plain, hinted = (SpectralClustering(3, random_state=0, **some).fit(X) for some in ({}, options))
+    assert hinted.evidence_.holds
+    np.testing.assert_array_equal(hinted.labels_, plain.labels_)
+
+
+def test_a_kernel_that_is_the_same_everywhere() -> None:
+    model = SpectralClustering(2, gamma=0, random_state=0).fit(blobs(30)[0])
+    assert (model.affinity_matrix_ == 1).all()
+
+
+def test_a_matrix_of_numpys_is_refused_in_scikit_learns_words() -> None:
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix([[0.0, 2.0], [2.0, 0.0]])
+    with pytest.raises(TypeError, match=r"np\.matrix is not supported"):
+        SpectralClustering(2, affinity="precomputed").fit(matrix)

@@ -48,9 +48,23 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"class_weight": "balanced"},
     ],
     "LogisticRegressionCV": [
-        {"Cs": (0.1, 1.0), "cv": 3, "tol": 1e-10},
+        {
+            "Cs": (0.1, 1.0),
+            "l1_ratios": (0.0,),
+            "cv": 3,
+            "tol": 1e-10,
+            "scoring": "neg_log_loss",
+            "use_legacy_attributes": False,
+        },
         # with more columns than rows, a relative gap g leaves coefficients uncertain by √g; they are compared to 1e-7
-        {"Cs": (0.1, 1.0), "l1_ratios": (0.5, 1.0), "cv": 3, "tol": 1e-13},
+        {
+            "Cs": (0.1, 1.0),
+            "l1_ratios": (0.5, 1.0),
+            "cv": 3,
+            "tol": 1e-13,
+            "scoring": "neg_log_loss",
+            "use_legacy_attributes": False,
+        },
     ],
     "LinearModel": [
         {},

@@ -46,6 +46,7 @@ NOT_CLAIMED = {
     "Cs_": "what was tried; the claim is about the fit at C_",
     "l1_ratios_": "what was tried; the claim is about the fit at C_",
     "scores_": "what was tried; the claim is about the fit at C_",
+    "coefs_paths_": "what was tried; the claim is about the fit at C_",
     "max_features_": "a parameter as a number",
     "categories_": "how tables are read",
     "counts_": "the rows of batches, which are not kept",

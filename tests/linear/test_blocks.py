@@ -65,7 +65,9 @@ CLASSIFIERS: dict[str, Any] = {
     "LogisticRegression": LogisticRegression(tol=1e-12),
     "LogisticRegression l1": LogisticRegression(l1_ratio=1.0, tol=1e-12),
     "LogisticRegression lbfgs": LogisticRegression(solver="lbfgs", tol=1e-12),
-    "LogisticRegressionCV": LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, tol=1e-12),
+    "LogisticRegressionCV": LogisticRegressionCV(
+        Cs=[0.1, 1.0], l1_ratios=(0.0,), cv=3, tol=1e-12, scoring="neg_log_loss", use_legacy_attributes=False
+    ),
     "hinge": LinearModel("hinge", "l2", alpha=0.01, tol=1e-10),
     "softmax groups": LinearModel("softmax", "group", alpha=0.01, groups=[0, 0, 1, 1, 2, 2], tol=1e-6),
 }

@@ -34,7 +34,10 @@ LABELS = Y > 0
 SEARCHES: dict[str, tuple[Any, Any]] = {
     "LassoCV": (LassoCV(alphas=5, cv=3), Y),
     "ElasticNetCV": (ElasticNetCV(alphas=5, l1_ratio=[0.5, 0.9], cv=3), Y),
-    "LogisticRegressionCV": (LogisticRegressionCV(Cs=5, l1_ratios=(1.0,), cv=3), LABELS),
+    "LogisticRegressionCV": (
+        LogisticRegressionCV(Cs=5, l1_ratios=(1.0,), cv=3, scoring="neg_log_loss", use_legacy_attributes=False),
+        LABELS,
+    ),
 }
 EACH = pytest.mark.parametrize("name", SEARCHES)
 
@@ -87,7 +90,7 @@ def test_control_c_ends_a_path(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     press = Press(monkeypatch, 3)
     with pytest.raises(KeyboardInterrupt):
-        lasso_path(X, Y - Y.mean(), n_alphas=20, callback=lambda k, evidence: seen.append(k))
+        lasso_path(X, Y - Y.mean(), alphas=20, callback=lambda k, evidence: seen.append(k))
     assert press.steps == 3
     assert len(seen) < 19
 

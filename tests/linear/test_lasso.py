@@ -100,7 +100,7 @@ def test_parameters_of_scikit_learn_that_change_nothing() -> None:
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csc_array])
 def test_path_points_are_fits(layout: Any, tall: bool) -> None:
     A, b = (X, Y - Y.mean()) if tall else (X[:8], Y[:8])
-    alphas, coefs, gaps = enet_path(layout(A), b, l1_ratio=0.8, n_alphas=6, tol=1e-11)
+    alphas, coefs, gaps = enet_path(layout(A), b, l1_ratio=0.8, alphas=6, tol=1e-11)
     assert (np.diff(alphas) < 0).all()
     assert coefs.shape == (X.shape[1], 6)
     assert gaps.shape == (6,)
@@ -127,10 +127,10 @@ def test_path_weights_are_repetitions() -> None:
 
 def test_path_callback_and_errors() -> None:
     seen = []
-    lasso_path(X, Y, n_alphas=3, callback=lambda k, evidence: seen.append((k, evidence.holds)))
+    lasso_path(X, Y, alphas=3, callback=lambda k, evidence: seen.append((k, evidence.holds)))
     assert seen == [(0, True), (1, True), (2, True)]
-    with pytest.raises(ValueError, match="y must have one column"):
-        lasso_path(X, np.column_stack([Y, Y]))
+    with pytest.raises(ValueError, match="Unexpected parameters"):
+        lasso_path(X, Y, normalize=True)
     with pytest.raises(ValueError, match="X has 442 rows, y has 10"):
         lasso_path(X, Y[:10])
     with pytest.raises(ValueError, match="NaN"):
@@ -138,7 +138,7 @@ def test_path_callback_and_errors() -> None:
 
 
 def test_path_when_nothing_correlates() -> None:
-    alphas, coefs, gaps = lasso_path(X, np.zeros(len(Y)), n_alphas=4)
+    alphas, coefs, gaps = lasso_path(X, np.zeros(len(Y)), alphas=4)
     assert (alphas > 0).all()
     assert not coefs.any()
     assert not gaps.any()

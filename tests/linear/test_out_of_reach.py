@@ -37,7 +37,12 @@ REGRESSORS = [
     LinearModel(),
     LinearModel("huber", "l1"),
 ]
-CLASSIFIERS = [LogisticRegression(), LogisticRegression(C=np.inf), LogisticRegressionCV(), LinearModel("hinge")]
+CLASSIFIERS = [
+    LogisticRegression(),
+    LogisticRegression(C=np.inf),
+    LogisticRegressionCV(l1_ratios=(0.0,), scoring="neg_log_loss", use_legacy_attributes=False),
+    LinearModel("hinge"),
+]
 
 
 def data() -> tuple[np.ndarray, np.ndarray]:

@@ -144,16 +144,12 @@ def test_bad_input() -> None:
         model.kneighbors(Q, 0)
     with pytest.raises(ValueError, match="radius must be"):
         model.radius_neighbors(Q, -1.0)
-    with pytest.raises(ValueError, match="mode must be"):
+    with pytest.raises(ValueError, match="Unsupported mode"):
         model.kneighbors_graph(mode="weights")
     with pytest.raises(ValueError, match="square"):
         NearestNeighbors(metric="precomputed").fit(X)
     with pytest.raises(ValueError, match="must not be negative, but X has -1"):
         NearestNeighbors(metric="precomputed").fit(-np.ones((6, 6)))
-    with pytest.raises(ValueError, match="must be symmetric, but X has 1 from row 0 to row 2"):
-        NearestNeighbors(metric="precomputed").fit(np.ones((6, 6)) + np.tril(np.eye(6, k=-2)))
-    with pytest.raises(ValueError, match="kd_tree"):
-        NearestNeighbors(algorithm="kd_tree").fit(sparse.csr_array(X))
     with pytest.raises(ValueError, match="kd_tree"):
         NearestNeighbors(algorithm="kd_tree", metric="canberra").fit(X)
     with pytest.raises(ValueError, match="metric_params"):

@@ -83,7 +83,7 @@ def test_lasso_path(n_columns: int) -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(30, n_columns))
     y = X[:, 0] - X[:, 1] + rng.normal(size=30)
-    alphas, coefs, gaps = ours.lasso_path(X, y, n_alphas=20, tol=1e-10)
+    alphas, coefs, gaps = ours.lasso_path(X, y, alphas=20, tol=1e-10)
     grid, expected, _ = theirs.lasso_path(X, y, alphas=20, tol=1e-14, max_iter=100_000)
     np.testing.assert_allclose(alphas, grid, rtol=1e-12)
     np.testing.assert_allclose(coefs, expected, rtol=1e-5, atol=1e-7)
@@ -94,7 +94,7 @@ def test_lasso_path(n_columns: int) -> None:
 def test_elastic_net_path() -> None:
     X, y = DIABETES
     y = y - y.mean()
-    alphas, coefs, _ = ours.enet_path(X, y, l1_ratio=0.7, n_alphas=10, tol=1e-13)
+    alphas, coefs, _ = ours.enet_path(X, y, l1_ratio=0.7, alphas=10, tol=1e-13)
     grid, expected, _ = theirs.enet_path(X, y, l1_ratio=0.7, alphas=10, tol=1e-14, max_iter=100_000)
     np.testing.assert_allclose(alphas, grid, rtol=1e-12)
     np.testing.assert_allclose(coefs, expected, rtol=1e-6, atol=1e-6)
@@ -160,7 +160,8 @@ def test_sparse_logistic_regression(data: Any, l1_ratio: float) -> None:
 def test_cross_validated_logistic_regression() -> None:
     X, y = WINE
     options = {"Cs": [0.01, 0.1, 1.0], "cv": 3, "scoring": "neg_log_loss", "l1_ratios": (0.0,)}
-    digits = {"use_legacy_attributes": False, "solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
+    options["use_legacy_attributes"] = False
+    digits = {"solver": "newton-cholesky", "tol": 1e-10, "max_iter": 1000}
     mine, other = fit_both("LogisticRegressionCV", X, y, options, digits)
     assert mine.C_ == other.C_
     np.testing.assert_allclose(mine.scores_, other.scores_, rtol=1e-3)

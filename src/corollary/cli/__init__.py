@@ -13,8 +13,16 @@ INTERRUPTED = 130
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run ``corollary`` and return its exit code: 0, 2 for anything wrong with the input, 130 after Ctrl-C.
 
-    What is wrong is one line on stderr; a traceback would be a bug.
+    What is wrong is one line on stderr; a traceback would be a bug, but for that of a program that is run.
     """
+    from corollary.cli.running import program, run_program
+
+    asked = program(sys.argv[1:] if arguments is None else arguments)
+    if asked is not None and (asked.module or os.path.isfile(asked.name)):
+        return run_program(asked)
+    if asked is not None:
+        _complain(f"{asked.name}: there is no such file to run")
+        return BAD_INPUT
     try:
         from corollary.cli.app import app
 

@@ -16,6 +16,10 @@ _WELCOME = """Compare models on a table, keep the best one, and know what is cer
   corollary compare houses.csv -t price --report r.html --save best.corollary
   corollary predict best.corollary new-houses.csv  use the best one
   corollary cluster customers.csv                  find groups of similar rows
+
+\b
+  corollary [--report] script.py [arguments]       run a program that uses
+  corollary [--report] -m module [arguments]       scikit-learn, on ours
 """
 
 app = typer.Typer(

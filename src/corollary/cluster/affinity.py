@@ -9,12 +9,12 @@ import numpy as np
 from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.metrics.pairwise import KERNEL_PARAMS, pairwise_kernels
-from sklearn.neighbors import NearestNeighbors, sort_graph_by_row_values
 
 from corollary.core.memory import check_memory
 from corollary.core.parallel import block_rows, each_block
 from corollary.core.types import Array
 from corollary.neighbors.graph import kneighbors_graph, radius_neighbors_graph
+from corollary.neighbors.nearest_neighbors import NearestNeighbors
 
 KERNELS = ("rbf", *sorted(set(KERNEL_PARAMS) - {"rbf"}))
 GRAPHS = ("nearest_neighbors", "radius", "precomputed", "precomputed_nearest_neighbors")
@@ -86,7 +86,6 @@ def affinity_matrix(X: Any, affinity: Any, options: dict[str, Any]) -> Any:
     if affinity == "radius":
         return _half_and_half(radius_neighbors_graph(X, options["radius"], n_jobs=options["n_jobs"]))
     if affinity == "precomputed_nearest_neighbors":
-        X = sort_graph_by_row_values(X, copy=True, warn_when_not_sorted=False)  # its indices are sorted at the door
         index = NearestNeighbors(n_neighbors=options["n_neighbors"], metric="precomputed").fit(X)
         return _half_and_half(index.kneighbors_graph(X, mode="connectivity"))
     if affinity == "precomputed":

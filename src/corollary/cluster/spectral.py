@@ -14,7 +14,7 @@ from corollary.base import Estimator, assigning, caller_level, fitting
 from corollary.cluster.affinity import GRAPHS, KERNELS, GaussianKernel, affinity_matrix
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Fitted, Floats, Integers, Matrix, Maybe
-from corollary.core.limits import N_JOBS, RANDOM_STATE, Choice, Instance, Integer, Limit, Real
+from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
 from corollary.core.types import Array
 from corollary.referee import graphs as referee
@@ -68,17 +68,17 @@ class SpectralClustering(ClusterMixin, Estimator):
         Seeds the eigensolver, k-means and landmarks.
     n_init : int ≥ 1, default=10
         Starts of k-means.
-    gamma : float > 0, default=1.0
+    gamma : float ≥ 0, default=1.0
         Of the kernels "rbf", "poly", "sigmoid", "laplacian" and "chi2".
     affinity : str or callable, default="rbf"
         "nearest_neighbors": edges to the nearest rows; "radius": to all rows within ``radius``. "precomputed": X is W.
-        "precomputed_nearest_neighbors": X is a sparse graph of distances. Otherwise a kernel, by a name of
-        scikit-learn's ``pairwise_kernels`` or a function of two rows; its values must not be negative.
+        "precomputed_nearest_neighbors": X is a sparse graph of distances, or a table of them. Otherwise a kernel, by a
+        name of scikit-learn's ``pairwise_kernels`` or a function of two rows; its values must not be negative.
     n_neighbors : int ≥ 1, default=10
         Neighbours of a row, itself among them.
     radius : float > 0, default=1.0
-    eigen_tol : float > 0 or "auto", default="auto"
-        Largest residual ‖L u − λ u‖ that the eigenvectors may have; "auto" is 10⁻⁷.
+    eigen_tol : float ≥ 0 or "auto", default="auto"
+        Largest residual ‖L u − λ u‖ that the eigenvectors may have; "auto", and 0, are 10⁻⁷.
     assign_labels : {"kmeans", "discretize", "cluster_qr"}, default="kmeans"
         How the eigenvectors become clusters.
     degree, coef0 : float
@@ -89,6 +89,8 @@ class SpectralClustering(ClusterMixin, Estimator):
         Rows by which an "rbf" affinity is approximated; "auto" is 1000 beyond 50 000 rows, and none below.
     n_jobs : int or None
         Threads; None means all usable cores. The answer does not depend on it.
+    verbose : bool or int ≥ 0, default=False
+        Whether the search for labels shows its progress.
 
     Attributes
     ----------
@@ -147,17 +149,18 @@ class SpectralClustering(ClusterMixin, Estimator):
         "n_components": Choice(None) | Integer(1),
         "random_state": RANDOM_STATE,
         "n_init": Integer(1),
-        "gamma": Real(0, above=True),
+        "gamma": Real(0),
         "affinity": Choice(*GRAPHS, *KERNELS) | Instance("a function of two rows", methods=("__call__",)),
         "n_neighbors": Integer(1),
         "radius": Real(0, above=True),
-        "eigen_tol": Choice("auto") | Real(0, above=True),
+        "eigen_tol": Choice("auto") | Real(0),
         "assign_labels": Choice("kmeans", "discretize", "cluster_qr"),
         "degree": Real(0),
         "coef0": Real(),
         "kernel_params": Choice(None) | Instance("a dict", dict),
         "landmarks": Choice("auto", None) | Integer(1),
         "n_jobs": N_JOBS,
+        "verbose": Boolean() | Integer(0),
     }
 
     @assigning
@@ -180,6 +183,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         kernel_params: dict[str, Any] | None = None,
         landmarks: Any = "auto",
         n_jobs: int | None = None,
+        verbose: bool = False,
     ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
@@ -196,8 +200,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         if k > n:
             raise ValueError(f"n_clusters must be at most the number of rows, but it is {k} for {n} rows.")
         observe = self._observer(X, None, int(self.n_init), lambda seen: {"labels_": seen[1].astype(np.int32)})
-        task = _Task(TOL if self.eigen_tol == "auto" else float(self.eigen_tol),
-                     check_random_state(self.random_state), observe)  # fmt: skip
+        task = _Task(self._tol, check_random_state(self.random_state), observe)
         self.__dict__.pop("affinity_matrix_", None)
         count = self._landmark_count(n)
         with one_blas_thread():  # the matrices that are factorised are small, and large products have threads of ours
@@ -205,11 +208,19 @@ class SpectralClustering(ClusterMixin, Estimator):
         self._keep_evidence(evidence)
         return self
 
+    @property
+    def _words(self) -> dict[str, str]:  # type: ignore[override]
+        return {"iteration": "Iteration"} | ({"objective": "inertia"} if self.assign_labels == "kmeans" else {})
+
+    @property
+    def _tol(self) -> float:
+        return TOL if self.eigen_tol in ("auto", 0) else float(self.eigen_tol)
+
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         if not hasattr(self, "affinity_matrix_"):
             return Verification(None, "an affinity that is approximated from landmarks is not kept")
         W, certificate = self.affinity_matrix_, self.evidence_.certificate
-        tol = TOL if self.eigen_tol == "auto" else float(self.eigen_tol)
+        tol = self._tol
         if certificate.kind is Kind.OPTIMAL:
             claim = referee.cut(W, self.labels_, int(self.n_clusters), certificate.tolerance)
             others = [referee.eigenvectors(W, self.embedding_, self.eigenvalues_, tol)]
@@ -300,6 +311,9 @@ class SpectralClustering(ClusterMixin, Estimator):
     def _assign(self, vectors: Array, task: _Task) -> tuple[Array, Run[Any] | None]:
         """Labels from the embedding, and the search that found them, if there was one."""
         k = int(self.n_clusters)
+        if self._progress is not None:
+            self._progress.say(f"Initialization complete: {vectors.shape[1]} eigenvectors")
+            self._progress.say(f"Computing label assignment using {self.assign_labels}")
         if self.assign_labels == "kmeans":
             found: Run[Any] = by_kmeans(vectors, k, int(self.n_init), task.random, task.observe)
             return found.state.labels, found

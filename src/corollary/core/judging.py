@@ -31,6 +31,8 @@ class OfItsModel:
     the model with it.
     """
 
+    of_instance = True  # a file may hold what the instance keeps under this name
+
     def __get__(self, model: Any, owner: type[Any]) -> Evidence:
         kept = None if model is None else model.__dict__.get("evidence_")
         if not isinstance(kept, Evidence):

@@ -66,7 +66,7 @@ def resolve_class(class_id: Any) -> type[Any]:
     origin, _, name = class_id.partition(":") if isinstance(class_id, str) else ("", "", "")
     if origin == "sklearn" and class_id in CLASSES:
         cls: type[Any] = getattr(importlib.import_module(CLASSES[class_id]), name)
-        return cls
+        return getattr(cls, "_theirs", cls)  # where `patch_sklearn` has put ours in its place
     if origin == "corollary" and name in _ours():
         return _ours()[name].load()
     raise ModelFileError(f"it names the class {short(class_id)}, which this version of corollary does not know")
@@ -74,6 +74,7 @@ def resolve_class(class_id: Any) -> type[Any]:
 
 def identify_class(cls: type[Any]) -> str | None:
     """The id of a class, or None if model files cannot hold it; a subclass of a known class is another class."""
+    cls = getattr(cls, "_plain", cls)  # of what stands in for scikit-learn's, the class of ours that it is
     origin = cls.__module__.partition(".")[0]
     class_id = f"{origin}:{cls.__name__}"
     known = class_id in CLASSES or (origin == "corollary" and cls.__name__ in _ours())
@@ -165,6 +166,6 @@ def check_attribute(cls: type[Any], name: str) -> None:
     owner = cls.__name__
     if not name.isidentifier() or name.startswith("__") or name in RUNTIME_ONLY:
         raise ModelFileError(f"{owner} cannot have an attribute called {short(name)}")
-    # the class has an ``evidence_`` that hands out the instance's own
-    if name != "evidence_" and any(name in vars(base) for base in cls.__mro__):
+    part = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    if part is not None and not getattr(part, "of_instance", False):  # as ``evidence_``, which hands out what is kept
         raise ModelFileError(f"the attribute {short(name)} would replace a part of the class {owner}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from corollary.base import weights_by_class
 from corollary.core.evidence import Kind
@@ -19,6 +21,9 @@ from corollary.referee.verdict import Verification, weakest
 
 def verify_linear(model: Any, X: Any, y: Array, weights: Array) -> Verification:
     """Every target, or class against the rest, as a problem of its own; the weakest verdict counts."""
+    if sparse.issparse(model.coef_):
+        model = copy(model)
+        model.coef_ = model.coef_.toarray()
     if not all(np.isfinite(np.asarray(getattr(model, name))).all() for name in ("coef_", "intercept_")):
         return Verification(False, "coefficients are not finite")
     if not model.fit_intercept and np.any(model.intercept_):
@@ -51,6 +56,10 @@ def _classes(model: Any, X: Any, y: Array, weights: Array, tolerance: float) -> 
     terms = _terms(model, weights, 0)
     if terms is None:
         return UNKNOWN
+    if (constant := terms.pop("constant", None)) is not None:  # the intercept is the coefficient of one more column
+        X = np.column_stack([X.toarray() if sparse.issparse(X) else X, np.full(len(codes), constant)])
+        coef, start = np.column_stack([coef, start / constant]), 0.0 * start
+        terms["fit_intercept"] = False
     k = len(model.classes_)
     if terms["loss"] == "softmax" and "count" in terms:
         return UNKNOWN
@@ -112,10 +121,10 @@ def _lasso(model: Any, target: int) -> dict[str, Any]:
 
 
 def _logistic(model: Any, target: int) -> dict[str, Any]:
-    C = float(model.C_ if hasattr(model, "C_") else model.C)
-    ratio = float(model.l1_ratio_ if hasattr(model, "l1_ratio_") else model.l1_ratio)
+    (C, ratio), constant = model._strength_and_mix, model._constant
     loss = "logistic" if len(model.classes_) == 2 else "softmax"
-    return {"loss": loss, "l1": ratio / C, "l2": (1 - ratio) / C}
+    terms = {"loss": loss, "l1": ratio / C, "l2": (1 - ratio) / C}
+    return terms if constant is None else {**terms, "constant": constant}
 
 
 def _any(model: Any, target: int) -> dict[str, Any] | None:

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.fitted import Fitted, Floats, Labels
+from corollary.core.fitted import Fitted, Floats, Labels, Matrix
+from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
-from corollary.linear.predict import LinearPredictor
+from corollary.linear.predict import LinearPredictor, dense
 from corollary.solvers.linear.driver import Solution
 
 
-def same_scores(found: Solution) -> Solution:
-    """Adding a constant to all scores changes nothing, so let the intercepts of several classes sum to zero."""
+def same_scores(found: Solution, problem: Problem) -> Solution:
+    """Adding a constant to all scores changes nothing, so let the intercepts of several classes sum to zero.
+
+    So do coefficients where a penalty makes them, and where nothing is penalised they are made to.
+    """
     if found.coef.ndim == 1:
         return found
-    return replace(found, intercept=found.intercept - np.mean(found.intercept))
+    coef = found.coef - found.coef.mean(axis=1, keepdims=True) if problem.penalty.absent else found.coef
+    return replace(found, coef=coef, intercept=found.intercept - np.mean(found.intercept))
 
 
 class LinearClassifier(ClassifierMixin, LinearPredictor):
@@ -29,7 +36,7 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
     classes_: Array
     fitted: ClassVar[dict[str, Fitted]] = {
         "classes_": Labels(),
-        "coef_": Floats("scores", "d"),
+        "coef_": Floats("scores", "d") | Matrix("scores", "d"),
         "intercept_": Floats("scores"),
     }
 
@@ -44,6 +51,18 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
         """The class with the highest score."""
         index = winners(self.decision_function(X))
         return self.classes_[index]
+
+    def sparsify(self) -> Self:
+        """Keep ``coef_`` as a sparse matrix, which takes less memory where most coefficients are zero."""
+        check_is_fitted(self)
+        self.coef_ = sparse.csr_matrix(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Keep ``coef_`` as an array again."""
+        check_is_fitted(self)
+        self.coef_ = dense(self.coef_)
+        return self
 
     def _keep_classifier(self, coef: Array, intercept: Any, dtype: Any) -> None:
         """Store (d,) or (d, k) solver output in scikit-learn's shapes."""

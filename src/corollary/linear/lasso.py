@@ -10,13 +10,15 @@ import numpy as np
 from scipy import sparse
 
 from corollary.base import assigning, fitting
-from corollary.core.evidence import Evidence, worst_of
+from corollary.core.design import as_design
+from corollary.core.evidence import Evidence, Status, worst_of
 from corollary.core.fitted import Count, Fitted, Floats, ListOf, Number
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.core.types import Array
+from corollary.linear.gram import check_gram
+from corollary.linear.paths import enet_path, lasso_path
 from corollary.linear.predict import LinearRegressor
 from corollary.linear.rounding import narrowest
-from corollary.linear.squared_path import absolute_gap, enet_path, lasso_path, penalty_of, squared_paths
+from corollary.linear.squared_path import absolute_gap, penalty_of, squared_paths
 from corollary.solvers.linear.driver import Solution, State
 
 
@@ -37,7 +39,7 @@ class ElasticNet(LinearRegressor):
     fit_intercept : bool, default True
         Whether to fit b; if not, b = 0.
     precompute : bool or array, default False
-        Accepted for compatibility: the solver forms the products that it needs.
+        Accepted for compatibility: the solver forms the products that it needs. A matrix is checked against X.
     max_iter : int ≥ 1, default 1000
         Iterations of the solver; each is one pass over X. A handful is typical.
     copy_X : bool, default True
@@ -55,8 +57,8 @@ class ElasticNet(LinearRegressor):
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (k, d) for k targets
-    intercept_ : float, or array of shape (k,)
+    coef_ : array of shape (d,), or (k, d) for k > 1 targets
+    intercept_ : float, or array of shape (k,) if y has two dimensions
     sparse_coef_ : CSR array of shape (1, d) or (k, d)
         ``coef_`` without its zeros.
     n_iter_ : int, or list of int for several targets
@@ -94,6 +96,7 @@ class ElasticNet(LinearRegressor):
     True
     """
 
+    _known_as = "Coordinate descent iterations resulted in non-finite parameter values"
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_iter_": Count() | ListOf(Count(), "t"),
         "dual_gap_": Floats("*t", finite=False) | Number(finite=False),
@@ -135,19 +138,24 @@ class ElasticNet(LinearRegressor):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNet:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True) -> ElasticNet:
         """Fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to :class:`~corollary.Blocks` of (X, y).
 
-        Several targets are fitted one after the other. ``sample_weight`` w counts a row w times.
+        Several targets are fitted one after the other. ``sample_weight`` w counts a row w times. ``check_input=False``
+        is scikit-learn's, for X in Fortran order; it is held to that, and what comes is checked all the same.
         """
+        if not check_input and sample_weight is None:
+            _refuse_by_rows(X)
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True, blocks=True)
+        if check_input:
+            check_gram(self.precompute, as_design(X), weights, self.fit_intercept)
         Y = y.reshape(len(y), -1).astype(np.float64, copy=False)
         penalty = penalty_of(self.alpha, self.l1_ratio, self.positive)
         found: list[tuple[Solution, float]] = []
         narrow: list[Evidence | None] = []
 
         def attributes(state: State) -> dict[str, Any]:
-            return so_far([*found, (state, path.intercept(state))], Y.shape[1], y.ndim == 1)
+            return so_far([*found, (state, path.intercept(state))], Y.shape[1], flat=y.ndim == 1)
 
         observe = self._observer(X, y, self.max_iter, attributes)
         for target, path in enumerate(squared_paths(X, Y, weights, self.fit_intercept, once=Y.shape[1] == 1)):
@@ -161,7 +169,7 @@ class ElasticNet(LinearRegressor):
                 break
         dtype, judged = narrowest(X.dtype, [part.evidence for part, _ in found], narrow)
         kept = [(replace(part, evidence=each), start) for (part, start), each in zip(found, judged, strict=True)]
-        self._keep(kept, Y.shape[1], dtype, y.ndim == 1)
+        self._keep(kept, Y.shape[1], dtype, flat=y.ndim == 1)
         self._keep_evidence(worst_of(judged))
         return self
 
@@ -169,11 +177,12 @@ class ElasticNet(LinearRegressor):
         if not (self.warm_start and hasattr(self, "coef_")) or np.size(self.coef_) != n_targets * n_columns:
             return None
         coef = np.reshape(self.coef_, (n_targets, n_columns))[target].astype(np.float64)
-        return State(coef, float(np.reshape(self.intercept_, -1)[target]))
+        start = np.broadcast_to(getattr(self, "intercept_", 0.0), n_targets)  # coefficients alone may have been set
+        return State(coef, float(start[target]))
 
-    def _keep(self, found: list[tuple[Solution, float]], n_targets: int, dtype: Any, single: bool) -> None:
+    def _keep(self, found: list[tuple[Solution, float]], n_targets: int, dtype: Any, flat: bool) -> None:
         """Targets that were not fitted before the fit was stopped have coefficients of zero and an infinite gap."""
-        reached = so_far(found, n_targets, single)
+        reached, single = so_far(found, n_targets, flat=flat), n_targets == 1
         counts, gaps = [0] * n_targets, np.full(n_targets, np.inf)
         for k, (solution, _) in enumerate(found):
             counts[k], gaps[k] = solution.evidence.n_iter, absolute_gap(solution.evidence)
@@ -182,13 +191,16 @@ class ElasticNet(LinearRegressor):
         start = reached["intercept_"] if self.fit_intercept else 0.0 * reached["intercept_"]
         self._keep_coefficients(reached["coef_"].T, start, dtype)
 
+    def _shortfall(self, evidence: Evidence) -> str:
+        return told_as_descent(evidence, super()._shortfall(evidence))
+
     @property
     def sparse_coef_(self) -> Any:
         """``coef_`` as a CSR matrix."""
         return sparse.csr_array(np.atleast_2d(self.coef_))
 
     @staticmethod
-    def path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
+    def path(X: Any, y: Any, **options: Any) -> Any:
         """:func:`enet_path`."""
         return enet_path(X, y, **options)
 
@@ -207,7 +219,7 @@ class Lasso(ElasticNet):
     fit_intercept : bool, default True
         Whether to fit b; if not, b = 0.
     precompute : bool or array, default False
-        Accepted for compatibility: the solver forms the products that it needs.
+        Accepted for compatibility: the solver forms the products that it needs. A matrix is checked against X.
     max_iter : int ≥ 1, default 1000
         Iterations of the solver; each is one pass over X. A handful is typical.
     copy_X : bool, default True
@@ -225,8 +237,8 @@ class Lasso(ElasticNet):
 
     Attributes
     ----------
-    coef_ : array of shape (d,), or (k, d) for k targets
-    intercept_ : float, or array of shape (k,)
+    coef_ : array of shape (d,), or (k, d) for k > 1 targets
+    intercept_ : float, or array of shape (k,) if y has two dimensions
     sparse_coef_ : CSR array of shape (1, d) or (k, d)
         ``coef_`` without its zeros.
     n_iter_ : int, or list of int for several targets
@@ -284,14 +296,32 @@ class Lasso(ElasticNet):
     ) -> None: ...
 
     @staticmethod
-    def path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
+    def path(X: Any, y: Any, **options: Any) -> Any:
         """:func:`lasso_path`."""
         return lasso_path(X, y, **options)
 
 
-def so_far(parts: Sequence[tuple[Solution | State, float]], n_targets: int, single: bool) -> dict[str, Any]:
-    """Fitted attributes from the targets met so far; the others have no coefficients yet."""
+def _refuse_by_rows(X: Any) -> None:
+    """Whoever says that nothing needs a check says that X lies by columns."""
+    if isinstance(X, np.ndarray) and not X.flags.f_contiguous:
+        raise ValueError(
+            "check_input=False is for X in Fortran order, as in scikit-learn: pass np.asfortranarray(X), or leave "
+            "check_input out, which takes X in any order without a copy."
+        )
+
+
+def told_as_descent(evidence: Evidence, words: str) -> str:
+    """A shortfall, after the words that people know from coordinate descent in scikit-learn."""
+    known = "Objective did not converge. You might want to increase the number of iterations. "
+    return known + words if evidence.status is Status.MAX_ITER else words
+
+
+def so_far(parts: Sequence[tuple[Solution | State, float]], n_targets: int, *, flat: bool) -> dict[str, Any]:
+    """Fitted attributes from the targets met so far; the others have no coefficients yet.
+
+    As in scikit-learn one target has a flat ``coef_``, and a flat y a number as ``intercept_``.
+    """
     coef, intercept = np.zeros((n_targets, len(parts[0][0].coef))), np.zeros(n_targets)
     for k, (part, start) in enumerate(parts):
         coef[k], intercept[k] = part.coef, start
-    return {"coef_": coef[0] if single else coef, "intercept_": intercept[0] if single else intercept}
+    return {"coef_": coef[0] if n_targets == 1 else coef, "intercept_": intercept[0] if flat else intercept}

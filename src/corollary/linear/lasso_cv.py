@@ -9,17 +9,21 @@ from operator import add
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design
-from corollary.core.evidence import Status
+from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Count, Fitted, Floats, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import map_each, stop_if_ended
 from corollary.core.summary import Moments
 from corollary.core.types import Array
-from corollary.linear.folds import Fold, mean_over_folds, splits
-from corollary.linear.lasso import so_far
+from corollary.linear.folds import Fold, mean_over_folds, routes, splits
+from corollary.linear.gram import check_gram
+from corollary.linear.lasso import so_far, told_as_descent
+from corollary.linear.paths import enet_path, lasso_path, refuse_grid_without_l1
 from corollary.linear.predict import LinearRegressor
 from corollary.linear.rounding import narrowest
 from corollary.linear.squared_path import SquaredPath, absolute_gap, alpha_grid, penalty_of, squared_paths
@@ -87,8 +91,8 @@ class ElasticNetCV(LinearRegressor):
 
     Parameters
     ----------
-    l1_ratio : float or sequence of float in (0, 1], default 0.5
-        Share of the L1 part, or those to try; 1 is the lasso.
+    l1_ratio : float or sequence of float in [0, 1], default 0.5
+        Share of the L1 part, or those to try; 1 is the lasso. 0 needs ``alphas`` of its own.
     eps : float > 0, default 1e-3
         Ratio of the weakest to the strongest alpha of the automatic grid.
     alphas : int or array of shape (m,), default 100
@@ -106,7 +110,7 @@ class ElasticNetCV(LinearRegressor):
     copy_X : bool, default True
         Accepted for compatibility: X is never overwritten, and never copied whole.
     verbose : bool or int, default 0
-        Accepted for compatibility; scikit-learn's ``ProgressBar`` shows the progress.
+        Above zero, progress is shown.
     n_jobs : int or None, default None
         Threads; None uses all usable cores. The answer does not depend on it.
     positive : bool, default False
@@ -128,9 +132,9 @@ class ElasticNetCV(LinearRegressor):
     dual_gap_ : float
         The absolute duality gap.
     n_iter_ : int
-    alphas_ : array of shape (m,), or (r, m) for r values of ``l1_ratio``
+    alphas_ : array of shape (m,), or (r, m) for r > 1 values of ``l1_ratio`` with grids of their own
         The grid, from strong to weak.
-    mse_path_ : array of shape (m, folds) or (r, m, folds)
+    mse_path_ : array of shape (m, folds), or (r, m, folds) for r > 1 values of ``l1_ratio``
         Held-out mean squared errors; NaN where a callback ended the cross-validation first.
     evidence_ : Evidence
         Its facts count the fits on folds (``path fits``) and those of them that reached 1e-6 (``path fits optimal``).
@@ -159,13 +163,13 @@ class ElasticNetCV(LinearRegressor):
     fitted: ClassVar[dict[str, Fitted]] = {
         "alpha_": Number(low=0),
         "l1_ratio_": Number(low=0, high=1),
-        "alphas_": Floats("*r", "a", low=0),
+        "alphas_": Floats("*r", "a", low=0) | Floats("a", low=0),
         "mse_path_": Floats("*r", "a", "?", finite=False),
         "n_iter_": Count(),
         "dual_gap_": Number(finite=False),
     }
     limits: ClassVar[dict[str, Limit]] = {
-        "l1_ratio": Real(low=0, high=1, above=True) | ArrayLike(),
+        "l1_ratio": Real(low=0, high=1) | ArrayLike(),
         "eps": Real(low=0, above=True),
         "alphas": Integer(1) | ArrayLike(),
         "fit_intercept": Boolean(),
@@ -202,13 +206,21 @@ class ElasticNetCV(LinearRegressor):
     ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> ElasticNetCV:
-        """Choose the strength by cross-validation, then fit it on all rows of X and y, or of blocks of (X, y)."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> ElasticNetCV:
+        """Choose the strength by cross-validation, then fit it on all rows of X and y, or of blocks of (X, y).
+
+        ``params`` go to the splitter, by metadata routing.
+        """
+        routed = routes(self, "fit", params, sample_weight)
+        _check_strengths(self.alphas)
         X, y, weights = self._validate_fit(X, y, sample_weight, blocks=True)
         y = y.astype(np.float64, copy=False)
-        design, folds = as_design(X), splits(self.cv, X, y, weights)
+        design, folds = as_design(X), splits(self.cv, X, y, weights, **(routed.splitter.split if routed else {}))
+        check_gram(self.precompute, design, weights, self.fit_intercept)
         whole = next(squared_paths(design, y[:, None], weights, self.fit_intercept))
-        observe = self._observer(X, y, self.max_iter, lambda state: so_far([(state, whole.intercept(state))], 1, True))
+        observe = self._observer(
+            X, y, self.max_iter, lambda state: so_far([(state, whole.intercept(state))], 1, flat=True)
+        )
         ratios = np.atleast_1d(np.asarray(self.l1_ratio, dtype=np.float64))
         grids = np.stack([self._grid(whole, ratio) for ratio in ratios])
         scored = self._cross_validate(_Folds(design, y, weights, folds, self.fit_intercept), ratios, grids)
@@ -219,10 +231,8 @@ class ElasticNetCV(LinearRegressor):
             whole.state = scored.last
         penalty = penalty_of(self.alpha_, self.l1_ratio_, self.positive)
         found = whole.solve(penalty, tol=self.tol, max_iter=self.max_iter, observe=observe)
-        single = np.ndim(self.l1_ratio) == 0
-        self.alphas_: Array
-        self.mse_path_: Array
-        self.alphas_, self.mse_path_ = (grids[0], scored.errors[0]) if single else (grids, scored.errors)
+        self.alphas_: Array = grids[0] if len(ratios) == 1 or np.ndim(self.alphas) else grids
+        self.mse_path_: Array = scored.errors[0] if len(ratios) == 1 else scored.errors
         start = whole.intercept(found) if self.fit_intercept else 0.0
         narrow = None if X.dtype == np.float64 else whole.rounded(penalty, found, start, X.dtype)
         dtype, (evidence,) = narrowest(X.dtype, [found.evidence], [narrow])
@@ -235,6 +245,7 @@ class ElasticNetCV(LinearRegressor):
 
     def _grid(self, whole: SquaredPath, ratio: float) -> Array:
         if np.ndim(self.alphas) == 0:
+            refuse_grid_without_l1(ratio)
             return alpha_grid(whole.alpha_max(ratio, self.positive), self.eps, int(self.alphas))
         return np.sort(np.asarray(self.alphas, dtype=np.float64))[::-1]
 
@@ -277,6 +288,19 @@ class ElasticNetCV(LinearRegressor):
             stop_if_ended()
             yield coef, intercept if self.fit_intercept else 0.0, optimal
 
+    def _shortfall(self, evidence: Evidence) -> str:
+        return told_as_descent(evidence, super()._shortfall(evidence))
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` passes on to the splitter."""
+        split = MethodMapping().add(caller="fit", callee="split")
+        return MetadataRouter(owner=self).add_self_request(self).add(splitter=check_cv(self.cv), method_mapping=split)
+
+    @staticmethod
+    def path(X: Any, y: Any, **options: Any) -> Any:
+        """:func:`enet_path`."""
+        return enet_path(X, y, **options)
+
     @predicting
     def plot(self, ax: Any = None) -> Any:
         """Draw the cross-validated error against the strength, with its spread over folds; returns the axes."""
@@ -311,7 +335,7 @@ class LassoCV(ElasticNetCV):
     copy_X : bool, default True
         Accepted for compatibility: X is never overwritten, and never copied whole.
     verbose : bool or int, default False
-        Accepted for compatibility; scikit-learn's ``ProgressBar`` shows the progress.
+        Above zero, progress is shown.
     n_jobs : int or None, default None
         Threads; None uses all usable cores. The answer does not depend on it.
     positive : bool, default False
@@ -380,3 +404,19 @@ class LassoCV(ElasticNetCV):
         random_state: Any = None,
         selection: str = "cyclic",
     ) -> None: ...
+
+    @staticmethod
+    def path(X: Any, y: Any, **options: Any) -> Any:
+        """:func:`lasso_path`."""
+        return lasso_path(X, y, **options)
+
+
+def _check_strengths(alphas: Any) -> None:
+    """Each of the strengths that were given is a number that is not negative."""
+    if np.ndim(alphas) == 0:
+        return
+    for at, alpha in enumerate(alphas):
+        if not Real().accepts(alpha):
+            raise TypeError(f"alphas[{at}] must be an instance of float, not {type(alpha).__name__}: strengths ≥ 0.")
+        if alpha < 0:
+            raise ValueError(f"alphas[{at}] == {alpha}, must be >= 0.0.")

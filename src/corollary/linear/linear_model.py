@@ -237,7 +237,7 @@ class LinearModel(LinearPredictor):
         found: list[Solution] = []
         for problem in problems:
             part = solve(choose_solver(problem), problem, **options)
-            found.append(same_scores(part) if loss.simplex else part)
+            found.append(same_scores(part, problem) if loss.simplex else part)
             if part.evidence.status.cut_short:  # the other classes have no coefficients yet
                 nothing = replace(part, coef=np.zeros_like(part.coef), intercept=0.0 * part.intercept)
                 found += [nothing] * (len(problems) - len(found))

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.base import assigning, fitting, predicting
-from corollary.core.design import Design, as_design
-from corollary.core.evidence import Evidence
+from corollary.core.design import Design, as_design, with_constant
+from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Fitted, Integers
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
@@ -19,6 +19,17 @@ from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
 from corollary.linear.classify import LinearClassifier, same_scores
+from corollary.linear.logistic_terms import (
+    FAILED,
+    MIX,
+    PENALTY,
+    SOLVER,
+    check_classes,
+    check_terms,
+    strength_and_mix,
+    warn_of_penalty,
+)
+from corollary.linear.predict import dense
 from corollary.linear.rounding import in_type_of
 from corollary.solvers.linear.driver import Solver, State, solve
 from corollary.solvers.linear.suitable import choose_solver
@@ -37,12 +48,14 @@ def logistic_problem(
 
 
 def named_solver(name: str, problem: Problem) -> Solver:
-    """The solver of that name; "auto" chooses."""
+    """The solver of that name; "auto" chooses, and so do the names of scikit-learn's that are not ours."""
     from corollary.solvers.linear.descent.prox_newton import ProxNewton
     from corollary.solvers.linear.smooth.lbfgs import LBFGS
     from corollary.solvers.linear.smooth.newton import Newton
 
     known: dict[str, Callable[[], Solver]] = {"lbfgs": LBFGS, "newton": Newton, "prox-newton": ProxNewton}
+    if name == "lbfgs" and problem.loss.multiclass and problem.penalty.absent:  # where it finds no bound
+        return choose_solver(problem)
     return known[name]() if name in known else choose_solver(problem)
 
 
@@ -53,26 +66,37 @@ class LogisticRegression(LinearClassifier):
               + \rho \|w\|_1 + \frac{1 - \rho}{2} \|w\|^2
 
     for two classes y = ±1; for more, the softmax loss with one column of coefficients per class. ρ is ``l1_ratio`` and
-    s are sample weights times class weights. The intercept is not penalised.
+    s are sample weights times class weights. The intercept is not penalised, unless ``solver="liblinear"`` asks for it.
 
     Parameters
     ----------
+    penalty : {"l1", "l2", "elasticnet", None}, deprecated in scikit-learn
+        The same as ``l1_ratio`` 1, 0 or as given, and ``C=np.inf``; with a FutureWarning.
     C : float > 0, default 1.0
         Inverse strength of the penalty; ``np.inf`` is no penalty at all.
     l1_ratio : float in [0, 1], default 0.0
-        0 is the L2 penalty, 1 the L1 penalty, in between the elastic net.
+        0 is the L2 penalty, 1 the L1 penalty, in between the elastic net. None is 0, with a FutureWarning.
+    dual : bool, default False
+        Accepted for compatibility with ``solver="liblinear"`` and the L2 penalty; the answer is the same.
     tol : float ≥ 0, default 1e-8
         Relative duality gap to reach.
     fit_intercept : bool, default True
+    intercept_scaling : float > 0, default 1
+        For ``solver="liblinear"`` only: c of the penalised intercept, below.
     class_weight : dict, "balanced" or None
-    solver : {"auto", "newton", "lbfgs", "prox-newton"}, default "auto"
-        The answer is the same whichever is used, within ``tol``.
-    max_iter : int ≥ 1, default 1000
+    random_state : accepted for compatibility; nothing here is random.
+    solver : {"auto", "newton", "lbfgs", "prox-newton"} or one of scikit-learn's, default "auto"
+        The answer is the same whichever is used, within ``tol``. "newton-cg", "newton-cholesky", "sag" and "saga" are
+        hints: they take the penalties that they take in scikit-learn, and ``evidence_.solver`` says what ran.
+        "liblinear" is another objective, as it is there: of two classes, with b = c·v, where v is penalised like a
+        coefficient and c is ``intercept_scaling``; coefficients are float64.
+    max_iter : int ≥ 0, default 1000
+    verbose : int ≥ 0, default 0
+        Above zero, progress is shown.
     warm_start : bool, default False
         Start from the coefficients of the previous fit.
     n_jobs : int or None
         Threads; None means all usable cores.
-    random_state : accepted for compatibility; nothing here is random.
 
     Attributes
     ----------
@@ -109,68 +133,106 @@ class LogisticRegression(LinearClassifier):
     }
     _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
+        "penalty": PENALTY,
         "C": Real(low=0, above=True),
-        "l1_ratio": Real(low=0, high=1),
+        "l1_ratio": MIX | Choice(None),
+        "dual": Boolean(),
         "tol": Real(low=0),
         "fit_intercept": Boolean(),
+        "intercept_scaling": Real(low=0, above=True, finite=True),
         "class_weight": CLASS_WEIGHT,
-        "solver": Choice("auto", "newton", "lbfgs", "prox-newton"),
-        "max_iter": Integer(1),
+        "random_state": RANDOM_STATE,
+        "solver": SOLVER,
+        "max_iter": Integer(0),
+        "verbose": Boolean() | Integer(0),
         "warm_start": Boolean(),
         "n_jobs": N_JOBS,
-        "random_state": RANDOM_STATE,
     }
 
     @assigning
     def __init__(
         self,
+        penalty: Any = "deprecated",
         *,
         C: float = 1.0,
-        l1_ratio: float = 0.0,
+        l1_ratio: float | None = 0.0,
+        dual: bool = False,
         tol: float = 1e-8,
         fit_intercept: bool = True,
+        intercept_scaling: float = 1,
         class_weight: Any = None,
+        random_state: Any = None,
         solver: str = "auto",
         max_iter: int = 1000,
+        verbose: int = 0,
         warm_start: bool = False,
         n_jobs: int | None = None,
-        random_state: Any = None,
     ) -> None: ...
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = self.solver != "liblinear"
+        return tags
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> LogisticRegression:
         """Fit to X (n × d, dense or sparse) and labels y of any type, or to :class:`~corollary.Blocks` of (X, y)."""
+        warn_of_penalty(self)
+        C, mix = self._strength_and_mix
+        check_terms(self, np.array([C]), np.array([mix]))
         X, y, weights = self._validate_fit(X, y, sample_weight, y_numeric=False, blocks=True)
         labels = encode_labels(y, weights, self.class_weight)
-        observe = self._observer(X, y, self.max_iter, partial(_attributes, labels[0]))
-        self._keep_evidence(self._fit_at(X, labels, self.C, self.l1_ratio, observe))
+        check_classes(self, len(labels[0]))
+        observe = self._observer(X, y, self.max_iter, partial(_attributes, labels[0], self._constant))
+        self._keep_evidence(self._fit_at(X, labels, C, mix, observe))
         return self
 
+    @property
+    def _strength_and_mix(self) -> tuple[float, float]:
+        """C and ρ of the objective."""
+        return strength_and_mix(self)
+
+    @property
+    def _constant(self) -> float | None:
+        """The entries of a last column whose coefficient is the intercept, penalised like the others; None if free."""
+        return float(self.intercept_scaling) if self.solver == "liblinear" and self.fit_intercept else None
+
+    def _problem(self, design: Design, labels: Labels, C: float, mix: float) -> Problem:
+        classes, codes, weights = labels
+        C, constant = C / self._weight_unit, self._constant
+        if constant is not None:
+            return logistic_problem(with_constant(design, constant), codes, len(classes), weights, C, mix, False)
+        return logistic_problem(design, codes, len(classes), weights, C, mix, self.fit_intercept)
+
     def _fit_at(
-        self, X: Any, labels: Labels, C: float, l1_ratio: float, observe: Any, start: State | None = None
+        self, X: Any, labels: Labels, C: float, mix: float, observe: Any, start: State | None = None
     ) -> Evidence:
         """Fit and keep the model of that strength and mix."""
-        classes, codes, weights = labels
-        C = C / self._weight_unit
-        problem = logistic_problem(as_design(X), codes, len(classes), weights, C, l1_ratio, self.fit_intercept)
+        problem = self._problem(as_design(X), labels, C, mix)
         if start is None or start.coef.shape != problem.coef_shape:
             start = self._previous(problem)
         solver = named_solver(self.solver, problem)
         found = solve(solver, problem, tol=self.tol, max_iter=self.max_iter, start=start, observe=observe)
-        self.classes_ = classes
+        self.classes_ = labels[0]
         self.n_iter_ = np.array([found.evidence.n_iter], dtype=np.int32)
-        found = same_scores(found)
-        dtype, (evidence,) = in_type_of(X.dtype, [(problem, found)])
-        self._keep_classifier(found.coef, found.intercept, dtype)
+        found = same_scores(found, problem)
+        dtype, (evidence,) = in_type_of(np.float64 if self.solver == "liblinear" else X.dtype, [(problem, found)])
+        self._keep_classifier(*unfolded(found.coef, found.intercept, self._constant), dtype)
         return evidence
 
     def _previous(self, problem: Problem) -> State | None:
         if not (self.warm_start and hasattr(self, "coef_")):
             return None
-        coef = self.coef_.T.astype(np.float64)
+        coef, intercept = dense(self.coef_).T.astype(np.float64), np.asarray(self.intercept_, dtype=np.float64)
+        if self._constant is not None:
+            coef, intercept = np.concatenate([coef, intercept[None] / self._constant]), 0.0 * intercept
         if coef.shape == problem.coef_shape:
-            return State(coef, self.intercept_.astype(np.float64))
-        return State(coef[:, 0], float(self.intercept_[0])) if (coef.shape[0], 1) == (*problem.coef_shape, 1) else None
+            return State(coef, intercept)
+        return State(coef[:, 0], float(intercept[0])) if (coef.shape[0], 1) == (*problem.coef_shape, 1) else None
+
+    def _shortfall(self, evidence: Evidence) -> str:
+        words = FAILED.get(self.solver, "") if evidence.status is Status.MAX_ITER else ""
+        return " ".join([*filter(None, [words.format(evidence.n_iter)]), super()._shortfall(evidence)])
 
     @predicting
     def predict_proba(self, X: Any) -> Array:
@@ -191,6 +253,11 @@ class LogisticRegression(LinearClassifier):
         return log_softmax(raw, axis=1)
 
 
-def _attributes(classes: Array, state: State) -> dict[str, Any]:
-    coef = np.atleast_2d(state.coef.T)
-    return {"classes_": classes, "coef_": coef, "intercept_": np.atleast_1d(state.intercept)}
+def unfolded(coef: Array, intercept: Any, constant: float | None) -> tuple[Array, Any]:
+    """Coefficients and intercept of a solution; the last coefficient is the intercept's if there is a ``constant``."""
+    return (coef, intercept) if constant is None else (coef[:-1], constant * coef[-1])
+
+
+def _attributes(classes: Array, constant: float | None, state: State) -> dict[str, Any]:
+    coef, intercept = unfolded(state.coef, state.intercept, constant)
+    return {"classes_": classes, "coef_": np.atleast_2d(coef.T), "intercept_": np.atleast_1d(intercept)}

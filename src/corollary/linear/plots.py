@@ -13,7 +13,8 @@ from corollary.core.types import Array
 def plot_validation_curve(alphas: Array, errors: Array, chosen: float, ax: Any = None) -> Any:
     """Mean held-out error ± one standard error against strength; one line per mix when there are several."""
     ax = axes(ax)
-    grids, every = np.atleast_2d(alphas), errors.reshape(-1, *errors.shape[-2:])
+    every = errors.reshape(-1, *errors.shape[-2:])
+    grids = np.broadcast_to(alphas, every.shape[:2])  # several mixes may share one grid
     for grid, error, colour in zip(grids, every, colours(len(grids)), strict=True):
         mean, spread = error.mean(axis=1), error.std(axis=1) / np.sqrt(error.shape[1])
         ax.plot(grid, mean, color=colour)

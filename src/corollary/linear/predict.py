@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import RegressorMixin
 
 from corollary.base import Estimator, check_weights, predicting
@@ -16,6 +17,11 @@ from corollary.linear.claims import verify_linear
 from corollary.referee.verdict import Verification
 
 
+def dense(coef: Any) -> Array:
+    """Coefficients as an array, whichever of ``sparsify`` and ``densify`` was called last."""
+    return np.asarray(coef.toarray() if sparse.issparse(coef) else coef)
+
+
 class LinearPredictor(Estimator):
     """An estimator with ``coef_`` (d,) or (k, d) and ``intercept_`` (a number or (k,)); dense and sparse X.
 
@@ -25,6 +31,7 @@ class LinearPredictor(Estimator):
 
     coef_: Array
     intercept_: Any
+    _known_as: ClassVar[str] = ""  # what scikit-learn says of columns out of reach, for those who look for that
     fitted: ClassVar[dict[str, Fitted]] = {
         "coef_": Floats("*t", "d"),
         "intercept_": Floats("*t") | Floats(1) | Number(),
@@ -46,7 +53,7 @@ class LinearPredictor(Estimator):
         """As for every estimator; columns and targets whose squares are not numbers are refused besides."""
         X, y, weights = super()._validate_fit(X, y, sample_weight, **options)
         if "reset" in options or not self._scales_columns:  # what is kept of rows that come in parts is not rescaled
-            refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X))
+            refuse_columns(X.largest if isinstance(X, BlockDesign) else largest_seen(X), self._known_as)
         if options.get("y_numeric", True):
             refuse_targets(y, weights)
         return X, y, weights
@@ -69,7 +76,7 @@ class LinearPredictor(Estimator):
     def _raw_prediction(self, X: Any) -> Array:
         """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
         X = self._validate_predict(X)
-        raw = as_design(X).matvec(np.transpose(self.coef_).astype(np.float64))
+        raw = as_design(X).matvec(np.transpose(dense(self.coef_)).astype(np.float64))
         raw += self.intercept_
         return raw.astype(np.result_type(X.dtype, self.coef_.dtype), copy=False)
 

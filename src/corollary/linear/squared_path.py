@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_array
 
 from corollary.core.design import Design, as_design
-from corollary.core.door.integers import refuse_far_integers
-from corollary.core.door.sparse_input import sound
 from corollary.core.evidence import Evidence
 from corollary.core.loss import Squared
 from corollary.core.penalty import ElasticNet as ElasticNetPenalty
@@ -140,71 +137,10 @@ def squared_paths(
 
 def alpha_grid(alpha_max: float, eps: float, n_alphas: int) -> Array:
     """``n_alphas`` strengths from ``alpha_max`` down to ``eps · alpha_max``, evenly spaced in their logarithm."""
-    if not alpha_max > 0:  # nothing correlates with y: any strength gives zero
-        return np.full(n_alphas, np.finfo(float).eps)
+    least = float(np.finfo(float).resolution)
+    if not alpha_max > least:  # nothing correlates with y: any strength gives zero
+        return np.full(n_alphas, least)
     return np.geomspace(alpha_max, eps * alpha_max, n_alphas)
-
-
-def enet_path(
-    X: Any,
-    y: Any,
-    *,
-    l1_ratio: float = 0.5,
-    eps: float = 1e-3,
-    n_alphas: int = 100,
-    alphas: Any = None,
-    positive: bool = False,
-    tol: float = 1e-8,
-    max_iter: int = 1000,
-    sample_weight: Any = None,
-    callback: Callable[[int, Evidence], None] | None = None,
-) -> tuple[Array, Array, Array]:
-    """Elastic-net coefficients for a decreasing grid of strengths, each warm-started from the one before.
-
-    As in scikit-learn there is no intercept: centre X and y first, or use ``ElasticNetCV`` / ``LassoCV``.
-
-    Returns
-    -------
-    alphas : array of shape (m,), decreasing
-    coefs : array of shape (d, m)
-    dual_gaps : array of shape (m,)
-        Absolute duality gaps.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_diabetes
-    >>> from corollary import lasso_path
-    >>> X, y = load_diabetes(return_X_y=True)
-    >>> alphas, coefs, gaps = lasso_path(X, y - y.mean(), n_alphas=5)
-    >>> [int(k) for k in (coefs != 0).sum(axis=0)]
-    [0, 4, 7, 9, 10]
-    """
-    X = sound(X)
-    refuse_far_integers(X)
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype=(np.float64, np.float32))
-    y = check_array(y, ensure_2d=False, dtype=np.float64, input_name="y")
-    if y.ndim != 1:
-        raise ValueError(f"y must have one column, but it has shape {y.shape}; call the path once per target.")
-    weights = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-    if len(weights) != X.shape[0] or len(y) != X.shape[0]:
-        raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} and sample_weight {len(weights)}.")
-    path = next(squared_paths(X, y[:, None], weights, fit_intercept=False))
-    if alphas is None:
-        grid = alpha_grid(path.alpha_max(l1_ratio, positive), eps, n_alphas)
-    else:
-        grid = np.sort(np.asarray(alphas, dtype=np.float64))[::-1]
-    coefs, gaps = np.empty((X.shape[1], len(grid)), order="F"), np.empty(len(grid))
-    for k, alpha in enumerate(grid):
-        found = uninterrupted(path.solve(penalty_of(float(alpha), l1_ratio, positive), tol=tol, max_iter=max_iter))
-        coefs[:, k], gaps[k] = found.coef, absolute_gap(found.evidence)
-        if callback is not None:
-            callback(k, found.evidence)
-    return grid, coefs, gaps
-
-
-def lasso_path(X: Any, y: Any, **options: Any) -> tuple[Array, Array, Array]:
-    """Lasso coefficients for a decreasing grid of strengths: :func:`enet_path` with ``l1_ratio=1``."""
-    return enet_path(X, y, l1_ratio=1.0, **options)
 
 
 def absolute_gap(evidence: Evidence) -> float:

@@ -64,11 +64,21 @@ def radius_neighbors_graph(
     return model.radius_neighbors_graph(_queries(model, include_self, mode), radius, mode)
 
 
-def _fitted(X: Any, **parameters: Any) -> NearestNeighbors:
-    return X if isinstance(X, NearestNeighbors) else NearestNeighbors(**parameters).fit(X)
+def _fitted(X: Any, **parameters: Any) -> Any:
+    """X, if it is a fitted model of neighbours with the parameters that were asked for, or a new one for the rows X."""
+    if not hasattr(X, "kneighbors"):
+        return NearestNeighbors(**parameters).fit(X)
+    own = X.get_params()
+    for name, default in (("metric", "minkowski"), ("p", 2), ("metric_params", None)):
+        if parameters[name] != default and parameters[name] != own[name]:
+            raise ValueError(
+                f"Got {parameters[name]} for {name}, while the estimator has {own[name]} for the same parameter: "
+                "leave it out, or give rows instead of a model."
+            )
+    return X
 
 
-def _queries(model: NearestNeighbors, include_self: bool | str, mode: str) -> Any:
+def _queries(model: Any, include_self: bool | str, mode: str) -> Any:
     if include_self == "auto":
         include_self = mode == "connectivity"
     return model._fit_X if include_self else None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import DataConversionWarning
 
-from corollary.base import fitting, predicting
+from corollary.base import caller_level, fitting, predicting
 from corollary.core.fitted import Fitted, Flag, Floats, Integers, Labels, ListOf
 from corollary.core.limits import Limit
 from corollary.core.types import Array
@@ -25,18 +27,20 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     Parameters
     ----------
     n_neighbors : int ≥ 1, default=5
-    weights : {"uniform", "distance", "inverse", "gaussian"} or callable, default="uniform"
+    weights : {"uniform", "distance", "inverse", "gaussian"}, callable or None, default="uniform"
         w(d): 1; 1/d, where exact matches outvote all others; 1/(c + dⁿ); exp(−½ (d/h)²); or a function that turns an
         array of distances into one of weights.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
     p : float > 0, default=2
         The power of "minkowski".
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     metric_params : dict or None
         Further arguments of the metric.
     offset, power : float, default=1.0
@@ -52,7 +56,8 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     outputs_2d_ : bool
         Whether y was a table.
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     rows_, multiplicity_ : arrays
         Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
@@ -81,7 +86,7 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels(None) | ListOf(Labels(None), "targets", low=2),
+        "classes_": Labels(None, low=1) | ListOf(Labels(None, low=1), "targets", low=2),
         "outputs_2d_": Flag(),
         "_y": Integers("n", "targets", low=0),
     }
@@ -96,10 +101,13 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KNeighborsClassifier:
         """Keep the rows X with labels y (n,) or (n, targets); a row of weight w stands for w of them."""
-        options = {"y_numeric": False, "multi_output": True}
-        X, y, weights = self._validate_fit(X, y, sample_weight, sparse=not self._precomputed, **options)
+        options = {"y_numeric": False, "multi_output": True, **self._door}
+        X, y, weights = self._validate_fit(self._given(X), y, sample_weight, **options)
+        if y.ndim == 2 and y.shape[1] == 1:
+            words = "A column-vector y was passed when a 1d array was expected; y.ravel() is one."
+            warnings.warn(f"{type(self).__name__}: {words}", DataConversionWarning, stacklevel=caller_level())
         columns = y[:, None] if y.ndim == 1 else y
-        encoded = [encode_labels(columns[:, o], weights) for o in range(columns.shape[1])]
+        encoded = [encode_labels(columns[:, o], weights, one_class=True) for o in range(columns.shape[1])]
         self.classes_ = encoded[0][0] if len(encoded) == 1 else [classes for classes, _, _ in encoded]
         self.outputs_2d_ = bool(y.ndim == 2 and y.shape[1] > 1)
         self._keep_votes(X, np.column_stack([codes for _, codes, _ in encoded]), weights)
@@ -125,23 +133,26 @@ class KNeighborsClassifier(ClassifierMixin, VotingNeighbors):
         """One table per target."""
         from corollary.solvers.neighbors.votes import count_votes
 
-        X = self._queries(X)
+        Q = self._asked(X)
         all_classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        tables = [np.zeros((X.shape[0], len(classes)), dtype=np.float64) for classes in all_classes]
-        for block, rows, votes in self._neighbours(X):
+        tables = [np.zeros((Q.shape[0], len(classes)), dtype=np.float64) for classes in all_classes]
+        for block, rows, votes in self._neighbours(Q, others=X is None):
             for o, table in enumerate(tables):
                 count_votes(rows, votes, self._y, o, table[block])
-        return [table.astype(X.dtype, copy=False) for table in tables]
+        return [table.astype(Q.dtype, copy=False) for table in tables]
 
     @predicting
     def predict_proba(self, X: Any) -> Any:
-        """Share of the votes for each class, in the order of ``classes_``; a list for several targets."""
+        """Share of the votes for each class, in the order of ``classes_``; a list for several targets.
+
+        Without X (None), each training row is predicted from the others.
+        """
         tables = self._probabilities(X)
         return tables if self.outputs_2d_ else tables[0]
 
     @predicting
     def predict(self, X: Any) -> Array:
-        """The class with most votes, of equal ones the first."""
+        """The class with most votes, of equal ones the first; without X (None), of training rows from the others."""
         winners = [table.argmax(axis=1) for table in self._probabilities(X)]
         if not self.outputs_2d_:
             labels: Array = self.classes_[winners[0]]
@@ -159,18 +170,20 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     Parameters
     ----------
     n_neighbors : int ≥ 1, default=5
-    weights : {"uniform", "distance", "inverse", "gaussian"} or callable, default="uniform"
+    weights : {"uniform", "distance", "inverse", "gaussian"}, callable or None, default="uniform"
         w(d): 1; 1/d, where exact matches leave nothing to others; 1/(c + dⁿ); exp(−½ (d/h)²); or a function that turns
         an array of distances into one of weights.
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
     p : float > 0, default=2
         The power of "minkowski".
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     metric_params : dict or None
         Further arguments of the metric.
     offset, power : float, default=1.0
@@ -183,7 +196,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     Attributes
     ----------
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     rows_, multiplicity_ : arrays
         Numbers of the rows whose weight is not zero, and their weights. ``kneighbors`` numbers these rows only.
     evidence_ : Evidence
@@ -216,8 +230,8 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> KNeighborsRegressor:
         """Keep the rows X with numbers y (n,) or (n, targets); a row of weight w stands for w of them."""
-        options = {"multi_output": True}
-        X, y, weights = self._validate_fit(X, y, sample_weight, sparse=not self._precomputed, **options)
+        options = {"multi_output": True, **self._door}
+        X, y, weights = self._validate_fit(self._given(X), y, sample_weight, **options)
         self._keep_votes(X, np.asarray(y, dtype=np.float64), weights)
         return self
 
@@ -226,13 +240,16 @@ class KNeighborsRegressor(RegressorMixin, VotingNeighbors):
 
     @predicting
     def predict(self, X: Any) -> Array:
-        """The weighted mean of the neighbours' y: (n,), or (n, targets) for several."""
+        """The weighted mean of the neighbours' y: (n,), or (n, targets) for several.
+
+        Without X (None), each training row is predicted from the others.
+        """
         from corollary.solvers.neighbors.votes import average
 
-        X = self._queries(X)
+        Q = self._asked(X)
         y = self._y if self._y.ndim == 2 else self._y[:, None]
-        means = np.empty((X.shape[0], y.shape[1]))
-        for block, rows, votes in self._neighbours(X):
+        means = np.empty((Q.shape[0], y.shape[1]))
+        for block, rows, votes in self._neighbours(Q, others=X is None):
             average(rows, votes, y, means[block])
-        means = means.astype(X.dtype, copy=False)
+        means = means.astype(Q.dtype, copy=False)
         return means if self._y.ndim == 2 else means[:, 0]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from corollary.base import assigning, fitting, predicting
-from corollary.core.limits import Limit, Real
+from corollary.core.limits import Choice, Limit, Real
 from corollary.core.types import Array
-from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode
+from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode, _graph
 
 
 class NearestNeighbors(NeighborsModel):
@@ -25,13 +24,15 @@ class NearestNeighbors(NeighborsModel):
     ----------
     n_neighbors : int ≥ 1, default=5
     radius : float ≥ 0, default=1.0
-    algorithm : {"auto", "kd_tree", "brute"}, default="auto"
-        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it.
+    algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default="auto"
+        "auto" builds a tree and keeps it if a few of the rows find their neighbours more cheaply with it. "ball_tree"
+        is a k-d tree, or brute force for metrics that have none.
     leaf_size : int ≥ 1, default=30
         Least rows of a leaf of the tree; at most twice as many.
-    metric : str or callable, default="minkowski"
-        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine"; "precomputed" if X holds distances;
-        any other name that ``sklearn.metrics.pairwise_distances`` knows, or a function of two rows.
+    metric : str, callable or DistanceMetric, default="minkowski"
+        "minkowski", "euclidean" ("l2"), "manhattan" ("l1"), "chebyshev", "cosine", "haversine"; "nan_euclidean", which
+        allows gaps; "precomputed" if X holds distances, all of them or a sparse graph of those that count; any other
+        name that scikit-learn's ball tree or ``pairwise_distances`` knows, or a function of two rows.
     p : float > 0, default=2
         The power of "minkowski"; ∞ is the largest difference.
     metric_params : dict or None
@@ -42,7 +43,8 @@ class NearestNeighbors(NeighborsModel):
     Attributes
     ----------
     n_samples_fit_ : int
-    effective_metric_, effective_metric_params_ : as given
+    effective_metric_, effective_metric_params_ : str or callable, dict
+        As given, but "minkowski" is called by the name that its power has, if any.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -71,26 +73,29 @@ class NearestNeighbors(NeighborsModel):
     (array([[1, 0]]), array([[0.1, 0.9]]))
     """
 
-    limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Real(0)}
+    limits: ClassVar[dict[str, Limit]] = SEARCH_LIMITS | {"radius": Choice(None) | Real(0)}
 
     @assigning
     def __init__(
         self,
         *,
-        n_neighbors: int = 5,
-        radius: float = 1.0,
+        n_neighbors: int | None = 5,
+        radius: float | None = 1.0,
         algorithm: str = "auto",
         leaf_size: int = 30,
         metric: Any = "minkowski",
-        p: float = 2,
+        p: float | None = 2,
         metric_params: dict[str, Any] | None = None,
         n_jobs: int | None = None,
     ) -> None: ...
 
     @fitting
     def fit(self, X: Any, y: Any = None) -> NearestNeighbors:
-        """Keep the rows X (n × d, dense or sparse; or n × n distances) and prepare the search; y is ignored."""
-        X, _ = self._validate_rows(X, sparse=not self._precomputed)
+        """Keep the rows X and prepare the search; y is ignored.
+
+        X is n × d, dense or sparse, or n × n distances; or a tree or fitted neighbours, whose rows are then taken.
+        """
+        X, _ = self._validate_rows(self._given(X), **self._door)
         self._keep_rows(X)
         return self
 
@@ -103,6 +108,8 @@ class NearestNeighbors(NeighborsModel):
         ``radius`` may be one number or one for each query. Results are always sorted; ``sort_results`` is there because
         scikit-learn has it. Without X, a training row is not its own neighbour.
         """
+        if sort_results and not return_distance:
+            raise ValueError("return_distance must be True if sort_results is True: what it sorts by is not returned.")
         places, distances, rows = self._within(X, radius)
         rows_by_query = _arrays(rows, places)
         return (_arrays(distances, places), rows_by_query) if return_distance else rows_by_query
@@ -115,11 +122,11 @@ class NearestNeighbors(NeighborsModel):
         _check_mode(mode)
         places, distances, rows = self._within(X, radius)
         values = np.ones(len(rows)) if mode == "connectivity" else distances
-        return scipy.sparse.csr_matrix((values, rows, places), shape=(len(places) - 1, self.n_samples_fit_))
+        return _graph((values, rows, places), (len(places) - 1, self.n_samples_fit_))
 
     def _within(self, X: Any, radius: Any) -> tuple[Array, Array, Array]:
         Q = self._fit_X if X is None else self._queries(X)
-        limits = np.asarray(self.radius if radius is None else radius, dtype=np.float64)
+        limits = np.asarray(self.radius if radius is None else radius, dtype=np.float64)  # NaN if neither is given
         if limits.ndim > 1 or limits.size not in (1, Q.shape[0]) or not (limits >= 0).all():
             raise ValueError(f"radius must be a number ≥ 0 or one for each of {Q.shape[0]} rows, but it is {radius!r}.")
         limits = np.broadcast_to(limits, (Q.shape[0],)).copy()

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import functools
+import numbers
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
+import sklearn
 
-from corollary.base import Estimator, predicting
+from corollary.base import Estimator, caller_level, predicting
 from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Options
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
+from corollary.neighbors.given_rows import given_rows
 from corollary.referee import neighbors as referee
 from corollary.referee.verdict import Verification
 
 SEARCH_LIMITS: dict[str, Limit] = {
-    "n_neighbors": Integer(1),
-    "algorithm": Choice("auto", "kd_tree", "brute"),
+    "n_neighbors": Choice(None) | Integer(1),
+    "algorithm": Choice("auto", "ball_tree", "kd_tree", "brute"),
     "leaf_size": Integer(1),
-    "metric": Instance("the name of a metric or a function of two rows", str, methods=("__call__",)),
-    "p": Real(0, above=True),
+    "metric": Instance("the name of a metric, a function of two rows", str, methods=("__call__",))
+    | Instance("a DistanceMetric", methods=("pairwise",)),
+    "p": Choice(None) | Real(0, above=True),
     "metric_params": Choice(None) | Instance("a dict", dict),
     "n_jobs": N_JOBS,
 }
@@ -33,15 +38,15 @@ class NeighborsModel(Estimator):
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_samples_fit_": Count("n", low=1),
-        "_fit_X": Floats("n", "d") | Matrix("n", "d"),
+        "_fit_X": Floats("n", "d", finite=False) | Matrix("n", "d"),
         "effective_metric_": Anything(),
         "effective_metric_params_": Options(),
     }
-    n_neighbors: int
+    n_neighbors: int | None
     algorithm: str
     leaf_size: int
     metric: Any
-    p: float
+    p: float | None
     metric_params: dict[str, Any] | None
     n_jobs: int | None
 
@@ -49,8 +54,9 @@ class NeighborsModel(Estimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.sparse = not self._precomputed
+        tags.input_tags.pairwise = tags.input_tags.positive_only = self._precomputed
+        tags.input_tags.sparse = tags.target_tags.multi_output = True
+        tags.input_tags.allow_nan = self._with_gaps
         return tags
 
     def __getstate__(self) -> Any:
@@ -62,6 +68,23 @@ class NeighborsModel(Estimator):
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
+    @property
+    def _with_gaps(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    @property
+    def _door(self) -> dict[str, Any]:
+        """What the door lets in."""
+        return {"ensure_all_finite": "allow-nan"} if self._with_gaps else {}
+
+    def _given(self, X: Any) -> Any:
+        return given_rows(X, precomputed=self._precomputed)
+
+    def _check_state(self) -> None:
+        super()._check_state()
+        if not (self._with_gaps or scipy.sparse.issparse(self._fit_X) or np.isfinite(self._fit_X).all()):
+            raise ValueError("the rows that were kept have gaps, for which the metric has no distances.")
+
     @functools.cached_property
     def _search(self) -> Any:
         from corollary.solvers.neighbors.search import make_search
@@ -72,23 +95,30 @@ class NeighborsModel(Estimator):
                 f"the rows it holds have the shape {self._fit_X.shape}."
             )
         return make_search(
-            self._fit_X, self.metric, self.p, self.metric_params, self.algorithm, self.leaf_size, self.n_neighbors
+            self._fit_X, self.metric, self.p, self.metric_params, self.algorithm, self.leaf_size, self.n_neighbors or 1
         )
 
     def _keep_rows(self, X: Any, y: Any = None) -> None:
         """Keep the checked rows X, build the search and check it on a few of them."""
-        from corollary.solvers.distances import distance_table
         from corollary.solvers.neighbors.check import check_search
+        from corollary.solvers.neighbors.effective import effective_metric
+        from corollary.solvers.neighbors.given import check_distances, check_square, fewest
 
         self._observer(X, y, 0, lambda state: {})
         if self._precomputed:
-            X = distance_table(X)
+            check_square(X)
+            check_distances(X)
         self._fit_X = X.tocsr() if scipy.sparse.issparse(X) else X
         self.n_samples_fit_ = int(X.shape[0])
-        self.effective_metric_ = self.metric
-        self.effective_metric_params_ = dict(self.metric_params or {})
+        self.effective_metric_, self.effective_metric_params_ = effective_metric(
+            self.metric, self.p, self.metric_params
+        )
+        self._check_metric()
         self.__dict__.pop("_search", None)
-        check = check_search(self._search, self._fit_X, min(self.n_neighbors, self.n_samples_fit_))
+        k = min(self.n_neighbors or 1, self.n_samples_fit_)
+        if self._precomputed and scipy.sparse.issparse(X):
+            k = min(k, fewest(self._fit_X))
+        check = check_search(self._search, self._fit_X, k)
         evidence = Evidence(
             status=Status.EXACT,
             certificate=check.certificate,
@@ -98,9 +128,30 @@ class NeighborsModel(Estimator):
         )
         self._keep_evidence(evidence)
 
+    def _check_metric(self) -> None:
+        """Refuse a tree for what is no metric; warn of parameters that do not do what their names say."""
+        from corollary.solvers.neighbors.effective import below_one
+
+        if self.p is not None and "p" in (self.metric_params or {}):
+            words = "Parameter p is found in metric_params. The corresponding parameter from __init__ is ignored."
+            warnings.warn(f"{type(self).__name__}: {words}", SyntaxWarning, stacklevel=caller_level())
+        if scipy.sparse.issparse(self._fit_X) and self.algorithm in ("kd_tree", "ball_tree"):
+            words = "cannot use tree with sparse input: using brute force, which gives the same neighbours."
+            warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
+        if below_one(self.effective_metric_, self.effective_metric_params_):
+            if self.algorithm in ("kd_tree", "ball_tree"):
+                raise ValueError(
+                    f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
+                    'this problem either set p >= 1 or algorithm="brute".'
+                )
+            words = "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics: a detour can be shorter."
+            warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
+
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         if self._precomputed or not isinstance(self.metric, str):
             return Verification(None, "the referee looks up rows by metrics that it knows")
+        if self.metric_params or self.n_neighbors is None:
+            return Verification(None, "the referee looks up rows by metrics without further arguments")
         X, kept = self._queries(X), getattr(self, "rows_", np.arange(self.n_samples_fit_))  # those of positive weight
         if X.shape[0] <= kept[-1]:
             raise ValueError(f"X must be the rows of the fit, at least {kept[-1] + 1}, but it has {X.shape[0]}.")
@@ -113,7 +164,11 @@ class NeighborsModel(Estimator):
         Q = X[np.linspace(0, X.shape[0] - 1, min(referee.ROWS, X.shape[0])).astype(int)]
         said, rows = self._nearest(Q, k)
         powers = {1.0: "manhattan", 2.0: "euclidean"}
-        metric = powers.get(float(self.p), "") if self.metric == "minkowski" else self.metric
+        metric = powers.get(float(self.p or 2), "") if self.metric in ("minkowski", "p") else self.metric
+        if self._with_gaps:
+            if np.isnan(X).any():
+                return Verification(None, "the referee does not look up rows with gaps")
+            metric = "euclidean"
         if y is not None and not self._keeps(y[kept]):
             return Verification(False, "the targets that are kept are not those of the rows")
         return referee.nearest(X, Q, rows, said, metric, self.evidence_.certificate.tolerance)
@@ -124,9 +179,11 @@ class NeighborsModel(Estimator):
 
     def _queries(self, X: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # of the sum by which scikit-learn looks for NaN
-            X = self._validate_predict(X, sparse=not self._precomputed)
-        if self._precomputed and (X < 0).any():
-            raise ValueError("Negative values in data passed to X, which holds distances (metric='precomputed').")
+            X = self._validate_predict(self._given(X), **self._door)
+        if self._precomputed:
+            from corollary.solvers.neighbors.given import check_distances
+
+            check_distances(X)
         return X.tocsr() if scipy.sparse.issparse(X) else X
 
     @predicting
@@ -136,28 +193,23 @@ class NeighborsModel(Estimator):
         Of rows at the same distance the first comes first. Without X, each training row gets its neighbours among the
         others. With ``return_distance=False`` only the row numbers are returned.
         """
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
-        if not Integer(1).accepts(k):
-            raise ValueError(f"Expected n_neighbors > 0 and a whole number, but it is {k!r}.")
-        distances, rows = self._nearest(None if X is None else self._queries(X), int(k))
+        k = _count(self.n_neighbors if n_neighbors is None else n_neighbors)
+        if X is None:
+            distances, rows = self._nearest(self._fit_X, k, np.arange(self.n_samples_fit_))
+        else:
+            distances, rows = self._nearest(self._queries(X), k)
         return (distances, rows) if return_distance else rows
 
-    def _nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        """The k nearest of checked queries; of the training rows, themselves left out, if None."""
-        most = self.n_samples_fit_ - (Q is None)
-        if k > most:
+    def _nearest(self, Q: Any, k: int, own: Array | None = None) -> tuple[Array, Array]:
+        """The k nearest of checked queries; query i, if it is the training row own[i], is not its own neighbour."""
+        if k > self.n_samples_fit_ - (own is not None):
+            sign, why = ("<=", "") if own is None else ("<", ": a row is not its own neighbour")
             raise ValueError(
-                f"Expected n_neighbors <= n_samples_fit, but n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}"
-                f"{' and a row is not its own neighbour' if Q is None else ''}."
+                f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
+                f"{self.n_samples_fit_}, n_samples = {Q.shape[0]}{why}."
             )
-        if Q is not None:
-            found: tuple[Array, Array] = self._search.nearest(Q, k)
-            return found
-        distances, rows = self._search.nearest(self._fit_X, k + 1)
-        own = rows == np.arange(len(rows))[:, None]
-        own[~own.any(axis=1), -1] = True  # with many equal rows before it, the row itself may not be among them
-        keep = ~own
-        return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
+        found: tuple[Array, Array] = self._search.nearest(Q, k) if own is None else self._search.others(Q, own, k)
+        return found
 
     @predicting
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:
@@ -166,7 +218,7 @@ class NeighborsModel(Estimator):
         distances, rows = self.kneighbors(X, n_neighbors)
         values = np.ones(rows.size) if mode == "connectivity" else distances.ravel()
         starts = np.arange(0, rows.size + 1, rows.shape[1])
-        return scipy.sparse.csr_matrix((values, rows.ravel(), starts), shape=(len(rows), self.n_samples_fit_))
+        return _graph((values, rows.ravel(), starts), (len(rows), self.n_samples_fit_))
 
 
 def _equal(kept: Any, X: Any) -> bool:
@@ -175,9 +227,29 @@ def _equal(kept: Any, X: Any) -> bool:
         X = X.astype(kept.dtype, copy=False)
     if scipy.sparse.issparse(kept) or scipy.sparse.issparse(X):
         return bool((scipy.sparse.csr_array(kept) != scipy.sparse.csr_array(X)).nnz == 0)
-    return np.array_equal(kept, X)
+    return np.array_equal(kept, X, equal_nan=True)
+
+
+def _graph(parts: tuple[Array, Array, Array], shape: tuple[int, int]) -> Any:
+    """A CSR matrix, or array where scikit-learn is told to return arrays."""
+    arrays = sklearn.get_config().get("sparse_interface") == "sparray"
+    return (scipy.sparse.csr_array if arrays else scipy.sparse.csr_matrix)(parts, shape=shape)
+
+
+def _count(k: Any) -> int:
+    """The number of neighbours, if it is one."""
+    if k is None:
+        raise ValueError("n_neighbors is None: say how many in kneighbors(n_neighbors=…), or give it to the model.")
+    if isinstance(k, (bool, np.bool_)) or not isinstance(k, numbers.Integral):
+        raise TypeError(f"n_neighbors does not take {type(k)} value, enter integer value (it is {k!r}).")
+    if k < 1:
+        raise ValueError(f"Expected n_neighbors > 0. Got {k!r}")
+    return int(k)
 
 
 def _check_mode(mode: Any) -> None:
     if mode not in ("connectivity", "distance"):
-        raise ValueError(f"mode must be 'connectivity' or 'distance', but it is {mode!r}.")
+        raise ValueError(
+            f'Unsupported mode, must be one of "connectivity", or "distance" but got "{mode}" instead. The second '
+            "keeps distances, the first only who is a neighbour."
+        )

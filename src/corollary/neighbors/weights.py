@@ -18,10 +18,10 @@ def vote_weights(
 
     The nearest neighbour of every query comes first, and entries without copies do not count.
     """
+    if weights is None or (isinstance(weights, str) and weights == "uniform"):
+        return copies
     if not isinstance(weights, str):
         return copies * _checked(weights(distances), distances, copies)
-    if weights == "uniform":
-        return copies
     if np.isinf(np.where(copies > 0, distances, 0.0)).any():
         raise ValueError(
             f"weights={weights!r} needs distances below 1.8e308, the largest number of float64, but some are larger. "
@@ -68,8 +68,11 @@ def _checked(values: Any, distances: Array, copies: Array) -> Array:
             f"but it returned {values.shape}."
         )
     counted = np.where(copies > 0, values, 0.0)
-    if not (counted >= 0).all() or not (np.isfinite(counted).all() and counted.any(axis=1).all()):
+    if not ((counted >= 0).all() and np.isfinite(counted).all()):
+        raise ValueError("The function given as weights must return finite numbers ≥ 0.")
+    if not counted.any(axis=1).all():
         raise ValueError(
-            "The function given as weights must return finite numbers ≥ 0, and not 0 for all neighbours of a row."
+            "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case if you "
+            "are using a user-defined function. It must not return 0 for all neighbours of a row."
         )
     return counted

@@ -17,6 +17,8 @@ def distances(X: Array, Q: Array, metric: str) -> Array | None:
     """Distances of every row of Q to every row of X, or None for a metric that the referee does not know."""
     if metric == "cosine":
         return cosine_distances(X, Q)
+    if metric == "haversine":
+        return _on_sphere(X, Q)
     powers = {"euclidean": 2, "sqeuclidean": 2, "l2": 2, "manhattan": 1, "cityblock": 1, "l1": 1}
     if metric != "chebyshev" and metric not in powers:
         return None
@@ -25,6 +27,14 @@ def distances(X: Array, Q: Array, metric: str) -> Array | None:
         away = np.abs(X - q)
         found[i] = away.max(axis=1) if metric == "chebyshev" else (away ** powers[metric]).sum(axis=1)
     return np.sqrt(found) if metric in ("euclidean", "l2") else found
+
+
+def _on_sphere(X: Array, Q: Array) -> Array:
+    """Angles between places given by latitude and longitude, from the sines of halves of both gaps."""
+    (u, v), (x, y) = Q.astype(LONG).T[..., None], X.astype(LONG).T
+    part = np.sin((u - x) / 2) ** 2 + np.cos(u) * np.cos(x) * np.sin((v - y) / 2) ** 2
+    rest = np.sin((u + x) / 2) ** 2 + np.cos(u) * np.cos(x) * np.cos((v - y) / 2) ** 2
+    return np.asarray(2 * np.arctan2(np.sqrt(np.maximum(part, 0)), np.sqrt(np.maximum(rest, 0))))
 
 
 def nearest(X: Any, Q: Any, answers: Array, said: Array, metric: str, tolerance: float) -> Verification:

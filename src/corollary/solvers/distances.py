@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 from scipy.spatial.distance import cdist
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import DistanceMetric, pairwise_distances
 
 from corollary._compiled.codes import EUCLIDEAN
 from corollary._compiled.medoids.swaps import square_faults
@@ -71,15 +71,28 @@ def between(A: Any, B: Any, metric: Any, options: Mapping[str, Any]) -> Array:
     powers = Metric.of(metric, float(options.get("p", 2.0)), None) if plain else None
     if powers is not None and 0 < powers.p < np.inf and not scipy.sparse.issparse(A):
         return _powers(A, B, powers)
+    metric = _measure(metric, options)
+    if hasattr(metric, "pairwise"):
+        return np.asarray(metric.pairwise(A, B), dtype=np.float64)
     try:
         found: Array = pairwise_distances(A, B, metric=metric, n_jobs=1, **options)
     except TypeError as error:
         if scipy.sparse.issparse(A):
-            raise ValueError(f"metric={metric!r} cannot be used with sparse X ({error}); X.toarray() can.") from None
+            raise ValueError(
+                f"Metric {metric!r} not valid for sparse input: it cannot be used with sparse X ({error}); X.toarray() "
+                "can."
+            ) from None
         if isinstance(metric, str) and options:
             raise ValueError(f"metric={metric!r} cannot be used with metric_params={options!r}: {error}") from None
         raise
     return found
+
+
+def _measure(metric: Any, options: Mapping[str, Any]) -> Any:
+    """The metric; one that scikit-learn's trees alone know, as an object that measures."""
+    if not isinstance(metric, str) or metric not in ("sokalmichener", "pyfunc"):
+        return metric
+    return DistanceMetric.get_metric(metric, **options)
 
 
 class _Euclidean:

@@ -7,12 +7,14 @@
 | ``sparse`` | SciPy matrices, and views of them: the algebra is corrected, the matrix stays as it is |
 | ``view`` | what both kinds of views share |
 | ``blocks`` | rows that are read again for every pass |
+| ``constant`` | X with one more column, for an intercept that is penalised |
 """
 
 from __future__ import annotations
 
 from corollary.core.design.base import Design, Pass, Pointwise
 from corollary.core.design.blocks import BlockDesign, as_design, gather
+from corollary.core.design.constant import with_constant
 from corollary.core.design.dense import DenseDesign, Scratch
 from corollary.core.design.sparse import SparseDesign
 
@@ -26,4 +28,5 @@ __all__ = [
     "SparseDesign",
     "as_design",
     "gather",
+    "with_constant",
 ]

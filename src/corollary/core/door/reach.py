@@ -21,10 +21,12 @@ SMALL = 1 << 16  # numbers, up to which all of X is looked at
 ROWS = 64  # of a larger one
 
 
-def refuse_columns(largest: Array) -> None:
+def refuse_columns(largest: Array, known_as: str = "") -> None:
     """Raise ValueError for a column of X whose squares vanish or overflow, by the largest |x| of each."""
     if (bad := _beyond(largest)) is not None:
-        raise ValueError(f"Column {bad[0]} of X {bad[1]}. Rescale it by a power of two (StandardScaler will do).")
+        also = f" (In scikit-learn: {known_as}.)" if known_as else ""
+        advice = "Rescale it by a power of two (StandardScaler will do)."
+        raise ValueError(f"Column {bad[0]} of X {bad[1]}. {advice}{also}")
 
 
 def refuse_targets(y: Array, weights: Array, most: float = MOST) -> None:

@@ -13,9 +13,11 @@ from corollary._compiled.codes import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 from corollary.core.evidence import Certificate, Kind, share_wrong_at_most
 from corollary.core.parallel import block_rows, map_blocks, one_blas_thread
 from corollary.core.types import Array
+from corollary.solvers.neighbors.blocks import BlockSearch, Search
 from corollary.solvers.neighbors.doubt import Doubt
+from corollary.solvers.neighbors.gaps import GapSearch
 from corollary.solvers.neighbors.metric import Metric, points
-from corollary.solvers.neighbors.search import BlockSearch, MetricSearch, Search
+from corollary.solvers.neighbors.search import MetricSearch
 from corollary.solvers.neighbors.wide import distances_of, shrink_for
 
 _VALUES = 1_000_000  # that are compared, all rows and columns together: about a hundredth of a second
@@ -58,6 +60,8 @@ class Check:
 def check_search(search: Search, X: Any, k: int) -> Check:
     """By how much the k distances of some rows exceed those of a comparison with every row, relatively."""
     n = X.shape[0]
+    if isinstance(search, GapSearch) and search.whole is not None:
+        search = search.whole
     if isinstance(search, MetricSearch):
         size = max(1, n * X.shape[1])
         count = max(_VALUES // size, min(_LEAST, _FOR_THEM // size))
@@ -107,7 +111,7 @@ def _truth(search: MetricSearch, X: Any, queries: Any, rows: Array) -> tuple[Arr
 
 def _table(metric: Metric, X: Any, queries: Any) -> Array | None:
     """Distances of the queries to all rows by differences; None where their rounding would have to be looked at."""
-    if metric.cosine or scipy.sparse.issparse(X) or metric.code not in _NAMES:
+    if metric.unit or scipy.sparse.issparse(X) or metric.code not in _NAMES:
         return None
     with np.errstate(over="ignore", invalid="ignore"):
         table: Array = cdist(queries, X, _NAMES[metric.code])

@@ -22,6 +22,7 @@ from corollary.solvers.neighbors.metric import Metric
 from corollary.solvers.neighbors.wide import differ, distances_of, shrink_for
 
 TINY = 2.0**-960
+_OPPOSITE = 3.99  # squared chords beyond this are of points that face each other, whose angle loses digits too
 _SHARE = 2.0**33  # times the margin: beyond this, errors of lengths are below 10⁻⁹ of them
 
 
@@ -39,20 +40,22 @@ class Doubt:
     @property
     def least(self) -> float:
         """Reduced distances below this have lost digits."""
-        if self.metric.cosine:
+        if self.metric.unit:
             return (_SHARE * self.margin) ** 2
         return 0.0 if self._sums else TINY
 
     def queries(self, query: Array, row: Array, reduced: Array) -> Array:
         """Those of the queries of these pairs that have to be answered again."""
         bad = ~np.isfinite(reduced)
+        if self.metric.sphere:
+            bad |= reduced > _OPPOSITE
         near = np.flatnonzero((reduced < self.least) & ~bad)
         bad[near] = differ(self.Q, self.X, query[near], row[near])
         return np.unique(query[bad])
 
     def wider(self, reduced: Array) -> Array:
         """What the reduced distances of rows can be that are really as near as this."""
-        if self.metric.cosine:
+        if self.metric.unit:
             wide: Array = (np.sqrt(reduced) + self.margin) ** 2 * (1 + 1e-12)
             return wide
         return reduced * (1 + 1e-9) + (0.0 if self._sums else 2 * TINY)

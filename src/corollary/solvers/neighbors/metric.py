@@ -35,13 +35,25 @@ _SAMPLE = 4096  # values that show how large most are
 class Metric:
     """A metric by its code and power; ``cosine`` is half the squared Euclidean distance of unit vectors.
 
-    ``centred`` makes a correlation of it: rows are taken about their own means.
+    ``centred`` makes a correlation of it: rows are taken about their own means. ``sphere`` is the angle between points
+    of a sphere, given by latitude and longitude in radians (haversine): points are searched in space, by their chords.
     """
 
     code: int
     p: float
     cosine: bool = False
     centred: bool = False
+    sphere: bool = False
+
+    @property
+    def unit(self) -> bool:
+        """Whether points are vectors of length one."""
+        return self.cosine or self.sphere
+
+    @property
+    def dense(self) -> bool:
+        """Whether sparse rows would become dense points."""
+        return self.centred or self.sphere
 
     @staticmethod
     def of(name: Any, p: float, parameters: dict[str, Any] | None) -> Metric | None:
@@ -55,6 +67,8 @@ class Metric:
             return None
         if name == "correlation":
             return Metric(EUCLIDEAN, 2.0, cosine=True, centred=True)
+        if name == "haversine":
+            return Metric(EUCLIDEAN, 2.0, sphere=True)
         name = "l2" if name == "nan_euclidean" else name  # rows have no gaps here
         if name not in COMPILED:
             return None
@@ -64,6 +78,8 @@ class Metric:
         """Distances from the reduced ones of points that were multiplied by ``scale``."""
         if self.cosine:
             return reduced * 0.5
+        if self.sphere:
+            return np.asarray(2.0 * np.arcsin(np.minimum(0.5 * np.sqrt(reduced), 1.0)))
         with np.errstate(over="ignore"):  # what is beyond float64 is ∞
             if self.code == EUCLIDEAN:
                 reduced = np.sqrt(reduced)
@@ -78,6 +94,8 @@ class Metric:
         if self.code in (MANHATTAN, CHEBYSHEV):
             return radius.copy()
         reduced: Array = (radius * scale) ** self.p
+        if self.sphere:
+            reduced = np.where(radius < np.pi, (2.0 * np.sin(0.5 * np.minimum(radius, np.pi))) ** 2, np.inf)
         for _ in range(4):  # roots round: the power may be off by a unit or two in the last place
             reduced = np.where(self.distance(reduced, scale) > radius, np.nextafter(reduced, 0.0), reduced)
         for _ in range(8):
@@ -92,7 +110,7 @@ def scale_for(metric: Metric, X: Any) -> float:
     Rows out of all proportion to the others may still do so: :mod:`corollary.solvers.neighbors.doubt` sees to them.
     """
     size, largest = magnitude(X), 2.0 ** (_LARGEST / max(metric.p, 2.0))
-    if metric.cosine or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / largest < size < largest:
+    if metric.unit or metric.code in (MANHATTAN, CHEBYSHEV) or size == 0 or 1 / largest < size < largest:
         return 1.0
     values = X.data if scipy.sparse.issparse(X) else X
     sample = np.abs(values.reshape(-1)[:: max(1, values.size // _SAMPLE)] if values.flags.c_contiguous else values)
@@ -117,9 +135,17 @@ def points(metric: Metric, X: Any, scale: float, *, queries: bool) -> Any:
     if scale != 1.0:
         with np.errstate(over="ignore"):  # queries may be out of all proportion
             X = X * scale
+    if metric.sphere:
+        return _on_sphere(X)
     if metric.centred:
         X = _varying(centred_rows(X))
     return _unit_rows(X, queries) if metric.cosine else X
+
+
+def _on_sphere(X: Array) -> Array:
+    latitude, longitude = np.asarray(X, dtype=np.float64).T
+    level = np.cos(latitude)
+    return np.column_stack([level * np.cos(longitude), level * np.sin(longitude), np.sin(latitude)])
 
 
 def _varying(X: Array) -> Array:

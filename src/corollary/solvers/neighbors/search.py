@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,11 +10,14 @@ import numpy as np
 import scipy.sparse
 
 from corollary._compiled.codes import EUCLIDEAN
-from corollary._compiled.neighbors import nearest as compiled
 from corollary.core.types import Array
-from corollary.solvers.distances import between, variances_of
+from corollary.solvers.distances import variances_of
+from corollary.solvers.neighbors.blocks import PairwiseSearch, Search
 from corollary.solvers.neighbors.doubt import Doubt
-from corollary.solvers.neighbors.index import PAIRS, Index, Lists, empty_answers, join
+from corollary.solvers.neighbors.effective import effective_metric
+from corollary.solvers.neighbors.gaps import GapSearch
+from corollary.solvers.neighbors.given import GivenSearch
+from corollary.solvers.neighbors.index import Index, Lists
 from corollary.solvers.neighbors.metric import Metric, points, scale_for
 from corollary.solvers.neighbors.products import Products
 from corollary.solvers.neighbors.sparse_products import SparseProducts
@@ -23,23 +25,6 @@ from corollary.solvers.neighbors.tree import Tree, tree_if_it_pays
 
 _DENSE_QUERIES = 1 << 22  # values of sparse queries that are made dense at a time, for dense rows
 _LEAF = 256  # points that are compared with a query at once, where a metric other than the Euclidean skips nothing
-
-
-class Search(ABC):
-    """Neighbours of queries, ordered by (distance, row number)."""
-
-    @property
-    @abstractmethod
-    def name(self) -> str:
-        """How neighbours are found."""
-
-    @abstractmethod
-    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        """Distances and rows (m, k)."""
-
-    @abstractmethod
-    def within(self, Q: Any, radius: Array) -> Lists:
-        """Places, distances and rows of all neighbours within radius[i] of query i."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,130 +96,62 @@ class MetricSearch(Search):
             yield own, points(self.metric, own, self.scale, queries=True)
 
 
-class BlockSearch(Search):
-    """Distances computed in blocks of pairs, and the smallest kept."""
-
-    @abstractmethod
-    def _n_rows(self) -> int: ...
-
-    @abstractmethod
-    def _block(self, Q: Any, first: int, stop: int) -> Array:
-        """Distances (queries, rows first … stop − 1) as float64 in C order."""
-
-    def _sizes(self) -> tuple[int, int]:
-        width = min(self._n_rows(), 4096)
-        return max(1, PAIRS // max(1, width)), width
-
-    def table(self, Q: Any) -> Array:
-        """Distances of a few queries to all rows."""
-        return self._block(scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q, 0, self._n_rows())
-
-    def nearest(self, Q: Any, k: int) -> tuple[Array, Array]:
-        distances, rows = empty_answers(Q.shape[0], k)
-        Q = scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q
-        size, width = self._sizes()
-
-        def search(a: int, b: int) -> None:
-            for first in range(0, self._n_rows(), width):
-                block = self._block(Q[a:b], first, min(first + width, self._n_rows()))
-                compiled.offer_block(block, first, distances[a:b], rows[a:b])
-            compiled.sort_heaps(distances[a:b], rows[a:b])
-
-        for a in range(0, Q.shape[0], size):  # a user's metric need not be safe in threads
-            search(a, min(a + size, Q.shape[0]))
-        return distances, rows
-
-    def within(self, Q: Any, radius: Array) -> Lists:
-        Q = scipy.sparse.csr_array(Q) if scipy.sparse.issparse(Q) else Q
-        size, width = self._sizes()
-        found = []
-        for a in range(0, Q.shape[0], size):
-            for first in range(0, self._n_rows(), width):
-                block = self._block(Q[a : a + size], first, min(first + width, self._n_rows()))
-                query, row = (block <= radius[a : a + size, None]).nonzero()
-                found.append((a + query, block[query, row], first + row))
-        return join(found, Q.shape[0])
-
-
-@dataclass(frozen=True, eq=False)
-class PairwiseSearch(BlockSearch):
-    """Any metric that ``sklearn.metrics.pairwise_distances`` takes, or a function of two rows."""
-
-    X: Any
-    metric: Any
-    parameters: dict[str, Any]
-    name: str = "pairwise distances in blocks"
-
-    def _n_rows(self) -> int:
-        return int(self.X.shape[0])
-
-    def _block(self, Q: Any, first: int, stop: int) -> Array:
-        from sklearn.metrics.pairwise import PAIRWISE_BOOLEAN_FUNCTIONS
-
-        rows = self.X[first:stop]
-        if isinstance(self.metric, str) and self.metric in PAIRWISE_BOOLEAN_FUNCTIONS:
-            Q, rows = Q != 0, rows != 0
-        block = between(Q, rows, self.metric, self.parameters)
-        if not (block >= 0).all():
-            raise ValueError(
-                f"metric {self.metric!r} gave {'NaN' if np.isnan(block).any() else 'a negative number'}; "
-                "a distance must be a number ≥ 0."
-            )
-        if isinstance(self.metric, str) and not np.isfinite(block.max(initial=0.0)):
-            raise ValueError(
-                f"Distances by metric {self.metric!r} overflow float64. Rescale the columns of X to magnitudes below "
-                "1e100 (StandardScaler does)."
-            )
-        return np.ascontiguousarray(block, dtype=np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class TableSearch(BlockSearch):
-    """Queries are rows of a table of distances to ``n_rows`` rows."""
-
-    n_rows: int
-    name: str = "a table of distances"
-
-    def _n_rows(self) -> int:
-        return self.n_rows
-
-    def _block(self, Q: Any, first: int, stop: int) -> Array:
-        return np.ascontiguousarray(Q[:, first:stop], dtype=np.float64)
-
-
 def make_search(
-    X: Any, metric: Any, p: float, parameters: dict[str, Any] | None, algorithm: str, leaf_size: int, k: int
+    X: Any, metric: Any, p: float | None, parameters: dict[str, Any] | None, algorithm: str, leaf_size: int, k: int
 ) -> Search:
-    """The search for rows X; every algorithm gives the same neighbours."""
+    """The search for rows X; every algorithm gives the same neighbours, and sparse rows are searched without a tree."""
     if isinstance(metric, str) and metric == "precomputed":
-        return TableSearch(X.shape[1])
-    known = Metric.of(metric, p, parameters)
-    if known is None or (scipy.sparse.issparse(X) and (known.code != EUCLIDEAN or known.centred)):
-        if algorithm == "kd_tree":
-            raise ValueError(
-                f"algorithm='kd_tree' needs dense rows and the metric 'euclidean', 'manhattan', 'chebyshev', "
-                f"'minkowski' or 'cosine', but the metric is {metric!r}"
-                f"{' and X is sparse' if scipy.sparse.issparse(X) else ''}; use algorithm='brute'."
-            )
-        extra = dict(parameters or {})
-        wanted = variances_of(metric)
-        if wanted is not None and wanted not in extra:
-            raise ValueError(
-                f"metric={metric!r} needs metric_params={{{wanted!r}: …}}: it must be the same for all rows."
-            )
-        if isinstance(metric, str) and metric == "minkowski":
-            extra.setdefault("p", p)
-        return PairwiseSearch(X, metric, extra)
+        return GivenSearch(X.shape[1], "a graph of distances" if scipy.sparse.issparse(X) else "a table of distances")
+    metric, options = effective_metric(metric, p, parameters)
+    if isinstance(metric, str) and metric == "haversine" and X.shape[1] != 2:
+        raise ValueError(
+            "Haversine distance only valid in 2 dimensions, latitude and longitude in radians, but X has "
+            f"{X.shape[1]} columns."
+        )
+    gaps = isinstance(metric, str) and metric == "nan_euclidean" and not scipy.sparse.issparse(X) and not options
+    if gaps and np.isnan(X).any():
+        _refuse_tree(algorithm, metric, X)
+        return GapSearch(X, None)
+    options = {name: value for name, value in options.items() if name != "w" or value is not None}
+    known = Metric.of(metric, 2.0, options)
+    if known is None or (scipy.sparse.issparse(X) and (known.code != EUCLIDEAN or known.dense)):
+        _refuse_tree(algorithm, metric, X)
+        return PairwiseSearch(X, metric, _complete(metric, options))
+    if known.sphere:
+        _refuse_tree(algorithm, metric, X)  # of angles; points in space have one, which "auto" and "ball_tree" take
     scale = scale_for(known, X)
-    return MetricSearch(X, known, scale, _index(points(known, X, scale, queries=False), known, algorithm, leaf_size, k))
+    index = _index(points(known, X, scale, queries=False), known, algorithm, leaf_size, k)
+    search = MetricSearch(X, known, scale, index)
+    return GapSearch(X, search) if gaps else search
+
+
+def _refuse_tree(algorithm: str, metric: Any, X: Any) -> None:
+    """A ball tree is a wish that any search fulfils; a k-d tree that cannot be is an error, as in scikit-learn."""
+    if algorithm == "kd_tree" and not scipy.sparse.issparse(X) and not hasattr(metric, "pairwise"):
+        what = "callable metric" if callable(metric) else "metric"
+        raise ValueError(
+            f"kd_tree does not support {what} {metric!r}: algorithm='kd_tree' needs 'euclidean', 'manhattan', "
+            "'chebyshev', 'minkowski' or 'cosine'. Use algorithm='auto'."
+        )
+
+
+def _complete(metric: Any, options: dict[str, Any]) -> dict[str, Any]:
+    """The options as SciPy calls them, and such that they do not depend on the block of rows."""
+    wanted = variances_of(metric)
+    if wanted == "VI" and "VI" not in options and options.get("V") is not None:
+        options = {name: value for name, value in options.items() if name != "V"} | {"VI": np.linalg.inv(options["V"])}
+    if wanted is not None and options.get(wanted) is None:
+        raise ValueError(
+            f"The {wanted!r} parameter is required: metric={metric!r} needs metric_params={{{wanted!r}: …}}, since it "
+            "must be the same for all rows."
+        )
+    return options
 
 
 def _index(P: Any, metric: Metric, algorithm: str, leaf_size: int, k: int) -> Index:
     if scipy.sparse.issparse(P):
-        if algorithm == "kd_tree":
-            raise ValueError("algorithm='kd_tree' needs dense rows, but X is sparse; use algorithm='brute'.")
         return SparseProducts(P)
-    if algorithm == "kd_tree":
+    if algorithm in ("kd_tree", "ball_tree"):
         return Tree.of(P, metric, leaf_size)
     tree = tree_if_it_pays(P, metric, leaf_size, k) if algorithm == "auto" else None
     if tree is not None:

@@ -33,14 +33,14 @@ def distances_of(metric: Metric, Q: Any, X: Any, query: Array, row: Array, shrin
             left, right = Q[query[a : a + step]], X[row[a : a + step]]
             if sparse:
                 left, right = _common_columns(left, right)
-            out[a : a + step] = _cosine(metric, left, right) if metric.cosine else _powers(metric, left, right, shrink)
+            out[a : a + step] = _measured(metric, left, right, shrink)
     return out
 
 
 def shrink_for(metric: Metric, *parts: Any) -> float:
     """A power of two by which distances stay finite; 1 but for numbers near the end of float64."""
     size = max((magnitude(part) for part in parts if part.shape[0]), default=0.0)
-    if metric.cosine or size < 2.0**990:
+    if metric.unit or size < 2.0**990:
         return 1.0
     return float(2.0 ** -(36 + 2 * np.log2(parts[0].shape[1] + 1.0)).round())
 
@@ -64,6 +64,21 @@ def _common_columns(left: Any, right: Any) -> tuple[Array, Array]:
     short = scipy.sparse.csr_array((both.data, places, both.indptr), shape=(both.shape[0], max(1, len(columns))))
     dense = short.toarray()
     return dense[: left.shape[0]], dense[left.shape[0] :]
+
+
+def _measured(metric: Metric, left: Array, right: Array, shrink: float) -> Array:
+    if metric.sphere:
+        return _angles_on_sphere(left, right)
+    return _cosine(metric, left, right) if metric.cosine else _powers(metric, left, right, shrink)
+
+
+def _angles_on_sphere(left: Array, right: Array) -> Array:
+    """Angles between points given by latitude and longitude, by half chords to one point and to the one opposite."""
+    (u, v), (x, y) = (np.asarray(side, dtype=np.float64).T for side in (left, right))
+    both, turn = np.cos(u) * np.cos(x), 0.5 * (v - y)
+    near = np.sin(0.5 * (u - x)) ** 2 + both * np.sin(turn) ** 2
+    far = np.sin(0.5 * (u + x)) ** 2 + both * np.cos(turn) ** 2
+    return np.asarray(2.0 * np.arctan2(np.sqrt(np.maximum(near, 0.0)), np.sqrt(np.maximum(far, 0.0))))
 
 
 def _powers(metric: Metric, left: Array, right: Array, shrink: float) -> Array:

@@ -19,6 +19,7 @@ from corollary.solvers.linear.driver import Need, Solver, State, nearest
 
 EPOCHS = 60  # of descent on a Gram matrix, after which its exact end is worth its cost
 PARTS = (0.1, 1e-3, 1e-6)  # of the tolerance, times the strength: how exact that end is, one after the other
+NARROW = 32  # columns, up to which an exact end costs nothing
 ROUGH = 1e-6  # a gap up to which epochs go; a smaller one is asked for by those who want the digits of coefficients
 
 
@@ -49,7 +50,7 @@ class GramDescent(Solver):
         gradient = state.memory["gradient"].copy()
         if turn == 0:
             self._descend(problem, new.coef, gradient, max(tol, ROUGH), EPOCHS)
-        if turn > 0 or tol < ROUGH:
+        if turn > 0 or tol < ROUGH or len(new.coef) <= NARROW:
             part = PARTS[min(turn, len(PARTS) - 1)] * tol * max(problem.penalty.l1, 1e-300)
             new.coef, _ = minimise_quadratic(self.H, gradient, new.coef, problem.penalty, tol=part)
         new = self._certified(problem, new)

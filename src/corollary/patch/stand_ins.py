@@ -1,0 +1,161 @@
+"""Classes of ours that stand in for scikit-learn's, and step aside where only scikit-learn's will do."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import time
+import types
+from abc import ABCMeta
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import Any
+
+from corollary.patch.ledger import LEDGER
+from corollary.registry import ESTIMATORS
+
+# where scikit-learn keeps what a family of ours has
+MODULES: dict[str, str] = {
+    "linear": "linear_model",
+    "tree": "tree",
+    "ensemble": "ensemble",
+    "neighbors": "neighbors",
+    "cluster": "cluster",
+    "mixture": "mixture",
+    "decomposition": "decomposition",
+}
+# functions that take what scikit-learn's take. `export_text` and `plot_tree` are others of the same name, and
+# scikit-learn's draw our trees, too; `KDTree` has no kernel densities, and scikit-learn's serves whoever asks for them
+FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "linear": ("lasso_path", "enet_path"),
+    "neighbors": ("kneighbors_graph", "radius_neighbors_graph"),
+}
+LEARNING = ("fit", "partial_fit", "fit_predict", "fit_transform")
+REFUSALS = (ValueError, TypeError, NotImplementedError)
+
+
+@functools.cache
+def replaceable(family: str) -> dict[str, tuple[str, ...]]:
+    """scikit-learn's public module for a family of ours, with the names in it that we have as well."""
+    place = f"sklearn.{MODULES[family]}"
+    public = set(importlib.import_module(place).__all__)
+    ours = [entry.name for entry in ESTIMATORS.values() if entry.family == family]
+    return {place: tuple(name for name in (*ours, *FUNCTIONS.get(family, ())) if name in public)}
+
+
+@functools.cache
+def stand_in(name: str) -> Any:
+    """What takes the place of scikit-learn's class or function of that name; must be made before it is taken."""
+    family, place = next(
+        (family, place) for family in MODULES for place, names in replaceable(family).items() if name in names
+    )
+    theirs = getattr(importlib.import_module(place), name)
+    ours = getattr(importlib.import_module(f"corollary.{family}"), name)
+    return _StandIn.make(name, ours, theirs) if isinstance(ours, type) else _function(ours, theirs)
+
+
+class _StandIn(ABCMeta):
+    """The type of classes that stand in. Such a class is a child of ours that knows whose place it takes."""
+
+    _plain: type[Any]  # our class
+    _theirs: type[Any]  # scikit-learn's
+
+    @classmethod
+    def make(mcs, name: str, ours: type[Any], theirs: type[Any]) -> type[Any]:
+        made = super().__new__(mcs, name, (ours,), {"__module__": "corollary.patch", "__doc__": ours.__doc__})
+        made._plain, made._theirs = ours, theirs
+        for method in LEARNING:  # after the class is there: scikit-learn wraps what it finds in a class's body
+            if inspect.isfunction(inspect.getattr_static(ours, method, None)):
+                setattr(made, method, _learning(getattr(ours, method), theirs))
+        return made
+
+    def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
+        """A class derived from one that stands in is derived from scikit-learn's: it may use what is inside."""
+        for base in bases:
+            if isinstance(base, _StandIn):
+                LEDGER.fell(base.__name__, f"the class {name} is derived from it")
+        originals = tuple(base._theirs if isinstance(base, _StandIn) else base for base in bases)
+        return types.new_class(name, originals, options, lambda body: body.update(namespace))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().__call__(*args, **kwargs)
+        except TypeError as error:
+            return _theirs_instead(cls._theirs, error, lambda: cls._theirs(*args, **kwargs))
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, (cls._plain, cls._theirs))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, (cls._plain, cls._theirs))
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        return inspect.signature(cls._plain)
+
+
+def _theirs_instead(theirs: Any, refusal: Exception, attempt: Callable[[], Any]) -> Any:
+    """What scikit-learn makes of what we refused; if it refuses as well, the input is at fault and our words stand."""
+    try:
+        answer = attempt()
+    except Exception:
+        raise refusal from None
+    LEDGER.fell(theirs.__name__, str(refusal))
+    return answer
+
+
+_learners: ContextVar[tuple[int, ...]] = ContextVar("corollary_patch_learners", default=())  # models that learn now
+
+
+def _learning(method: Callable[..., Any], theirs: type[Any]) -> Callable[..., Any]:
+    """Our method; where it refuses what scikit-learn's class takes, the model becomes one of scikit-learn's."""
+
+    @functools.wraps(method)
+    def learn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if id(self) in _learners.get():  # fit inside fit_predict
+            return method(self, *args, **kwargs)
+        token, began = _learners.set((*_learners.get(), id(self))), time.perf_counter()
+        try:
+            answer = method(self, *args, **kwargs)
+        except REFUSALS as error:
+            return _theirs_instead(theirs, error, lambda: _become(self, theirs, method.__name__, args, kwargs))
+        finally:
+            _learners.reset(token)
+        LEDGER.fitted(theirs.__name__, time.perf_counter() - began, vars(self).get("evidence_"))
+        return answer
+
+    return learn
+
+
+def _become(model: Any, theirs: type[Any], method: str, args: Any, kwargs: Any) -> Any:
+    """The model, learnt by scikit-learn's class and from now on of that class."""
+    defaults, ours = inspect.signature(type(model)).parameters, model.get_params(deep=False)
+    # defaults differ in a few places, and what nobody has asked for is scikit-learn's to choose
+    other = theirs(**{name: value for name, value in ours.items() if not _same(value, defaults[name].default)})
+    state = {name: value for name, value in vars(model).items() if name not in ours and not name.endswith("_")}
+    other.__dict__.update(state)  # callbacks, metadata requests, set_output
+    answer = getattr(other, method)(*args, **kwargs)
+    model.__dict__.clear()
+    model.__dict__.update(other.__dict__)
+    model.__class__ = theirs
+    return model if answer is other else answer
+
+
+def _same(value: Any, default: Any) -> bool:
+    plain = type(value) is type(default) and isinstance(value, (int, float, str))
+    return value is default or (plain and bool(value == default))
+
+
+def _function(ours: Callable[..., Any], theirs: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(theirs)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        began = time.perf_counter()
+        try:
+            answer = ours(*args, **kwargs)
+        except REFUSALS as error:
+            return _theirs_instead(theirs, error, lambda: theirs(*args, **kwargs))
+        LEDGER.fitted(ours.__name__, time.perf_counter() - began)
+        return answer
+
+    return call

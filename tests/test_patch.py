@@ -1,0 +1,299 @@
+"""Our classes in the place of scikit-learn's, for a process: what is replaced and what is not; nothing is lost."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import os
+import pickle
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import pytest
+import sklearn
+from sklearn import cluster, decomposition, ensemble, linear_model, neighbors, tree
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import corollary
+from corollary.patch import patch_sklearn, report, unpatch_sklearn
+from corollary.patch.ledger import LEDGER
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4))
+Y = X @ np.array([1.0, -1.0, 0.5, 0.0]) + RNG.normal(size=60)
+
+THEIRS = {name: getattr(linear_model, name) for name in ("Ridge", "LogisticRegression", "SGDRegressor", "lasso_path")}
+
+
+@pytest.fixture
+def patched() -> Iterator[None]:
+    LEDGER.clear()
+    patch_sklearn()
+    yield
+    unpatch_sklearn()
+    LEDGER.clear()
+
+
+@pytest.mark.usefixtures("patched")
+def test_names_are_replaced_and_intact() -> None:
+    model = linear_model.Ridge(alpha=2.0).fit(X, Y)
+    assert isinstance(model, corollary.Ridge)
+    assert model.evidence_.holds
+    assert repr(model) == "Ridge(alpha=2.0)"
+    assert type(model).__name__ == "Ridge"
+    assert type(model) is linear_model.Ridge
+    assert inspect.signature(linear_model.Ridge) == inspect.signature(corollary.Ridge)
+    assert linear_model.SGDRegressor is THEIRS["SGDRegressor"]  # which we do not have
+    for module in (cluster, decomposition, ensemble, neighbors, tree):
+        assert any(getattr(each, "_plain", None) is not None for each in vars(module).values())
+
+
+def test_scikit_learn_gets_its_classes_back() -> None:
+    before = {name: getattr(linear_model, name) for name in linear_model.__all__}
+    patch_sklearn()
+    patch_sklearn()  # twice is once
+    assert linear_model.Ridge is not before["Ridge"]
+    unpatch_sklearn()
+    assert {name: getattr(linear_model, name) for name in linear_model.__all__} == before
+    unpatch_sklearn()
+
+
+def test_some_names_only() -> None:
+    patch_sklearn(["Ridge"])
+    assert issubclass(linear_model.Ridge, corollary.Ridge)
+    assert linear_model.LogisticRegression is THEIRS["LogisticRegression"]
+    unpatch_sklearn()
+    with pytest.raises(ValueError, match=r"names must be of .* but SGDRegressor is not"):
+        patch_sklearn(["SGDRegressor"])
+
+
+@pytest.mark.usefixtures("patched")
+def test_old_models_stay_what_they_are() -> None:
+    old = THEIRS["Ridge"](alpha=3.0).fit(X, Y)
+    again = pickle.loads(pickle.dumps(old))  # written and read under the patch
+    assert type(again) is THEIRS["Ridge"]
+    np.testing.assert_array_equal(again.predict(X), old.predict(X))
+    assert isinstance(again, linear_model.Ridge)
+    assert issubclass(THEIRS["Ridge"], linear_model.Ridge)
+    assert isinstance(corollary.Ridge(), linear_model.Ridge)
+    assert not isinstance(corollary.Lasso(), linear_model.Ridge)
+    assert not isinstance(linear_model.Ridge(), THEIRS["Ridge"])
+
+
+def test_pickles_cross_the_patch(tmp_path: Path) -> None:
+    old = pickle.dumps(THEIRS["Ridge"]().fit(X, Y))
+    patch_sklearn()
+    try:
+        assert type(pickle.loads(old)) is THEIRS["Ridge"]
+        model = linear_model.Ridge().fit(X, Y)
+        ours = pickle.dumps(model)
+        joblib.dump(model, tmp_path / "model.joblib")
+        assert type(pickle.loads(ours)) is type(copy.deepcopy(model)) is type(clone(model)) is linear_model.Ridge
+        assert pickle.loads(pickle.dumps(linear_model.Ridge)) is linear_model.Ridge
+    finally:
+        unpatch_sklearn()
+    assert type(pickle.loads(old)) is THEIRS["Ridge"]
+    for loaded in (pickle.loads(ours), joblib.load(tmp_path / "model.joblib", mmap_mode="r")):
+        assert isinstance(loaded, corollary.Ridge)
+        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_pickles_load_in_another_process(tmp_path: Path) -> None:
+    patch_sklearn()
+    try:
+        model = ensemble.RandomForestClassifier(5, random_state=0).fit(X, Y > 0)
+        (tmp_path / "model.pickle").write_bytes(pickle.dumps(model))
+    finally:
+        unpatch_sklearn()
+    code = f"import pickle; m = pickle.load(open({str(tmp_path / 'model.pickle')!r}, 'rb')); print(m, m.evidence_)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("RandomForestClassifier(n_estimators=5, random_state=0) Checked: ")
+
+
+def test_model_files(tmp_path: Path) -> None:
+    """A file says what a model is; neither the class that stands in nor the one whose place it takes is mistaken."""
+    theirs = make_pipeline(decomposition.PCA(2), corollary.Ridge()).fit(X, Y)
+    patch_sklearn()
+    try:
+        ours = make_pipeline(decomposition.PCA(2), linear_model.Ridge()).fit(X, Y)
+        corollary.save(theirs, tmp_path / "theirs.corollary")
+        corollary.save(ours, tmp_path / "ours.corollary")
+        assert type(corollary.load(tmp_path / "theirs.corollary")[0]) is type(theirs[0])
+    finally:
+        unpatch_sklearn()
+    assert type(corollary.load(tmp_path / "theirs.corollary")[0]) is type(theirs[0])
+    loaded = corollary.load(tmp_path / "ours.corollary")
+    assert [type(step) for _, step in loaded.steps] == [corollary.PCA, corollary.Ridge]
+
+
+@pytest.fixture
+def stricter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ours refuses a solver of scikit-learn's."""
+    check = corollary.Ridge._check_parameters
+
+    def refuse(self: Any) -> None:
+        if self.solver == "lsqr":
+            raise ValueError("Ridge: solver must be another, but it is 'lsqr'.")
+        check(self)
+
+    monkeypatch.setattr(corollary.Ridge, "_check_parameters", refuse)
+
+
+@pytest.mark.usefixtures("patched", "stricter")
+def test_a_setting_that_we_lack_falls_back() -> None:
+    model = linear_model.Ridge(solver="lsqr", alpha=2.0)
+    assert model.fit(X, Y) is model
+    assert type(model) is THEIRS["Ridge"]
+    assert isinstance(model, linear_model.Ridge)
+    assert model.tol == THEIRS["Ridge"]().tol  # what nobody has asked for is scikit-learn's to choose
+    np.testing.assert_allclose(model.coef_, THEIRS["Ridge"](solver="lsqr", alpha=2.0).fit(X, Y).coef_)
+    assert "1× scikit-learn's Ridge, because solver must be another, but it is 'lsqr'." in report()
+    search = GridSearchCV(make_pipeline(StandardScaler(), linear_model.Ridge()), {"ridge__solver": ["auto", "lsqr"]})
+    search.fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+@pytest.mark.usefixtures("patched", "stricter")
+def test_bad_input_is_refused_in_our_words() -> None:
+    with pytest.raises(ValueError, match="Ridge: alpha must be a number ≥ 0"):
+        linear_model.Ridge(alpha=-1.0).fit(X, Y)
+    with pytest.raises(ValueError, match="must be another"):
+        linear_model.Ridge(solver="lsqr", alpha=-1.0).fit(X, Y)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        linear_model.Ridge(alhpa=1.0)
+    assert "because" not in report()
+
+
+@pytest.mark.usefixtures("patched")
+def test_a_parameter_that_we_lack_falls_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = linear_model.Ridge._theirs
+    init = theirs.__init__
+
+    def taking_more(self: Any, alpha: float = 1.0, *, new: int = 0, **rest: Any) -> None:
+        init(self, alpha, **rest)
+
+    monkeypatch.setattr(theirs, "__init__", taking_more)
+    assert type(linear_model.Ridge(new=3)) is theirs
+    assert "unexpected keyword argument 'new'" in report()
+
+
+@pytest.mark.usefixtures("patched")
+def test_derived_classes_stay_scikit_learns() -> None:
+    """They may use what is inside, as those of other libraries do."""
+
+    class Own(linear_model.Ridge):
+        def fit(self, X: Any, y: Any) -> Any:
+            return super().fit(X, y)
+
+    model = Own().fit(X, Y)
+    assert Own.__mro__[1] is THEIRS["Ridge"]
+    assert isinstance(model, linear_model.Ridge)
+    assert issubclass(Own, linear_model.Ridge)
+    assert Own.__module__ == __name__
+    assert "1× scikit-learn's Ridge, because the class Own is derived from it" in report()
+
+
+@pytest.mark.usefixtures("patched")
+def test_functions() -> None:
+    alphas = [1.0, 0.5, 0.1]
+    theirs = THEIRS["lasso_path"](X, Y, alphas=alphas)
+    np.testing.assert_allclose(linear_model.lasso_path(X, Y, alphas=alphas)[1], theirs[1], atol=1e-3)
+    graph = neighbors.kneighbors_graph(X, 3)
+    assert graph.nnz == 180
+    assert "kneighbors_graph" in report()
+
+
+@pytest.mark.usefixtures("patched")
+def test_the_report() -> None:
+    assert "nothing was fitted" in report()
+    linear_model.Ridge().fit(X, Y)
+    linear_model.Ridge().fit(X, Y)
+    cluster.KMeans(3, random_state=0).fit_predict(X)
+    decomposition.PCA(2).fit_transform(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster.KMeans(5, max_iter=1, n_init=1, random_state=0).fit(X)
+    lines = {line.split()[0]: line for line in report().splitlines()[1:]}
+    assert lines.keys() == {"KMeans", "PCA", "Ridge"}
+    assert "2 times" in lines["Ridge"]
+    assert lines["Ridge"].endswith("2 optimal")
+    assert lines["KMeans"].endswith("1 stationary, NOT PROVED: 1 not shown to be stationary")
+    assert "1 time" in lines["PCA"]
+
+
+@pytest.mark.usefixtures("patched")
+def test_what_scikit_learn_builds_around_them() -> None:
+    """Metadata routing, set_output and callbacks are those of our classes; workers get models that they understand."""
+    with sklearn.config_context(enable_metadata_routing=True):
+        weighted = linear_model.Ridge().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        search = GridSearchCV(weighted, {"alpha": [0.1, 1.0]}).fit(X, Y, sample_weight=np.ones(60))
+        assert isinstance(search.best_estimator_, corollary.Ridge)
+    assert decomposition.PCA(2).set_output(transform="pandas").fit_transform(X).shape == (60, 2)
+    both = GridSearchCV(linear_model.Ridge(), {"alpha": [0.1, 1.0]}, n_jobs=2).fit(X, Y)
+    assert type(both.best_estimator_) is linear_model.Ridge
+
+
+SCRIPT = """\
+import sys
+from sklearn.linear_model import Ridge
+import beside
+
+model = Ridge().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
+print(__name__, sys.argv[1:], hasattr(model, "evidence_"), beside.WORD)
+if "--exit" in sys.argv:
+    sys.exit(3)
+if "--raise" in sys.argv:
+    raise RuntimeError("as it happens")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (tmp_path / "beside.py").write_text("WORD = 'beside'\n")
+    return tmp_path
+
+
+def corollary_runs(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "corollary", *arguments]
+    environment = {**os.environ, "PYTHONPATH": str(Path(corollary.__file__).parents[1])}
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, env=environment)
+
+
+def test_a_script_runs_as_it_would(folder: Path) -> None:
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    done = corollary_runs(str(folder / "script.py"), "--report", "a", cwd=elsewhere)  # an argument of the script's
+    assert (done.returncode, done.stdout, done.stderr) == (0, "__main__ ['--report', 'a'] True beside\n", "")
+    module = corollary_runs("--report", "-m", "script", "b", cwd=folder)
+    assert module.stdout == "__main__ ['b'] True beside\n"
+    assert "Ridge     1 time" in " ".join(module.stderr.split("\n"))
+
+
+@pytest.mark.parametrize(("flag", "code"), [("--exit", 3), ("--raise", 1)])
+def test_the_report_comes_however_it_ends(flag: str, code: int, folder: Path) -> None:
+    done = corollary_runs("--report", "script.py", flag, cwd=folder)
+    assert done.returncode == code
+    assert "1 optimal" in done.stderr
+    if flag == "--raise":
+        lines = done.stderr.splitlines()
+        assert lines[0] == "Traceback (most recent call last):"
+        assert "script.py" in lines[1]  # and not ours
+        assert "RuntimeError: as it happens" in lines
+
+
+def test_what_cannot_be_run(folder: Path) -> None:
+    done = corollary_runs("nothing.py", cwd=folder)
+    assert (done.returncode, done.stderr) == (2, "corollary: nothing.py: there is no such file to run\n")
+    done = corollary_runs("-m", "nothing", cwd=folder)
+    assert (done.returncode, done.stderr) == (1, "corollary: No module named nothing\n")
+    assert "models" in corollary_runs("--help", cwd=folder).stdout
