@@ -6,7 +6,6 @@ import numbers
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,6 +17,8 @@ from corollary.core.membership import is_member
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.paths import decision_paths
+from corollary.core.trees.view import TreeView, view_of
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
@@ -205,6 +206,16 @@ class DecisionTree(TableReader):
         check_is_fitted(self)
         return int(self.trees_.is_leaf.sum())
 
+    @property
+    def tree_(self) -> TreeView:
+        """The tree under scikit-learn's names, for tools that read those; made when first asked for."""
+        check_is_fitted(self)
+        return view_of(self, self.trees_, self._values_of_outputs())
+
+    def _values_of_outputs(self) -> list[int]:
+        """How many numbers a node has for each output."""
+        return [1] * self.n_outputs_
+
     @predicting
     def apply(self, X: Any) -> Array:
         """The number of the leaf that each row reaches."""
@@ -220,19 +231,7 @@ class DecisionTree(TableReader):
     @predicting
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
-        leaves = self.apply(X)
-        n_nodes = self.trees_.node_count
-        parent = self.trees_.parents()
-        indptr = np.concatenate([[0], np.cumsum(self.trees_.node_depths()[leaves] + 1, dtype=np.int64)])
-        indices = np.empty(indptr[-1], dtype=np.int64)
-        node, place = leaves.copy(), indptr[1:] - 1
-        while True:  # from the leaves up, one level for all rows at a time; a parent's number is below its children's
-            on = np.flatnonzero(node >= 0)
-            if not on.size:
-                return scipy.sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(leaves), n_nodes))
-            indices[place[on]] = node[on]
-            place[on] -= 1
-            node[on] = parent[node[on]]
+        return decision_paths(self.trees_, self.trees_.apply(self._read_predict(X)))
 
     def _pruning_path(self, X: Any, y: Any, sample_weight: Any) -> Bunch:
         """The path of a fresh, unpruned fit to these rows."""

@@ -19,8 +19,8 @@ class ClassShares(ClassifierMixin):
     """Labels and probabilities from the shares of classes that ``_shares`` gives, target after target."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels() | ListOf(Labels(None), "outputs"),
-        "n_classes_": Count("k") | ListOf(Count(low=2), "outputs"),
+        "classes_": Labels(low=1) | ListOf(Labels(None, low=1), "outputs"),
+        "n_classes_": Count("k", low=1) | ListOf(Count(low=1), "outputs"),
         "n_outputs_": Count("outputs", low=1),
     }
     classes_: Any  # an array, or a list of arrays for several targets
@@ -100,6 +100,9 @@ class TreeClassifier(ClassShares, DecisionTree):
     def _shares(self, X: Any) -> Array:
         return self._leaf_values(X)
 
+    def _values_of_outputs(self) -> list[int]:
+        return [len(classes) for classes in self._classes]
+
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, multi_output=True)
         columns = y[:, None] if y.ndim == 1 else y
@@ -109,7 +112,7 @@ class TreeClassifier(ClassShares, DecisionTree):
         class_weight = class_weight * (columns.shape[1] // len(class_weight))
         classes, codes, factor = [], np.empty(columns.shape, dtype=np.intp), np.ones(len(weights))
         for o in range(columns.shape[1]):
-            found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o])
+            found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o], one_class=True)
             classes.append(found)
             factor *= np.divide(own, weights, out=np.zeros_like(own), where=weights > 0)
         self._grow(X, codes, weights * factor, categorical, self._keep_classes(classes))
