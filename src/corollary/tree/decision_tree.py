@@ -13,6 +13,7 @@ from corollary.base import assigning, fitting, predicting
 from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
+from corollary.tree.criteria import renaming_criterion
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier
 
@@ -116,8 +117,8 @@ class DecisionTreeClassifier(TreeClassifier):
     ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
-        """Grow the tree on labels y (n,) or (n, targets); a row of weight w counts w times."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeClassifier:
+        """Grow the tree on labels y (n,) or (n, targets); a row of weight w counts w times. Input is always checked."""
         self._fit_classes(X, y, sample_weight)
         return self
 
@@ -145,6 +146,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson"}, default "squared_error"
+        "friedman_mse" is "squared_error", with a warning.
     splitter : {"best", "random"}, default "best"
         "random" draws one threshold per column and takes the best of these.
     max_depth : int ≥ 1 or None
@@ -197,6 +199,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         "criterion": Choice("squared_error", "absolute_error", "poisson")
     }
 
+    @renaming_criterion
     @assigning
     def __init__(
         self,
@@ -224,9 +227,9 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeRegressor:
-        """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times."""
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=True)
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
+        """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times. Input is always checked."""
+        X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         self._check_targets(columns, weights)
         far = np.zeros(columns.shape[1]) if self.criterion == "poisson" else _far_centre(columns)
@@ -241,16 +244,20 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         if self.criterion != "poisson":
             return
         if (y < 0).any():
-            raise ValueError(f"criterion='poisson' needs y ≥ 0, but y has {int((y < 0).sum())} negative values.")
+            raise ValueError(
+                f"Some values of y are negative, {int((y < 0).sum())} of them, but a Poisson criterion needs y ≥ 0."
+            )
         if not (weights @ y > 0).all():
-            raise ValueError("criterion='poisson' needs a positive sum of y, but a target is zero in every row.")
+            raise ValueError(
+                "The sum of y is not positive, for a target is zero in every row, but a Poisson criterion needs that."
+            )
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """``ccp_alphas`` at which another split is not worth its leaves, and the ``impurities`` left by then."""
         return self._pruning_path(X, y, sample_weight)
 
     @predicting
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, check_input: bool = True) -> Array:
         """The mean (or median) of the training rows in the same leaf: (n,), or (n, targets) for several."""
         value = self._leaf_values(X)
         return value[:, 0] if self.n_outputs_ == 1 else value

@@ -6,7 +6,8 @@ import numbers
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from sklearn.utils import Bunch, check_random_state
+import scipy.sparse
+from sklearn.utils import Bunch, check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
@@ -57,7 +58,15 @@ GROWTH_LIMITS: dict[str, Limit] = {
 
 
 class DecisionTree(TableReader):
-    """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class."""
+    """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class.
+
+    Methods take ``check_input`` because scikit-learn's do; the checks cost little, and are made whatever it is.
+    """
+
+    # an option of methods, not data that a pipeline hands on
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict_proba: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_outputs_": Count("outputs", low=1),
@@ -87,6 +96,12 @@ class DecisionTree(TableReader):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array, Array]:
+        """As ``_read_fit``, for one target or several."""
+        if scipy.sparse.issparse(y):
+            raise TypeError("A sparse y was passed, but dense data is required: y.toarray() makes it dense.")
+        return self._read_fit(X, y, sample_weight, multi_output=True, **options)
 
     def _rules(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
         """The rules of this tree for X, with fractions made numbers; ``one_value``: a node predicts one number."""
@@ -120,8 +135,9 @@ class DecisionTree(TableReader):
         directions = self._directions(self.monotonic_cst)
         if directions is not None and not one_value:
             raise ValueError(
-                f"{type(self).__name__}: monotonic_cst needs one number to predict (one target, or the probability of "
-                "the second of two classes), but y has more."
+                f"{type(self).__name__}: Monotonicity constraints are not supported with multiple outputs or with "
+                "multiclass classification: monotonic_cst is for one number, or the probability of the second of two "
+                "classes."
             )
         return directions
 
@@ -217,7 +233,7 @@ class DecisionTree(TableReader):
         return [1] * self.n_outputs_
 
     @predicting
-    def apply(self, X: Any) -> Array:
+    def apply(self, X: Any, check_input: bool = True) -> Array:
         """The number of the leaf that each row reaches."""
         X = self._read_predict(X)
         return self.trees_.apply(X)[:, 0].astype(np.intp)
@@ -229,7 +245,7 @@ class DecisionTree(TableReader):
         return values[self.trees_.apply(X)[:, 0]].astype(answer_type(X.dtype, magnitude(values)), copy=False)
 
     @predicting
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
         return decision_paths(self.trees_, self.trees_.apply(self._read_predict(X)))
 

@@ -16,7 +16,7 @@ from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import Target
-from corollary.tree.tree_classifier import ClassShares
+from corollary.tree.tree_classifier import ClassShares, weights_of_outputs
 
 
 class ForestClassifier(ClassShares, Forest):
@@ -82,10 +82,7 @@ class ForestClassifier(ClassShares, Forest):
         wanted = self.class_weight
         if isinstance(wanted, str) and wanted == "balanced_subsample":
             wanted = None if self.bootstrap else "balanced"
-        parts = wanted if isinstance(wanted, list) else [wanted] * n_outputs
-        if len(parts) != n_outputs:
-            raise ValueError(f"class_weight has {len(parts)} parts, but y has {n_outputs} targets.")
-        return parts
+        return weights_of_outputs(wanted, n_outputs)
 
     def _classes_to_learn(self, columns: Array, weights: Array) -> Target:
         found, counted = self._classes, weights > 0
