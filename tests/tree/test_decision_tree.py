@@ -232,11 +232,9 @@ def test_bad_input() -> None:
     X, y = curve(30)
     with pytest.raises(ValueError, match="infinity"):
         DecisionTreeRegressor().fit(np.where(X > 1, np.inf, X), y)
-    with pytest.raises(ValueError, match="only one class"):
-        DecisionTreeClassifier().fit(X, np.ones(30, dtype=int))
-    with pytest.raises(ValueError, match="needs y ≥ 0"):
+    with pytest.raises(ValueError, match="y are negative"):
         DecisionTreeRegressor(criterion="poisson").fit(X, y - 5)
-    with pytest.raises(ValueError, match="zero in every row"):
+    with pytest.raises(ValueError, match="y is not strictly positive"):
         DecisionTreeRegressor(criterion="poisson").fit(X, 0 * y)
     with pytest.raises(ValueError, match="Rescale it by a power of two"):
         DecisionTreeRegressor().fit(X, 1e200 * y)

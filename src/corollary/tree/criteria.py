@@ -1,4 +1,4 @@
-"""Names of criteria that scikit-learn still takes, with a warning."""
+"""What criteria ask for: y that a Poisson deviance has a meaning for, and names that scikit-learn takes with a warning."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numpy as np
+
 from corollary.base import caller_level
+from corollary.core.types import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,3 +32,26 @@ def renaming_criterion(init: F) -> F:
         init(self, *args, **kwargs)
 
     return cast(F, rename)
+
+
+def refuse_for_poisson(criterion: str, y: Any, weights: Array | None = None) -> None:
+    """Raise ValueError for numbers y that are negative or without a positive sum, if the criterion is "poisson".
+
+    What are no numbers is left to those who read y.
+    """
+    if criterion != "poisson":
+        return
+    try:
+        values = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        return
+    if (values < 0).any():
+        raise ValueError(
+            "Some value(s) of y are negative which is not allowed for Poisson regression. "
+            f"There are {int((values < 0).sum())}; shift y, or use criterion='squared_error'."
+        )
+    if values.size and not (values.sum(axis=0) if weights is None else weights @ values > 0).all():
+        raise ValueError(
+            "Sum of y is not strictly positive which is necessary for Poisson regression. Where y is not positive in "
+            "any row, a Poisson deviance has no mean to start from."
+        )

@@ -13,7 +13,7 @@ from corollary.base import assigning, fitting, predicting
 from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
 from corollary.core.types import Array
-from corollary.tree.criteria import renaming_criterion
+from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier
 
@@ -229,6 +229,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
         """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times. Input is always checked."""
+        refuse_for_poisson(self.criterion, y)
         X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         self._check_targets(columns, weights)
@@ -241,16 +242,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     def _check_targets(self, y: Array, weights: Array) -> None:
         if self.criterion == "squared_error":
             refuse_targets(y, weights, SQUARES)
-        if self.criterion != "poisson":
-            return
-        if (y < 0).any():
-            raise ValueError(
-                f"Some values of y are negative, {int((y < 0).sum())} of them, but a Poisson criterion needs y ≥ 0."
-            )
-        if not (weights @ y > 0).all():
-            raise ValueError(
-                "The sum of y is not positive, for a target is zero in every row, but a Poisson criterion needs that."
-            )
+        refuse_for_poisson(self.criterion, y, weights)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """``ccp_alphas`` at which another split is not worth its leaves, and the ``impurities`` left by then."""

@@ -7,6 +7,7 @@ from typing import Any
 from corollary.base import assigning
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
+from corollary.tree.criteria import renaming_criterion
 
 
 class ExtraTreesClassifier(ForestClassifier):
@@ -116,6 +117,7 @@ class ExtraTreesClassifier(ForestClassifier):
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
         warm_start: bool = False,
         class_weight: Any = None,
         ccp_alpha: float = 0.0,
@@ -220,6 +222,7 @@ class ExtraTreesRegressor(ForestRegressor):
 
     _random_cuts = True
 
+    @renaming_criterion
     @assigning
     def __init__(
         self,
@@ -237,6 +240,7 @@ class ExtraTreesRegressor(ForestRegressor):
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: Any = None,

@@ -20,6 +20,7 @@ from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows, Target
 from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
 from corollary.solvers.trees.forest.storage import TARGETS
+from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
 
 
 class ForestRegressor(RegressorMixin, Forest):
@@ -36,6 +37,7 @@ class ForestRegressor(RegressorMixin, Forest):
         "keep_targets": Boolean(),
     } | Forest.limits
 
+    @renaming_criterion
     @assigning
     def __init__(
         self,
@@ -53,6 +55,7 @@ class ForestRegressor(RegressorMixin, Forest):
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
@@ -71,14 +74,19 @@ class ForestRegressor(RegressorMixin, Forest):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees."""
-        several = self.criterion != "poisson"
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=several)
+        if self._is_complete():
+            return self
+        refuse_for_poisson(self.criterion, y)
+        X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         target = self._numbers_to_learn(y, weights)
         assert target.y is not None
         if self.keep_targets and (target.y.shape[1] > 1 or self.warm_start):
             raise ValueError("keep_targets is for one output and without warm_start.")
         if self.monotonic_cst is not None and target.y.shape[1] > 1:
-            raise ValueError(f"monotonic_cst is for one output, but y has {target.y.shape[1]}.")
+            raise ValueError(
+                "Monotonicity constraints are not supported with multiple outputs: monotonic_cst is for one output, "
+                f"but y has {target.y.shape[1]}."
+            )
         self.n_outputs_ = target.y.shape[1]
         self.__dict__.pop("leaf_targets_", None)
         self._grow(X, target, categorical)
@@ -87,11 +95,7 @@ class ForestRegressor(RegressorMixin, Forest):
     def _numbers_to_learn(self, y: Array, weights: Array) -> Target:
         y = np.asarray(y, dtype=np.float64)
         numbers = y[:, None] if y.ndim == 1 else y
-        if self.criterion == "poisson" and (numbers.min() < 0 or numbers.sum() <= 0):
-            raise ValueError(
-                "criterion='poisson' needs y without negative numbers and with a positive sum, but the smallest y is "
-                f"{numbers.min():g} and the sum is {numbers.sum():g}. Use criterion='squared_error'."
-            )
+        refuse_for_poisson(self.criterion, numbers, weights)
         refuse_targets(numbers, weights, SQUARES)
         return Target(weights, y=numbers)
 

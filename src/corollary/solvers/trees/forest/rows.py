@@ -101,12 +101,7 @@ class BinnedRows:
 
     def drawn(self, seed: int, out: Array | None = None) -> Array:
         """How often each row is drawn for the tree of that seed."""
-        from corollary._compiled.trees.forest.grow import draw
-
-        counts = np.empty(self.n, dtype=np.int32) if out is None else out
-        counts[:] = 0
-        draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
-        return counts
+        return draw_counts(self.ends, self.n, self.draws, seed, out)
 
     def not_in(self, counts: Array) -> Array:
         """Rows that count and were not drawn."""
@@ -124,6 +119,16 @@ class BinnedRows:
         of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
         weighted: Array = mass * of_rows
         return weighted if weighted.any() else self.weights * of_rows
+
+
+def draw_counts(ends: Array, n: int, draws: int, seed: int, out: Array | None = None) -> Array:
+    """How often each of n rows is drawn for the tree of that seed; ``ends`` as in :class:`BinnedRows`."""
+    from corollary._compiled.trees.forest.grow import draw
+
+    counts = np.empty(n, dtype=np.int32) if out is None else out
+    counts[:] = 0
+    draw(ends, draws, np.array([seed], dtype=np.uint64), counts)
+    return counts
 
 
 def _in_order(codes: Array, order: Array) -> Array:
