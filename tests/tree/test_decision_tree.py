@@ -132,7 +132,9 @@ def test_class_weights() -> None:
     theirs = sklearn.tree.DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
     ours = DecisionTreeClassifier(max_depth=4, class_weight="balanced").fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
-    with pytest.raises(ValueError, match="number of elements in class_weight should match number of outputs. It has 2, but y has 1"):
+    with pytest.raises(
+        ValueError, match="number of elements in class_weight should match number of outputs. It has 2, but y has 1"
+    ):
         DecisionTreeClassifier(class_weight=[{0: 1.0}, {0: 1.0}]).fit(X, y)
 
 

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn.tree
 from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
+from corollary.core.trees.dependence import partial_dependence
 from corollary.core.types import Array
 from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
@@ -127,12 +129,6 @@ class DecisionTreeClassifier(TreeClassifier):
         return self._pruning_path(X, y, sample_weight)
 
 
-def _far_centre(y: Array) -> Array:
-    """A middle value of each column that lies far from zero, else zero: to subtract it loses no digit."""
-    middle = np.sort(y, axis=0)[len(y) // 2]
-    return np.where(np.abs(middle) > 8 * np.abs(y - middle).max(axis=0), middle, 0.0)
-
-
 class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     r"""A regressor that asks one question about one column at a time.
 
@@ -232,8 +228,10 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         refuse_for_poisson(self.criterion, y)
         X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        from corollary.solvers.trees.exact.grow import far_centre
+
         self._check_targets(columns, weights)
-        far = np.zeros(columns.shape[1]) if self.criterion == "poisson" else _far_centre(columns)
+        far = np.zeros(columns.shape[1]) if self.criterion == "poisson" else far_centre(columns)
         self._grow(X, columns - far, weights, categorical, None)
         if far.any():
             self.trees_ = replace(self.trees_, value=self.trees_.value + far)
@@ -253,3 +251,12 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         """The mean (or median) of the training rows in the same leaf: (n,), or (n, targets) for several."""
         value = self._leaf_values(X)
         return value[:, 0] if self.n_outputs_ == 1 else value
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Array:
+        """What ``sklearn.inspection.partial_dependence`` asks of a regression tree."""
+        return partial_dependence(self.trees_, grid, list(map(int, target_features)))[:, 0]
+
+
+# virtual subclasses, which is how plot_tree, export_text and other tools know whose ``tree_`` they can read
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

@@ -147,7 +147,7 @@ class DecisionTree(TableReader):
         """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
         from corollary.solvers.trees.check.search import CELLS
         from corollary.solvers.trees.exact.grow import grow
-        from corollary.tree.pruning import prune
+        from corollary.solvers.trees.exact.pruning import prune
 
         self._observer(X, y, 0, lambda state: {})
         self.n_outputs_ = y.shape[1]
@@ -253,7 +253,7 @@ class DecisionTree(TableReader):
         """The path of a fresh, unpruned fit to these rows."""
         from sklearn.base import clone
 
-        from corollary.tree.pruning import pruning_path
+        from corollary.solvers.trees.exact.pruning import pruning_path
 
         fresh = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
         alphas, impurities = pruning_path(fresh.trees_)

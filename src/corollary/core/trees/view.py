@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.trees.arrays import Trees
+from corollary.core.trees.dependence import partial_dependence
 from corollary.core.trees.paths import decision_paths
 from corollary.core.types import Array
 
@@ -126,19 +127,7 @@ class TreeView:
 
         Of the other columns rows go to both sides, in proportion to the training weight that did.
         """
-        trees, column = self._trees, {int(f): j for j, f in enumerate(target_features)}
-        waiting = {0: np.ones(len(X))}
-        for node in range(trees.node_count):  # children come after their parents
-            share, f = waiting.pop(node), int(trees.feature[node])
-            if f < 0:
-                out += share * trees.value[node, 0]
-                continue
-            left = int(trees.left[node])
-            goes: Any = trees.weight[left] / trees.weight[node]
-            if f in column:
-                x = np.asarray(X[:, column[f]], dtype=np.float64)
-                goes = np.where(np.isnan(x), trees.missing_left[node], x <= trees.threshold[node])
-            waiting[left], waiting[left + 1] = share * goes, share * (1 - goes)
+        out += partial_dependence(self._trees, X, [int(f) for f in target_features])[:, 0]
 
 
 def _fixed(array: Array) -> Array:

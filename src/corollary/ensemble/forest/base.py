@@ -43,7 +43,7 @@ from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
 from corollary.solvers.trees.forest.rows import BinnedRows, Target, n_draws
 from corollary.solvers.trees.forest.shared_leaves import proximities
-from corollary.solvers.trees.forest.storage import NODES, Walker, expand, stored_binner
+from corollary.solvers.trees.forest.storage import NODES, WHOLE_NODES, Walker, expand, stored_binner
 from corollary.tables import TableReader
 from corollary.tree.counts import count_features
 
@@ -63,7 +63,7 @@ class Forest(TableReader):
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_outputs_": Count("outputs", low=1),
-        "nodes_": NODES,
+        "nodes_": NODES | WHOLE_NODES,
         "data_key_": Count(low=-(2**63)),
         "_n_draws": Count(),
         "_before": Maybe(Record(Count(), Count())),
@@ -175,6 +175,11 @@ class Forest(TableReader):
         """Out-of-bag attributes; rows of ``bag`` are rows ``order`` of X."""
 
     @property
+    def _stores_inner_nodes(self) -> bool:
+        """Whether values of inner nodes do not follow from those of leaves."""
+        return False
+
+    @property
     def _needs_members(self) -> bool:
         return False
 
@@ -185,6 +190,8 @@ class Forest(TableReader):
             return None
         if len(nodes["n_bins"]) != n_columns:
             raise ValueError(f"warm_start needs the {len(nodes['n_bins'])} columns of the last fit; X has {n_columns}.")
+        if ("inner_sums" in nodes) != (self._stores_inner_nodes):
+            raise ValueError("warm_start needs the criterion of the last fit: its trees are of another kind.")
         if self.n_estimators < len(nodes["sizes"]):
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be larger or equal to the {len(nodes['sizes'])} trees that "
@@ -238,8 +245,13 @@ class Forest(TableReader):
         return trees
 
     @property
-    def estimator_(self) -> Any:
+    def estimator(self) -> Any:
         """A decision tree, not fitted, with the parameters of the trees."""
+        return unfitted_member(self)
+
+    @property
+    def estimator_(self) -> Any:
+        """As ``estimator``, of a forest that is fitted."""
         check_is_fitted(self, "nodes_")
         return unfitted_member(self)
 

@@ -164,7 +164,7 @@ class ForestClassifier(ClassShares, Forest):
             pair = (truth, found) if self.n_outputs_ > 1 else (truth[:, 0], found[:, 0])
             self.oob_score_ = self.oob_score(*pair)
         else:
-            self.oob_score_ = float(np.average((truth == found).mean(axis=1), weights=bag.rows.weights[kept]))
+            self.oob_score_ = float(np.average((truth == found).all(axis=1), weights=bag.rows.weights[kept]))
 
 
 def _stacked(tables: list[Array]) -> Array:

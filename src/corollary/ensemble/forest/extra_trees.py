@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import sklearn.ensemble
+
 from corollary.base import assigning
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
@@ -249,3 +251,8 @@ class ExtraTreesRegressor(ForestRegressor):
         categorical_features: Any = "from_dtype",
         keep_targets: bool = False,
     ) -> None: ...
+
+
+# virtual subclasses, which is how tools that convert and explain forests know whose ``estimators_`` they can read
+sklearn.ensemble.ExtraTreesClassifier.register(ExtraTreesClassifier)
+sklearn.ensemble.ExtraTreesRegressor.register(ExtraTreesRegressor)

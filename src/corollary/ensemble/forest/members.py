@@ -63,7 +63,9 @@ def samples(forest: Any) -> list[Array]:
     """The rows of X that each tree drew, as often as it did; all of them without draws."""
     known = forest.__dict__.get("_drawn_from")
     if known is None or forest._taken_over[1]:
-        raise ValueError("estimators_samples_: some trees are of earlier fits, and the rows that these drew are not kept.")
+        raise ValueError(
+            "estimators_samples_: some trees are of earlier fits, and the rows that these drew are not kept."
+        )
     n, order, seeds = known["n"], known["order"], forest.nodes_["seeds"]
     if not forest._n_draws:
         return [np.arange(n, dtype=np.int32) for _ in seeds]

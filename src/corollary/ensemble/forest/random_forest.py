@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sklearn.ensemble
+
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
 
@@ -197,3 +199,8 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     _random_cuts = False
+
+
+# virtual subclasses, which is how tools that convert and explain forests know whose ``estimators_`` they can read
+sklearn.ensemble.RandomForestClassifier.register(RandomForestClassifier)
+sklearn.ensemble.RandomForestRegressor.register(RandomForestRegressor)

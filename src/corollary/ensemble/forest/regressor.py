@@ -13,8 +13,10 @@ from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.limits import Boolean, Choice, Limit
+from corollary.core.trees.dependence import partial_dependence
 from corollary.core.types import Array
 from corollary.ensemble.forest.base import Forest
+from corollary.solvers.trees.forest.beyond_sums import needs_more_than_sums
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows, Target
@@ -33,7 +35,7 @@ class ForestRegressor(RegressorMixin, Forest):
         "leaf_targets_": Maybe(TARGETS),
     }
     limits: ClassVar[dict[str, Limit]] = {
-        "criterion": Choice("squared_error", "poisson"),
+        "criterion": Choice("squared_error", "absolute_error", "poisson"),
         "keep_targets": Boolean(),
     } | Forest.limits
 
@@ -67,7 +69,7 @@ class ForestRegressor(RegressorMixin, Forest):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.criterion != "poisson"
+        tags.target_tags.multi_output = True
         tags.target_tags.positive_only = self.criterion == "poisson"
         return tags
 
@@ -127,6 +129,10 @@ class ForestRegressor(RegressorMixin, Forest):
             raise ValueError(f"n_outputs_ is {self.n_outputs_}, but leaves have {self.trees_.value.shape[1]} numbers.")
 
     @property
+    def _stores_inner_nodes(self) -> bool:
+        return needs_more_than_sums(self.criterion, self.n_outputs_)
+
+    @property
     def _needs_members(self) -> bool:
         return bool(self.keep_targets)
 
@@ -140,6 +146,10 @@ class ForestRegressor(RegressorMixin, Forest):
         """Mean over the trees of the mean at each row's leaf."""
         means = self._means(X)
         return means[:, 0] if means.shape[1] == 1 else means
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Array:
+        """What ``sklearn.inspection.partial_dependence`` asks of a regression forest."""
+        return partial_dependence(self.trees_, grid, list(map(int, target_features)))[:, 0]
 
     @predicting
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> Array:

@@ -18,6 +18,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.check.exact import BOOKS, certificate
 from corollary.solvers.trees.check.forest import GivenTree, search_forest
 from corollary.solvers.trees.check.search import Findings
+from corollary.solvers.trees.forest.beyond_sums import grow_exactly, needs_more_than_sums
 from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees
@@ -46,6 +47,7 @@ class ForestGrowth(Algorithm[int]):
     ) -> None:  # fmt: skip
         self.rows, self.rules, self.seeds, self.earlier, self.members = rows, rules, seeds, earlier, members
         self.bag = OutOfBag(rows) if judged else None
+        self.exactly = not rows.n_classes and needs_more_than_sums(rules.criterion, rows.y.shape[1])
         self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
         self.found: Findings | None = None
         self.parts: list[GrownTree] = []
@@ -58,6 +60,8 @@ class ForestGrowth(Algorithm[int]):
             if self.bag is not None:
                 self.bag.add_stored(earlier, trees, others)
         n, wanted = rows.n, len(seeds) - self.begun
+        if self.exactly:
+            _ = rows.numbers  # before threads ask for it at once
         inline = n * min(rules.max_features, len(rows.codes)) * math.log2(n + 1) < _INLINE
         self.coming: Any = self._one_by_one(wanted) if inline else map_blocks(self._grow, wanted, 1)
 
@@ -69,6 +73,12 @@ class ForestGrowth(Algorithm[int]):
     def _grow(self, start: int, stop: int) -> GrownTree:
         from corollary.solvers.trees.forest.room import Room
 
+        if self.exactly:
+            seed, wanted = (
+                int(self.seeds[self.begun + start]),
+                {"outside": self.bag is not None, "inside": self.members},
+            )
+            return grow_exactly(self.rows, self.rules, seed, **wanted).packed
         seed, room = int(self.seeds[self.begun + start]), None
         with suppress(IndexError):
             room = self.rooms.pop()

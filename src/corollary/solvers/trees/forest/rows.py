@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -84,6 +85,16 @@ class BinnedRows:
             blocks=target.blocks,
         )
         return rows, order, keys
+
+    @functools.cached_property
+    def numbers(self) -> Array:
+        """(rows, columns) float64: the bins, or their means if cuts are drawn; codes of categories; NaN is missing."""
+        out = self.codes.T.astype(np.float64, order="F")
+        for f, (n_bins, own) in enumerate(zip(self.binner.n_bins, self.codes, strict=True)):
+            if self.edges is not None and not self.binner.categorical[f]:
+                out[:, f] = self.edges[1, f, np.minimum(own, self.edges.shape[2] - 1)]
+            out[own == n_bins, f] = np.nan
+        return out
 
     @property
     def n(self) -> int:
@@ -183,5 +194,6 @@ def bin_edges(X: Any, codes: Array, binner: Binner, weights: Array) -> Array:
         where, mass = codes[f][known], weights[known]
         total = np.bincount(where, weights=values[known].astype(np.float64) * mass, minlength=width)
         mass = np.bincount(where, weights=mass, minlength=width)
-        edges[1, f] = (total / np.where(mass > 0, mass, 1.0))[: edges.shape[2]]
+        means = np.where(mass > 0, total / np.where(mass > 0, mass, 1.0), -np.inf)
+        edges[1, f] = np.maximum.accumulate(means)[: edges.shape[2]]  # a bin without rows is where the one before it is
     return edges
