@@ -90,12 +90,13 @@ class TableReader(Estimator):
         signs, d = np.asarray(constraint), self.n_features_in_
         if signs.shape != (d,):
             raise ValueError(
-                f"monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data X has "
-                f"{d} features: give one of −1, 0, 1 for each."
+                f"monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data X "
+                f"has {d} features: give one of −1, 0, 1 for each."
             )
         if not np.isin(signs, (-1, 0, 1)).all():
             raise ValueError(
-                f"monotonic_cst must be None or an array-like of -1, 0 or 1, one for each column, but it is {constraint!r}."
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, one for each column, but it is "
+                f"{constraint!r}."
             )
         bad = [f for f in self.categories_ if signs[f]]
         if bad:

@@ -133,7 +133,7 @@ def test_class_weights() -> None:
     ours = DecisionTreeClassifier(max_depth=4, class_weight="balanced").fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
     with pytest.raises(
-        ValueError, match="number of elements in class_weight should match number of outputs. It has 2, but y has 1"
+        ValueError, match=r"number of elements in class_weight should match number of outputs. It has 2, but y has 1"
     ):
         DecisionTreeClassifier(class_weight=[{0: 1.0}, {0: 1.0}]).fit(X, y)
 
@@ -178,7 +178,7 @@ def test_monotone_constraints_as_scikit_learn() -> None:
 
 def test_monotone_constraints_that_make_no_sense() -> None:
     X, y = blobs()
-    with pytest.raises(ValueError, match="Monotonicity constraints are not supported with .* multiclass"):
+    with pytest.raises(ValueError, match=r"Monotonicity constraints are not supported with .* multiclass"):
         DecisionTreeClassifier(monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst"):
         DecisionTreeRegressor(monotonic_cst=[1, 0]).fit(X, y)

@@ -1,4 +1,4 @@
-"""What criteria ask for: y that a Poisson deviance has a meaning for, and names that scikit-learn takes with a warning."""
+"""What criteria ask for: y that has a Poisson deviance; and names that scikit-learn takes with a warning."""
 
 from __future__ import annotations
 
@@ -42,8 +42,10 @@ def refuse_for_poisson(criterion: str, y: Any, weights: Array | None = None) -> 
     if criterion != "poisson":
         return
     try:
-        values = np.asarray(y, dtype=np.float64)
+        values = np.asarray(y)
     except (TypeError, ValueError):
+        return
+    if values.dtype.kind not in "biuf":
         return
     if (values < 0).any():
         raise ValueError(

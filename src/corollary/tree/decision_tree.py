@@ -120,7 +120,7 @@ class DecisionTreeClassifier(TreeClassifier):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeClassifier:
-        """Grow the tree on labels y (n,) or (n, targets); a row of weight w counts w times. Input is always checked."""
+        """Grow the tree on labels y (n,) or (n, targets); a row of weight w counts w times."""
         self._fit_classes(X, y, sample_weight)
         return self
 
@@ -224,7 +224,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
-        """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times. Input is always checked."""
+        """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times."""
         refuse_for_poisson(self.criterion, y)
         X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)

@@ -145,8 +145,8 @@ def view_of(model: Any, trees: Trees, n_classes: list[int]) -> TreeView:
     if view is None or known is not trees:
         if (trees.category >= 0).any():
             raise AttributeError(
-                f"{type(model).__name__} has no tree_, for thresholds cannot say which categories go left; read trees_, "
-                "or fit with categorical_features=None on columns encoded as numbers."
+                f"{type(model).__name__} has no tree_, for thresholds cannot say which categories go left; read "
+                "trees_, or fit with categorical_features=None on columns encoded as numbers."
             )
         view = TreeView(trees, model.n_features_in_, n_classes)
         _views[model] = trees, view

@@ -37,7 +37,7 @@ from corollary.ensemble.forest.members import (
 )
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
-from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
+from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest, nothing_grown
 from corollary.solvers.trees.forest.growth import NO_LIMIT, ForestRules
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
@@ -127,11 +127,12 @@ class Forest(TableReader):
         self._keep_targets(rows, growth.parts)
         if growth.bag is not None:
             self._keep_votes(growth.bag, order)
-            _warn_of_rows_without_votes(growth.bag)
+            if not evidence.status.cut_short:
+                _warn_of_rows_without_votes(growth.bag)
         self._keep_evidence(evidence)
 
     def _is_complete(self) -> bool:
-        """Whether a warm start has nothing to add; it is told, and the model stays what it was."""
+        """Whether a warm start has nothing to add: it warns, trees stay what they are, and nothing is said of them."""
         if not self.warm_start or len(self.__dict__.get("nodes_", {}).get("sizes", ())) != self.n_estimators:
             return False
         warnings.warn(
@@ -139,7 +140,12 @@ class Forest(TableReader):
             UserWarning,
             stacklevel=caller_level(),
         )
-        return not self.oob_score or hasattr(self, "oob_score_")
+        if self.oob_score and not hasattr(self, "oob_score_"):
+            return False
+        self._before = self.n_estimators, self._taken_over[1]
+        self._observer(None, None, 0, lambda state: {})
+        self._keep_evidence(nothing_grown(self.evidence_, self.n_estimators))
+        return True
 
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array, Array]:
         """As ``_read_fit``, for one target or several."""

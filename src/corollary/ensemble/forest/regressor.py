@@ -69,7 +69,7 @@ class ForestRegressor(RegressorMixin, Forest):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
+        tags.target_tags.multi_output = self.criterion != "poisson"  # else it would be tested with y < 0
         tags.target_tags.positive_only = self.criterion == "poisson"
         return tags
 

@@ -91,13 +91,14 @@ def _growth(
         return tree.feature[[node]][: 0 if none else 1], False
 
     known = None if every else np.isin(np.arange(tree.node_count), list(tried))
+    by_path = None
     if exactly and not every:
-        columns = Tried(tree, exact_rules(rows, rules, seed, total), d, values).columns
+        by_path = Tried(tree, exact_rules(rows, rules, seed, total), d, values).columns
         known = None if rules.monotone is None else np.zeros(tree.node_count, dtype=bool)
     return Growth(
         targets=targets,
         values=values,
-        columns=columns,
+        columns=columns if by_path is None else by_path,
         categorical=rows.binner.categorical,
         max_depth=rules.max_depth,
         min_split=rules.min_split,

@@ -26,6 +26,7 @@ from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
 
 TOLERANCE = 1e-8
+NEW_BOOKS = f"{BOOKS} of new trees"
 _INLINE = 1 << 14  # rows · columns tried · depth of a tree below which a thread costs more than it saves
 
 
@@ -143,7 +144,7 @@ class ForestGrowth(Algorithm[int]):
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""
         if self.found is None:  # no tree was grown, or this is one of many forests
-            return Certificate(self.kind, f"{BOOKS} of new trees", self.imbalance, TOLERANCE)
+            return Certificate(self.kind, NEW_BOOKS, self.imbalance, TOLERANCE)
         return certificate(self.found, self.imbalance, greedy=False, tolerance=TOLERANCE)
 
 
@@ -170,3 +171,9 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         if without:
             notes += (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
     return growth.snapshot(found.state), found.evidence(facts=facts, notes=notes)
+
+
+def nothing_grown(before: Evidence, n_trees: int) -> Evidence:
+    """The evidence of a fit that went on from ``before`` and had no tree to add."""
+    nothing = Certificate(Kind.CHECKED, NEW_BOOKS, 0.0, TOLERANCE)
+    return replace(before, certificate=nothing, notes=carried_over(n_trees, n_trees, "trees"))

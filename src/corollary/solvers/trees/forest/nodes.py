@@ -39,7 +39,7 @@ class GrownTree:
     @property
     def packed(self) -> GrownTree:
         """The same tree in less memory."""
-        names = ("feature", "cut", "sums", "mass", "rows", "spread")
+        names: tuple[str, ...] = ("feature", "cut", "sums", "mass", "rows", "spread")
         names += ("inner_sums", "inner_spread") if self.inner_sums is not None else ()
         found: dict[str, Any] = {name: small(getattr(self, name)) for name in names}
         return replace(self, **found)
