@@ -66,6 +66,9 @@ class DecisionTreeClassifier(TreeClassifier):
     classes_, n_classes_ : of the target, or lists for several
     trees_ : Trees
         The tree as arrays.
+    tree_ : object
+        The same under scikit-learn's names (``feature``, ``threshold``, ``children_left``, ``value`` …), for tools that
+        read those; made when first asked for, read-only. Not where a split is by categories.
     feature_importances_ : array of shape (d,)
     max_features_, n_outputs_ : int
     evidence_ : Evidence
@@ -170,6 +173,9 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Attributes
     ----------
     trees_ : Trees
+        The tree as arrays.
+    tree_ : object
+        The same under scikit-learn's names, as for the classifier.
     feature_importances_ : array of shape (d,)
     max_features_, n_outputs_ : int
     evidence_ : Evidence
