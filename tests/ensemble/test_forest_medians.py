@@ -32,7 +32,7 @@ def test_leaves_are_medians(cls: Any, options: dict[str, Any]) -> None:
     for rows, tree in zip(model.estimators_samples_, model, strict=True):
         leaves = tree.apply(X[rows])
         for leaf in np.unique(leaves):
-            assert tree.trees_.value[leaf, 0] == pytest.approx(np.median(y[rows][leaves == leaf]))
+            assert tree.tree_.value[leaf, 0, 0] == pytest.approx(np.median(y[rows][leaves == leaf]))
         assert tree.trees_.value[0, 0] == pytest.approx(np.median(y[rows]))
         loss = np.abs(y[rows] - np.median(y[rows])).mean()
         assert tree.tree_.impurity[0] == pytest.approx(loss)

@@ -81,7 +81,7 @@ def test_samples_are_what_the_trees_grew_on(weighted: bool) -> None:
         assert not weighted or weights[rows].all()
         values = np.bincount(tree.apply(X[rows]), weights=y[rows]) / np.maximum(np.bincount(tree.apply(X[rows])), 1)
         reached = np.unique(tree.apply(X[rows]))
-        np.testing.assert_allclose(tree.trees_.value[reached, 0], values[reached], rtol=1e-9)
+        np.testing.assert_allclose(tree.tree_.value[reached, 0, 0], values[reached], rtol=1e-9)
     model.set_params(bootstrap=False, max_samples=None).fit(X, y)
     np.testing.assert_array_equal(model.estimators_samples_[1], np.arange(len(y)))
 

@@ -35,7 +35,7 @@ def outside(model: Any, X: Any, y: Any) -> Any:
 def test_votes_are_those_of_trees_that_did_not_see_the_row(n_classes: int) -> None:
     X, y = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0)
     model = RandomForestClassifier(n_estimators=12, oob_score=True, random_state=0).fit(X, y)
-    missed, leaves = outside(model, X, y), model.apply(X) + model.trees_.roots
+    missed, leaves = outside(model, X, y), model.trees_.apply(X)
     assert 0.3 < missed.mean() < 0.45
     expected = np.full((150, n_classes), np.nan)
     for i in range(150):
@@ -54,7 +54,7 @@ def test_votes_are_those_of_trees_that_did_not_see_the_row(n_classes: int) -> No
 def test_out_of_bag_numbers() -> None:
     X, y = make_regression(200, 4, noise=3.0, random_state=0)
     model = RandomForestRegressor(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
-    missed, leaves = outside(model, X, y), model.apply(X) + model.trees_.roots
+    missed, leaves = outside(model, X, y), model.trees_.apply(X)
     expected = np.array([model.trees_.value[leaves[i][missed[i]], 0].mean() for i in range(200)])
     np.testing.assert_allclose(model.oob_prediction_, expected, rtol=1e-12)
     assert model.oob_score_ == pytest.approx(1 - np.mean((y - expected) ** 2) / np.var(y))

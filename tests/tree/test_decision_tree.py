@@ -271,8 +271,8 @@ def test_paths_and_leaves() -> None:
     assert (path[:, [0]].toarray() == 1).all()
     assert path.has_sorted_indices
     np.testing.assert_array_equal(path.indices[path.indptr[1:] - 1], leaves)
-    np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), model.trees_.count)
-    np.testing.assert_array_equal(model.trees_.value[leaves], model.predict_proba(X))
+    np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), model.tree_.n_node_samples)
+    np.testing.assert_array_equal(model.tree_.value[leaves, 0], model.predict_proba(X))
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
 

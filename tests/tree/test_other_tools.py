@@ -106,7 +106,9 @@ def test_shap(cls: Any) -> None:
         model, X, _ = fitted(cls)
         explainer = shap.TreeExplainer({"trees": [as_dictionary(each.tree_, 5) for each in model.estimators_]})
         values = explainer.shap_values(X[:7])
-    np.testing.assert_allclose(values.sum(axis=1) + explainer.expected_value, answer(model, X[:7]), rtol=1e-5, atol=1e-12)
+    np.testing.assert_allclose(
+        values.sum(axis=1) + explainer.expected_value, answer(model, X[:7]), rtol=1e-5, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("cls", [DecisionTreeClassifier, DecisionTreeRegressor, *FORESTS])

@@ -17,25 +17,15 @@ from corollary import DecisionStump, DecisionTreeClassifier, DecisionTreeRegress
 ARRAYS = ("feature", "threshold", "impurity", "n_node_samples", "weighted_n_node_samples", "value")
 
 
-def walk(tree: Any, node: int = 0) -> Any:
-    """The nodes of a tree from the root down, left before right."""
-    yield node
-    if tree.children_left[node] >= 0:
-        yield from walk(tree, tree.children_left[node])
-        yield from walk(tree, tree.children_right[node])
-
-
 def same(ours: Any, peer: Any) -> None:
-    mine, other = list(walk(ours)), list(walk(peer))
-    for name in ARRAYS:
+    for name in (*ARRAYS, "children_left", "children_right"):
         a, b = getattr(ours, name), getattr(peer, name)
         assert (a.shape, a.dtype) == (b.shape, b.dtype), name
-        np.testing.assert_allclose(a[mine], b[other], rtol=1e-6, atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-12, err_msg=name)
     for name in ("node_count", "n_leaves", "max_depth", "max_n_classes", "n_outputs", "n_features"):
         assert getattr(ours, name) == getattr(peer, name), name
     np.testing.assert_array_equal(ours.n_classes, peer.n_classes)
-    depths = ours.compute_node_depths()[mine], peer.compute_node_depths()[other]
-    np.testing.assert_array_equal(*depths)
+    np.testing.assert_array_equal(ours.compute_node_depths(), peer.compute_node_depths())
     for normalize in (True, False):
         pair = (tree.compute_feature_importances(normalize=normalize) for tree in (ours, peer))
         np.testing.assert_allclose(*pair, atol=1e-9)
@@ -57,6 +47,7 @@ def test_a_classifier_has_the_arrays_of_scikit_learn(several: bool) -> None:
     )
     same(ours.tree_, peer.tree_)
     np.testing.assert_allclose(ours.tree_.predict(X), peer.tree_.predict(X.astype(np.float32)))
+    np.testing.assert_array_equal(ours.apply(X), peer.apply(X))
 
 
 @pytest.mark.parametrize("criterion", ["squared_error", "absolute_error", "poisson"])

@@ -18,8 +18,7 @@ from corollary.core.membership import is_member
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
-from corollary.core.trees.paths import decision_paths
-from corollary.core.trees.view import TreeView, view_of
+from corollary.core.trees.view import TreeView, numbered, view_of
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
@@ -234,9 +233,8 @@ class DecisionTree(TableReader):
 
     @predicting
     def apply(self, X: Any, check_input: bool = True) -> Array:
-        """The number of the leaf that each row reaches."""
-        X = self._read_predict(X)
-        return self.trees_.apply(X)[:, 0].astype(np.intp)
+        """The number of the leaf that each row reaches, as ``tree_`` and scikit-learn number nodes: depth first."""
+        return numbered(self, self.trees_, self._values_of_outputs()).apply(self._read_predict(X))
 
     def _leaf_values(self, X: Any) -> Array:
         """The values at the leaves of the rows, in the precision of X."""
@@ -247,7 +245,7 @@ class DecisionTree(TableReader):
     @predicting
     def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
-        return decision_paths(self.trees_, self.trees_.apply(self._read_predict(X)))
+        return numbered(self, self.trees_, self._values_of_outputs()).decision_path(self._read_predict(X))
 
     def _pruning_path(self, X: Any, y: Any, sample_weight: Any) -> Bunch:
         """The path of a fresh, unpruned fit to these rows."""

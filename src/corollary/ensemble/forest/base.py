@@ -304,8 +304,8 @@ class Forest(TableReader):
 
     @predicting
     def apply(self, X: Any) -> Array:
-        """Leaf of every row in every tree, int32 (rows, trees), numbered within the tree."""
-        return self.trees_.apply(self._read_predict(X)) - self.trees_.roots
+        """Leaf of every row in every tree, int32 (rows, trees), numbered as the tree's ``tree_`` does: depth first."""
+        return self._walker.places[self.trees_.apply(self._read_predict(X))]
 
     @predicting
     def decision_path(self, X: Any) -> tuple[Any, Array]:
@@ -314,7 +314,7 @@ class Forest(TableReader):
         Columns ``pointers[t]`` to ``pointers[t + 1]`` are the nodes of tree t.
         """
         trees = self.trees_
-        paths = decision_paths(trees, trees.apply(self._read_predict(X)))
+        paths = decision_paths(trees, trees.apply(self._read_predict(X)), self._walker.places)
         return paths, np.append(trees.roots, trees.node_count).astype(np.intp)
 
     @predicting
@@ -338,8 +338,8 @@ class Forest(TableReader):
         """
         if top is not None and top < 1:
             raise ValueError(f"top must be a whole number ≥ 1, but it is {top!r}.")
-        leaves = self.apply(X)
-        return proximities(leaves, leaves if Z is None else self.apply(Z), top)
+        leaves = self.trees_.apply(self._read_predict(X))
+        return proximities(leaves, leaves if Z is None else self.trees_.apply(self._read_predict(Z)), top)
 
     @property
     def feature_importances_(self) -> Array:

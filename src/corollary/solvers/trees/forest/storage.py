@@ -19,6 +19,7 @@ from corollary.core.fitted import Booleans, Floats, Integers, Numbers, Record
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.paths import depth_first
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.nodes import GrownTree, small
 
@@ -222,6 +223,11 @@ class Walker:
         ranks[~leaf] = self.kept["cut"]
         counts = np.where(self.kept["categorical"], 0, self.kept["n_bins"].astype(np.int64) - 1)
         return Scorer.of(self.trees, Ranks(ranks, self.kept["thresholds"], counts))
+
+    @functools.cached_property
+    def places(self) -> Array:
+        """The number of each node within its tree, depth first."""
+        return depth_first(self.trees).astype(np.int32)
 
     def worth_tables(self, n_rows: int) -> bool:
         """Whether so many rows take longer to walk than the tables do to fill."""
