@@ -126,7 +126,7 @@ class Forest(TableReader):
         self._drawn_from = drawn_from(rows, order)
         self._keep_targets(rows, growth.parts)
         if growth.bag is not None:
-            self._keep_votes(growth.bag, order)
+            self._set_oob_score_and_attributes(growth.bag, order)
             if not evidence.status.cut_short:
                 _warn_of_rows_without_votes(growth.bag)
         self._keep_evidence(evidence)
@@ -161,6 +161,11 @@ class Forest(TableReader):
         return X, y, weights, categorical
 
     @property
+    def _n_samples_bootstrap(self) -> int | None:
+        """Rows that a tree draws, under scikit-learn's name; None without draws."""
+        return self._n_draws or None
+
+    @property
     def _taken_over(self) -> tuple[int, int]:
         """How many trees are of earlier fits, and how many of these drew from other rows."""
         found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
@@ -177,7 +182,7 @@ class Forest(TableReader):
         """For those who need to know the training targets of each leaf."""
 
     @abstractmethod
-    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+    def _set_oob_score_and_attributes(self, bag: OutOfBag, order: Array) -> None:
         """Out-of-bag attributes; rows of ``bag`` are rows ``order`` of X."""
 
     @property

@@ -146,7 +146,7 @@ class ForestClassifier(ClassShares, Forest):
                 raise ValueError(f"y has classes that the fit did not have: {unknown!r}.")
         return X, self._classes_to_learn(columns, within_reach(check_weights(sample_weight, X))[0])
 
-    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+    def _set_oob_score_and_attributes(self, bag: OutOfBag, order: Array) -> None:
         means, places = bag.mean_votes(), self._places(bag.votes.shape[1])
         means = means if places is None else means[:, places]
         votes = np.empty_like(means)

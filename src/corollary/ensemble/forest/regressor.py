@@ -107,7 +107,7 @@ class ForestRegressor(RegressorMixin, Forest):
         check_consistent_length(X, y)
         return X, self._numbers_to_learn(y, within_reach(check_weights(sample_weight, X))[0])
 
-    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+    def _set_oob_score_and_attributes(self, bag: OutOfBag, order: Array) -> None:
         from sklearn.metrics import r2_score
 
         votes = np.empty_like(bag.votes)
