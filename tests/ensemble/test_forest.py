@@ -196,7 +196,7 @@ def test_odd_data_get_an_answer_or_a_sentence() -> None:
         RandomForestRegressor(criterion="gini").fit(X, y)
     with pytest.raises(ValueError, match="y are negative"):
         RandomForestRegressor(criterion="poisson").fit(X, y - 1.0)
-    with pytest.raises(ValueError, match="monotonic_cst is for two classes, but y has 3"):
+    with pytest.raises(ValueError, match="not supported with multiclass"):
         RandomForestClassifier(monotonic_cst=[1, 0, 0, 0]).fit(X, y)
 
 

@@ -178,7 +178,7 @@ def test_monotone_constraints_as_scikit_learn() -> None:
 
 def test_monotone_constraints_that_make_no_sense() -> None:
     X, y = blobs()
-    with pytest.raises(ValueError, match=r"Monotonicity constraints are not supported with .* multiclass"):
+    with pytest.raises(ValueError, match=r"Monotonicity constraints are not supported with"):
         DecisionTreeClassifier(monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst"):
         DecisionTreeRegressor(monotonic_cst=[1, 0]).fit(X, y)

@@ -131,13 +131,11 @@ class DecisionTree(TableReader):
 
     def _monotone(self, one_value: bool) -> Array | None:
         """Directions per column, or None if there are none; only one number can rise or fall."""
+        if self.monotonic_cst is not None and self.n_outputs_ > 1:
+            raise ValueError(no_direction(self.n_outputs_))
         directions = self._directions(self.monotonic_cst)
         if directions is not None and not one_value:
-            raise ValueError(
-                f"{type(self).__name__}: Monotonicity constraints are not supported with multiple outputs or with "
-                "multiclass classification: monotonic_cst is for one number, or the probability of the second of two "
-                "classes."
-            )
+            raise ValueError(no_direction(self.n_outputs_))
         return directions
 
     def _grow(
@@ -262,6 +260,15 @@ class DecisionTree(TableReader):
         from corollary.tree.plots import plot_tree
 
         return plot_tree(self, ax=ax, max_depth=max_depth)
+
+
+def no_direction(n_outputs: int) -> str:
+    """Why monotone constraints are refused."""
+    what = "multiple outputs" if n_outputs > 1 else "multiclass classification"
+    return (
+        f"Monotonicity constraints are not supported with {what}: monotonic_cst is for one number to predict, or the "
+        "probability of the second of two classes."
+    )
 
 
 def _training_error(value: Array, y: Array, weights: Array, n_classes: list[int]) -> float:

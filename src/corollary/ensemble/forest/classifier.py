@@ -18,6 +18,7 @@ from corollary.ensemble.forest.base import Forest
 from corollary.labels import encode_labels
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import Target
+from corollary.tree.tree_base import no_direction
 from corollary.tree.tree_classifier import ClassShares, weights_of_outputs
 
 
@@ -81,10 +82,7 @@ class ForestClassifier(ClassShares, Forest):
             raise ValueError(f"warm_start needs the classes of the last fit, {before!r}, but y has {found!r}.")
         counts = self._keep_classes(found)
         if self.monotonic_cst is not None and sum(counts) > 2:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiple outputs or with multiclass classification: "
-                f"monotonic_cst is for two classes, but y has {sum(counts)}."
-            )
+            raise ValueError(no_direction(len(counts)))
         self._grow(X, self._classes_to_learn(columns, weights), categorical)
         return self
 

@@ -23,6 +23,7 @@ from corollary.solvers.trees.forest.rows import BinnedRows, Target
 from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
 from corollary.solvers.trees.forest.storage import TARGETS
 from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
+from corollary.tree.tree_base import no_direction
 
 
 class ForestRegressor(RegressorMixin, Forest):
@@ -85,10 +86,7 @@ class ForestRegressor(RegressorMixin, Forest):
         if self.keep_targets and (target.y.shape[1] > 1 or self.warm_start):
             raise ValueError("keep_targets is for one output and without warm_start.")
         if self.monotonic_cst is not None and target.y.shape[1] > 1:
-            raise ValueError(
-                "Monotonicity constraints are not supported with multiple outputs: monotonic_cst is for one output, "
-                f"but y has {target.y.shape[1]}."
-            )
+            raise ValueError(no_direction(target.y.shape[1]))
         self.n_outputs_ = target.y.shape[1]
         self.__dict__.pop("leaf_targets_", None)
         self._grow(X, target, categorical)
