@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow adversary check bench bench-threads docs warmup clean
+.PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs warmup clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ test: $(VENV)/extra-test ## all tests but the slow ones
 
 test-slow: $(VENV)/extra-test ## the long tests
 	$(BIN)/python -m pytest -m slow
+
+test-peers: $(VENV)/extra-test ## scikit-learn's own tests with our classes in the place of theirs
+	$(BIN)/python -m tests.peers --workers $${COROLLARY_TEST_WORKERS:-2}
 
 adversary: $(VENV)/extra-test ## 20 000 hostile fits, each judged by the referee; SEED=1 for others
 	$(BIN)/python -m tests.adversary --fits $${FITS:-20000} --seed $${SEED:-0}

@@ -19,6 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from corollary import (
+    PCA,
     EarlyStopping,
     GaussianMixture,
     GradientBoostingClassifier,
@@ -238,3 +239,55 @@ def test_callbacks_are_heard_between_starts(several: Any) -> None:
         pressed.fit(X)
     if not isinstance(several, SpectralClustering):  # half of the work on labels is no answer there
         assert pressed.evidence_.status is Status.INTERRUPTED
+
+
+def verbose(several: Any, level: Any = 1) -> Any:
+    several.verbose = level  # whether or not scikit-learn's class has this parameter, the mechanism is the same
+    return several
+
+
+def test_verbose_shows_iterations_and_evidence(capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = verbose(model()).fit(X, Y)
+    *steps, last = capsys.readouterr().out.splitlines()
+    assert steps[0].startswith("LogisticRegression: iteration 0, objective ")
+    seen = {int(step.split("iteration ")[1].split(",")[0]) for step in steps}
+    assert seen >= set(range(min(11, fitted.evidence_.n_iter)))
+    assert last == f"LogisticRegression: {fitted.evidence_}"
+    np.testing.assert_array_equal(fitted.coef_, model().fit(X, Y).coef_)
+    assert capsys.readouterr().out == ""
+
+
+def test_verbose_beside_callbacks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    verbose(model()).fit(X, Y)
+    alone = capsys.readouterr().out.splitlines()
+    verbose(model()).set_callbacks(JSONLog(tmp_path / "fit.jsonl")).fit(X, Y)
+    assert capsys.readouterr().out.splitlines()[:-1] == alone[:-1]
+    assert (tmp_path / "fit.jsonl").read_text().count("\n") >= len(alone) - 1
+
+
+def test_verbose_of_fits_without_iterations_and_of_several_parts(capsys: pytest.CaptureFixture[str]) -> None:
+    fitted = verbose(PCA(2), True).fit(X)
+    assert capsys.readouterr().out == f"PCA: {fitted.evidence_}\n"
+    verbose(KMeans(3, n_init=3, random_state=0)).fit(X)
+    out = capsys.readouterr().out
+    assert out.count("start") == 2
+    assert "KMeans: start 2 done\n" in out
+    verbose(LogisticRegressionCV(Cs=[0.1, 1.0], cv=3)).fit(X, Y)
+    assert "LogisticRegressionCV: strength 6 done\n" in capsys.readouterr().out
+
+
+def test_verbose_leaves_iterations_out_of_a_fast_loop(capsys: pytest.CaptureFixture[str]) -> None:
+    boosted = GradientBoostingClassifier(n_estimators=120)
+    verbose(boosted).fit(X, Y)
+    some = capsys.readouterr().out.splitlines()
+    verbose(boosted, 2).fit(X, Y)
+    every = capsys.readouterr().out.splitlines()
+    assert len(every) > 100
+    assert len(some) < 40
+    assert set(some[:-1]) <= set(every)
+
+
+@pytest.mark.parametrize("silent", [0, False, None])
+def test_verbose_can_be_off(silent: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    verbose(model(), silent).fit(X, Y)
+    assert capsys.readouterr().out == ""

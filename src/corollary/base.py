@@ -22,6 +22,7 @@ from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from corollary.callbacks import Progress
 from corollary.core.blocks import LEARNERS, Blocks, BlockSource, NotAnArrayError, as_blocks
 from corollary.core.design import Design, gather
 from corollary.core.door.arrays import plain
@@ -74,6 +75,8 @@ def fitting(method: F) -> F:
         try:
             _check_blocks(self, method, args, kwargs)
             self._check_parameters()
+            if verbose := getattr(self, "verbose", 0):
+                self._progress = Progress(type(self).__name__, int(verbose), self._words)
             # data too large for float64 show as an objective that is not finite, which solvers refuse with a sentence
             with threads(getattr(self, "n_jobs", None)), np.errstate(over="ignore", invalid="ignore"):
                 result = managed(self, *args, **kwargs)
@@ -84,7 +87,7 @@ def fitting(method: F) -> F:
                 raise TypeError(_not_learning(self)) from None
             raise
         finally:
-            for name in ("_weight_unit", "_weights_lost"):
+            for name in ("_weight_unit", "_weights_lost", "_progress"):
                 self.__dict__.pop(name, None)
             _began.reset(clock)
         evidence = self.__dict__.get("evidence_")
@@ -149,6 +152,8 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
     _penalty_beside_sum: ClassVar[bool] = False  # whether a penalty is added to a sum over rows, not to their mean
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
     _weights_lost: int = 0  # how many weights are too small beside the largest to count
+    _words: ClassVar[dict[str, str]] = {}  # of ``verbose`` for the numbers of an iteration, where people know others
+    _progress: Progress | None = None  # what tells of a fit that runs, if ``verbose`` asks for it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         bases = reversed(cls.__mro__)
@@ -253,24 +258,26 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         return BlockSource(_Checked(self, blocks, target, sparse, every, options), executor=blocks.executor)
 
     def _observer(self, X: Any, y: Any, max_iter: int, attributes: Callable[[Any], dict[str, Any] | None]) -> Any:
-        """What the solver calls after each iteration, or None when there are no callbacks.
+        """What the solver calls after each iteration, or None when there are no callbacks and nobody wants to read.
 
         ``attributes`` turns a solver state into the fitted attributes that make a working copy of this estimator.
         Data that are read from blocks are not shown to callbacks.
         """
         if "_skl_callbacks" not in self.__dict__ and "_parent_callback_ctx" not in self.__dict__:
-            return None
+            return self._progress
         if isinstance(X, Design):
             X = y = None
         context = self._init_callback_context(max_subtasks=None)
         context.call_on_fit_task_begin(estimator=self, X=X, y=y)
         if not getattr(self, "_skl_callbacks", None):
-            return None
+            return self._progress
 
         return _Observer(self, context, (X, y), max_iter, attributes)
 
     def _stop_between(self, task_name: str) -> bool:
         """Whether a callback asks to stop between two parts of a fit, such as the folds of a cross-validation."""
+        if self._progress is not None:
+            self._progress.part(task_name)
         if not getattr(self, "_skl_callbacks", None):
             return False
         task = self._callback_fit_ctx.subcontext(task_name=task_name)
@@ -289,6 +296,8 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         status = honest(evidence.status, evidence.certificate)
         evidence = replace(evidence, seconds=seconds, status=status, notes=notes)
         self.evidence_ = evidence
+        if self._progress is not None:
+            self._progress.end(evidence)
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
@@ -324,6 +333,8 @@ class _Observer:
 
     def __call__(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
         X, y = self.data
+        if self.owner._progress is not None:
+            self.owner._progress(record, snapshot)
         task = self.context.subcontext(task_name="iteration")
         task.record = dict(record, max_iter=self.max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
         task.call_on_fit_task_begin(estimator=self.owner, X=X, y=y)

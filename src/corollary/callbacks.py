@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
 from sklearn.base import is_regressor
 from sklearn.metrics import check_scoring
 
+from corollary.core.evidence import Evidence
 from corollary.solvers.loop import BackTo
 
 
@@ -155,3 +158,53 @@ class JSONLog:
         if self._file is not None:  # None if it could not be opened
             self._file.close()
             self._file = None
+
+
+class Progress:
+    """What ``verbose`` shows of any fit, on standard output: its iterations, and the evidence it leaves.
+
+    At ``verbose=1`` the first ten iterations have a line each, then every tenth, every hundredth and so on, and any
+    that comes a second after the last line; from 2 on all have one. It observes the one loop, as callbacks do.
+    ``words`` are those that people know for the numbers of this model's iterations.
+    """
+
+    def __init__(self, name: str, verbose: int = 1, words: Mapping[str, str] | None = None) -> None:
+        self.name, self.every, self.words = name, verbose > 1, words or {}
+        self._parts: dict[str, int] = {}
+        self._shown = -np.inf
+
+    def __call__(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool:
+        """Tell of an iteration; never stops the fit."""
+        count = int(record["iteration"])
+        shown = ((key, value) for key, value in record.items() if key not in ("iteration", "seconds"))
+        numbers = (f"{self.words.get(key, key)} {value:.6g}" for key, value in shown)
+        self._line(count, ", ".join([f"{self.words.get('iteration', 'iteration')} {count}", *numbers]))
+        return False
+
+    def between(self) -> bool:
+        """Tell that one of several starts has ended; never stops the fit."""
+        self.part("start")
+        return False
+
+    def part(self, what: str) -> None:
+        """Tell that a part of a fit has ended: a fold, a strength, a start."""
+        count = self._parts[what] = self._parts.get(what, 0) + 1
+        self._line(count, f"{what} {count} done")
+
+    def say(self, text: str) -> None:
+        """A line of its own."""
+        self._write(text)
+
+    def end(self, evidence: Evidence) -> None:
+        """The last line."""
+        self._write(str(evidence))
+
+    def _line(self, count: int, text: str) -> None:
+        now = time.monotonic()
+        if self.every or now - self._shown >= 1.0 or count < 10 or count % 10 ** (len(str(count)) - 1) == 0:
+            self._shown = now
+            self._write(text)
+
+    def _write(self, text: str) -> None:
+        sys.stdout.write(f"{self.name}: {text}\n")  # in one piece: other threads may write as well
+        sys.stdout.flush()

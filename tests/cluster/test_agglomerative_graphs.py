@@ -62,12 +62,37 @@ def test_single_linkage_is_the_spanning_tree_of_the_graph() -> None:
 @pytest.mark.parametrize("name", LINKAGES)
 def test_pieces_are_reported_and_joined(name: str) -> None:
     X = np.concatenate([rows(40), rows(30) + 30.0, rows(20) + 90.0])
-    model = AgglomerativeClustering(3, linkage=name, connectivity=kneighbors_graph(X, 12)).fit(X)
+    model = AgglomerativeClustering(3, linkage=name, connectivity=kneighbors_graph(X, 12))
+    with pytest.warns(UserWarning, match="3 > 1. Completing it to avoid stopping the tree early"):
+        model.fit(X)
     assert model.n_connected_components_ == 3
     assert "3 connected components, of 40, 30, 20 rows; 2 shortest bridges" in str(model.evidence_)
     assert len(model.children_) == 89
     assert adjusted_rand_score(model.labels_, np.repeat([0, 1, 2], [40, 30, 20])) == 1.0
     assert model.evidence_.holds
+
+
+def test_a_graph_without_edges_is_a_spanning_tree() -> None:
+    X = rows()
+    model = AgglomerativeClustering(4, linkage="single", connectivity=np.zeros((len(X), len(X))))
+    with pytest.warns(UserWarning, match=f"connected components of the connectivity matrix is {len(X)} > 1"):
+        model.fit(X)
+    free = AgglomerativeClustering(4, linkage="single").fit(X)
+    np.testing.assert_allclose(model.distances_, free.distances_)
+    np.testing.assert_array_equal(model.labels_, free.labels_)
+
+
+def test_trees_are_kept_in_a_folder(tmp_path: Any) -> None:
+    X = rows()
+    graph = neighbours(X)
+    for options in ({}, {"connectivity": graph}, {"metric": "manhattan", "linkage": "average"}):
+        for n_clusters in (4, 7):
+            kept = AgglomerativeClustering(n_clusters, memory=str(tmp_path), **options).fit(X)
+            plain = AgglomerativeClustering(n_clusters, **options).fit(X)
+            np.testing.assert_array_equal(kept.linkage_matrix_, plain.linkage_matrix_)
+            np.testing.assert_array_equal(kept.labels_, plain.labels_)
+            assert kept.evidence_.holds
+    assert len(list(tmp_path.rglob("output.pkl"))) == 3
 
 
 def test_stopping_early() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -74,11 +76,37 @@ def test_starts(blobs):
     def first_rows(X, k, random_state):
         return X[:k]
 
-    given = KMeans(4, init=blobs[:4], n_init=5).fit(blobs)
+    with pytest.warns(RuntimeWarning, match="Explicit initial center position passed: performing only one init"):
+        given = KMeans(4, init=blobs[:4], n_init=5).fit(blobs)
     called = KMeans(4, init=first_rows, n_init=2).fit(blobs)
     np.testing.assert_array_equal(given.cluster_centers_, called.cluster_centers_)
-    with pytest.raises(ValueError, match="init must be 4 centres of 5 features"):
+    with pytest.raises(ValueError, match="does not match the number of clusters 4: init must be 4 centres of 5"):
         KMeans(4, init=blobs[:3]).fit(blobs)
+    with pytest.raises(ValueError, match="does not match the number of features of the data 5"):
+        KMeans(4, init=blobs[:4, :3]).fit(blobs)
+
+
+def test_one_cluster_needs_no_bounds(blobs):
+    with pytest.warns(RuntimeWarning, match="algorithm='elkan' doesn't make sense for a single cluster"):
+        bounded = KMeans(1, algorithm="elkan").fit(blobs)
+    np.testing.assert_array_equal(bounded.cluster_centers_, KMeans(1).fit(blobs).cluster_centers_)
+
+
+def test_rows_stay_as_they_are(blobs):
+    before = blobs.copy()
+    KMeans(3, copy_x=False, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(blobs, before)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_a_row_at_a_centre_is_at_distance_zero(blobs, make):
+    centres = blobs[:6] + 1e3
+    model = KMeans(6, init=centres, max_iter=1).fit(centres)
+    near = centres + 1e-9
+    found = model.transform(make(near))
+    np.testing.assert_array_equal(np.diag(model.transform(make(centres))), 0.0)
+    expected = np.sqrt(((near[:, None, :] - centres) ** 2).sum(axis=2))
+    np.testing.assert_allclose(found, expected, rtol=1e-7)
 
 
 def test_answer_does_not_depend_on_threads_or_order(blobs):
@@ -166,3 +194,16 @@ def test_saved_and_loaded(blobs, model, tmp_path):
     loaded = corollary.load(tmp_path / "model.corollary")
     np.testing.assert_array_equal(loaded.predict(blobs), model.predict(blobs))
     np.testing.assert_array_equal(loaded.transform(blobs), model.transform(blobs))
+
+
+@pytest.mark.parametrize(("tol", "how"), [(0.0, "strict convergence"), (0.1, "center shift .* within tolerance 0.1")])
+def test_verbose_in_the_words_of_k_means(blobs, capsys, tol, how):
+    model = KMeans(9, init="random", n_init=1, tol=tol, random_state=0, verbose=1).fit(blobs)
+    first, *steps, end, last = capsys.readouterr().out.splitlines()
+    assert first == "KMeans: Initialization complete"
+    assert steps[0].startswith("KMeans: Iteration 1, inertia ")
+    assert re.fullmatch(f"KMeans: Converged at iteration {model.n_iter_}: {how}.*", end)
+    assert last == f"KMeans: {model.evidence_}"
+    quiet = KMeans(9, init="random", n_init=1, tol=tol, random_state=0).fit(blobs)
+    np.testing.assert_array_equal(model.cluster_centers_, quiet.cluster_centers_)
+    assert capsys.readouterr().out == ""

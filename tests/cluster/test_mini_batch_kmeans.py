@@ -80,3 +80,27 @@ def test_bad_batches(blobs):
     model.partial_fit(blobs[:50])
     with pytest.raises(ValueError, match="features"):
         model.partial_fit(blobs[:50, :2])
+
+
+def test_passes_and_batches(blobs):
+    model = MiniBatchKMeans(3, batch_size=30, max_no_improvement=None, max_iter=10, random_state=0).fit(blobs)
+    assert model.n_iter_ == 10
+    assert model.n_steps_ == 10 * len(blobs) // 30
+    larger = MiniBatchKMeans(3, batch_size=10 * len(blobs), max_no_improvement=None, max_iter=2, random_state=0)
+    assert larger.fit(blobs).n_steps_ == 2
+
+
+def test_starts_from_too_few_rows(blobs):
+    with pytest.warns(RuntimeWarning, match="init_size=2 should be larger than n_clusters=5"):
+        model = MiniBatchKMeans(5, init_size=2, random_state=0).fit(blobs)
+    assert len(model.cluster_centers_) == 5
+    with pytest.warns(RuntimeWarning, match="performing only one init"):
+        MiniBatchKMeans(5, init=blobs[:5], n_init=3, random_state=0).partial_fit(blobs)
+
+
+def test_verbose_tells_why_it_stopped(blobs, capsys):
+    options = {"n_clusters": 4, "batch_size": 100, "random_state": 0, "verbose": 1}
+    MiniBatchKMeans(**options, tol=1e-2, max_no_improvement=None).fit(blobs)
+    assert "Converged (small centers change)" in capsys.readouterr().out
+    MiniBatchKMeans(**options).fit(blobs)
+    assert "Converged (lack of improvement in inertia)" in capsys.readouterr().out

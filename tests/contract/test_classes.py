@@ -24,8 +24,6 @@ LEFT_OUT = {
     "verbose": "callbacks show progress",
     "refit": "the choice is always refitted",
     "use_legacy_attributes": "there is no legacy",
-    "verbose_interval": "callbacks show progress",
-    "copy_x": "X is never written to",
 }
 # the name of scikit-learn's, but an algorithm with parameters of its own: trees on histograms
 OTHER_ALGORITHM = {"GradientBoostingClassifier", "GradientBoostingRegressor"}

@@ -82,7 +82,7 @@ def test_claimed_angles_and_variances_hold(kind: str) -> None:
     with mpmath.workdps(60):
         values, vectors = truth(X)
         for way in WAYS:
-            for k in (1, min(X.shape)):
+            for k in (1, min(X.shape) - (way == "arpack")):
                 model = fitted(X, way, k)
                 if model.evidence_.holds:
                     check(model, values, vectors, f"{way}, {k} components: {model.evidence_}")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from corollary import HuberRegressor, LinearModel, LinearRegression, Status
+from corollary.base import EvidenceWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(80, 3))
@@ -99,3 +100,14 @@ def test_without_an_intercept_there_is_none() -> None:
         rows = rng.normal(size=(int(rng.integers(10, 80)), int(rng.integers(1, 8))))
         model = HuberRegressor(fit_intercept=False).fit(rows, rows.sum(axis=1) + rng.standard_t(2, len(rows)))
         assert model.intercept_ == 0.0
+
+
+def test_no_iteration_at_all_keeps_the_start_and_says_so() -> None:
+    with pytest.warns(EvidenceWarning, match="max_iter"):
+        model = HuberRegressor(max_iter=0).fit(X, WILD)
+    assert model.n_iter_ == 0
+    assert model.outliers_.shape == WILD.shape
+    best = HuberRegressor(warm_start=True).fit(X, WILD)
+    coef = best.coef_.copy()
+    np.testing.assert_array_equal(best.set_params(max_iter=0).fit(X, WILD).coef_, coef)
+    assert best.evidence_.holds

@@ -134,7 +134,7 @@ def test_control_c_in_the_folds_of_ridge(monkeypatch: pytest.MonkeyPatch) -> Non
         calls.append(args)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("corollary.linear.ridge_cv.ridge_path", interrupted)
+    monkeypatch.setattr("corollary.linear.ridge_scores.ridge_path", interrupted)
     for cv in (None, 3):
         model = RidgeCV(cv=cv)
         with pytest.raises(KeyboardInterrupt):

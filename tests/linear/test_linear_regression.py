@@ -163,7 +163,7 @@ def test_refit_with_positive_forgets_the_statistics(data) -> None:
         model.leverage(X)
 
 
-@pytest.mark.parametrize("bad", [{"tol": 0.0}, {"fit_intercept": 1}, {"positive": "yes"}])
+@pytest.mark.parametrize("bad", [{"tol": -1.0}, {"fit_intercept": 1}, {"positive": "yes"}])
 def test_bad_parameters_name_themselves(data, bad) -> None:
     X, y, _ = data
     (name,) = bad

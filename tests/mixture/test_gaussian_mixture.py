@@ -202,6 +202,28 @@ def test_stopping_is_never_silent() -> None:
     assert started.n_iter_ == 0
 
 
+def test_without_iterations_the_model_is_its_start() -> None:
+    X, means = blobs(), [[40.0, 50.0, 60.0], [60.0, 50.0, 0.0]]
+    with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
+        started = GaussianMixture(2, means_init=means, max_iter=0, random_state=0).fit(X)
+    np.testing.assert_allclose(started.means_, means)
+
+
+def test_words_of_a_fit_that_did_not_converge() -> None:
+    with pytest.warns(ConvergenceWarning, match="Best performing initialization did not converge"):
+        GaussianMixture(3, init_params="random", max_iter=1, random_state=0).fit(blobs())
+
+
+@pytest.mark.parametrize("kind", ["full", "tied", "diag", "spherical"])
+def test_rows_that_do_not_spread_need_regularisation(kind: str) -> None:
+    X = np.repeat([[0.0, 0.0], [1.0, 1.0]], 10, axis=0)
+    with pytest.raises(ValueError, match="ill-defined empirical covariance"):
+        GaussianMixture(2, covariance_type=kind, reg_covar=0.0, random_state=0).fit(X)
+    assert GaussianMixture(2, covariance_type=kind, random_state=0).fit(X).evidence_.holds
+    with pytest.raises(ValueError, match="Invalid value for 'n_samples': 0"):
+        GaussianMixture(2, covariance_type=kind, random_state=0).fit(X).sample(0)
+
+
 @pytest.mark.parametrize(
     ("parameters", "match"),
     [
@@ -209,14 +231,15 @@ def test_stopping_is_never_silent() -> None:
         ({"n_components": 700}, "n_components = 700, n_samples = 600"),
         ({"covariance_type": "round"}, "covariance_type"),
         ({"reg_covar": -1.0}, "reg_covar"),
-        ({"weights_init": [0.5, 0.2]}, "weights_init must be non-negative and sum to one"),
-        ({"weights_init": [1.0]}, "weights_init must have shape"),
-        ({"means_init": [[0.0]]}, "means_init must have shape"),
+        ({"weights_init": [0.5, 0.2]}, "'weights' should be normalized"),
+        ({"weights_init": [1.5, -0.5]}, "in the range .0, 1., but got min value -0.50000, max value 1.50000"),
+        ({"weights_init": [1.0]}, "'weights' should have the shape of"),
+        ({"means_init": [[0.0]]}, "'means' should have the shape of"),
         ({"means_init": np.full((2, 3), np.nan)}, "means_init must be finite"),
-        ({"precisions_init": np.ones((2, 3))}, "precisions_init must have shape"),
-        ({"precisions_init": -np.repeat(np.eye(3)[None], 2, 0)}, "positive definite"),
+        ({"precisions_init": np.ones((2, 3))}, "'full precision' should have the shape of"),
+        ({"precisions_init": -np.repeat(np.eye(3)[None], 2, 0)}, "is not positive-definite"),
         ({"precisions_init": np.repeat(np.triu(np.ones((3, 3)))[None] + np.eye(3), 2, 0)}, "not symmetric"),
-        ({"precisions_init": np.zeros((2, 3)), "covariance_type": "diag"}, "must be positive"),
+        ({"precisions_init": np.zeros((2, 3)), "covariance_type": "diag"}, "should be positive"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], match: str) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClusterMixin
+from sklearn.utils.validation import check_memory
 
-from corollary.base import Estimator, assigning, check_weights, fitting
+from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
 from corollary.core.door.sparse_input import sound
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Floats, Integers
@@ -54,11 +56,11 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", any other metric of scikit-learn's
         ``pairwise_distances``, a symmetric function of two rows, or "precomputed": X is then the table of distances.
         Ward's and centroid linkage are about means and need "euclidean".
-    memory : None
-        Accepted for compatibility; nothing is cached.
+    memory : str, object with a method ``cache`` as ``joblib.Memory`` has, or None, default=None
+        A folder where trees are kept, so that another ``n_clusters`` for the same rows only cuts them anew.
     connectivity : sparse or dense array of shape (n, n), function of X, or None, default=None
         Only clusters with an edge between them merge. Complete and average linkage then know the lengths of edges
-        only. A graph in several pieces is reported, and the shortest bridges between the pieces are added.
+        only. A graph in several pieces gives a warning, and the shortest bridges between the pieces are added.
     compute_full_tree : "auto" or bool, default="auto"
         With a ``connectivity``, False stops at ``n_clusters``, and "auto" does so from max(100, n / 50) clusters.
         Without one the whole tree costs the same, and is always there.
@@ -173,7 +175,9 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         if self.linkage == "ward":
             rows, weights = rows.with_root(self._weight_unit, weights)
-        merged = merge(rows, weights, self.linkage, graph, most)
+        grow = merge if self.memory is None else check_memory(self.memory).cache(merge)
+        merged = grow(rows, weights, self.linkage, graph, most)
+        self._warn_pieces(merged)
         tree = merged.tree
         tree = with_absent(tree, *rows.absent(weights > 0)) if len(X) > rows.n else tree
         self._keep_tree(tree, merged)
@@ -211,15 +215,28 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
             )
         if self.n_clusters is not None and self.n_clusters > n:
             raise ValueError(
-                f"n_clusters={self.n_clusters} must not exceed the number of rows, but X has {n} rows "
-                "that carry weight."
+                f"Cannot extract more clusters than samples: n_clusters={self.n_clusters} must not exceed the number "
+                f"of rows, but X has {n} rows that carry weight."
             )
         if self.distance_threshold is not None and self.compute_full_tree is False:
-            raise ValueError("compute_full_tree must be True or 'auto' when distance_threshold decides the cut.")
+            raise ValueError(
+                f"compute_full_tree must be True if distance_threshold is set, or 'auto', but it is "
+                f"{self.compute_full_tree!r}."
+            )
         if self.linkage in ("ward", "centroid") and not is_euclidean(self.metric):
             raise ValueError(
-                f"linkage={self.linkage!r} is about means of rows and needs metric='euclidean', but it is "
-                f"{self.metric!r}. Use linkage='average' with other metrics."
+                f"{self.metric} was provided as metric. {self.linkage.capitalize()} can only work with euclidean "
+                "distances, being about means of rows, and needs metric='euclidean'. Use linkage='average' with others."
+            )
+
+    def _warn_pieces(self, merged: Merged) -> None:
+        pieces = 1 if merged.edges is None else len(merged.edges.sizes)
+        if pieces > 1:
+            warnings.warn(
+                f"{type(self).__name__}: the number of connected components of the connectivity matrix is {pieces} > "
+                "1. Completing it to avoid stopping the tree early: the shortest bridges between them were added.",
+                UserWarning,
+                stacklevel=caller_level(),
             )
 
     def _full(self, n: int) -> bool:

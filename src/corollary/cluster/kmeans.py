@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state
 from corollary.base import assigning, check_weights, fitting
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import Blocks, as_blocks
+from corollary.core.evidence import Status
 from corollary.core.fitted import Fitted, Number
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.parallel import one_blas_thread
@@ -48,7 +49,11 @@ class KMeans(CentreModel):
     tol : float ≥ 0, default=1e-4
         Converged when the squared movement of all centres is at most tol times the mean variance of the columns, and
         saved at most that share of the cost; 0 asks for labels that stay.
+    verbose : bool or int ≥ 0, default=0
+        Above 0 the fit prints its progress.
     random_state : int, RandomState or None
+    copy_x : bool, default=True
+        Accepted for compatibility; X is never overwritten.
     algorithm : {"auto", "lloyd", "elkan"}, default="auto"
         All give the same answer. "auto" and "elkan" keep bounds that skip rows that cannot change cluster, where that
         pays (16 clusters or more); "lloyd" looks at all rows every time.
@@ -101,6 +106,7 @@ class KMeans(CentreModel):
     ([[0.0, 0.5], [9.0, 0.5]], 1.0)
     """
 
+    _words: ClassVar[dict[str, str]] = {"iteration": "Iteration", "objective": "inertia"}
     fitted: ClassVar[dict[str, Fitted]] = {
         "inertia_": Number(low=0, finite=False),
     }
@@ -110,7 +116,9 @@ class KMeans(CentreModel):
         "n_init": Integer(1) | Choice("auto"),
         "max_iter": Integer(1),
         "tol": Real(0),
+        "verbose": Boolean() | Integer(0),
         "random_state": RANDOM_STATE,
+        "copy_x": Boolean(),
         "algorithm": Choice("auto", "lloyd", "elkan"),
         "metric": Choice("euclidean", "cosine"),
         "moves": Boolean(),
@@ -126,7 +134,9 @@ class KMeans(CentreModel):
         n_init: Any = "auto",
         max_iter: int = 300,
         tol: float = 1e-4,
+        verbose: Any = 0,
         random_state: Any = None,
+        copy_x: bool = True,
         algorithm: str = "auto",
         metric: str = "euclidean",
         moves: bool = False,
@@ -148,17 +158,24 @@ class KMeans(CentreModel):
             else:
                 rows, sample, notes = self._read(blocks, rng)
             self._check_count(rows.weights)
+            self._warn_single_start()
+            if self.algorithm == "elkan" and self.n_clusters == 1:
+                self._warn("algorithm='elkan' doesn't make sense for a single cluster, and is the same as 'lloyd'.")
             whole = X if blocks is None else None
             observe = self._observer(whole, y, self.max_iter, lambda seen: {"cluster_centers_": seen[0]})
             bounded = self.algorithm != "lloyd"
             moves = Moves(rows, rng, bounded, self.tol)
             held = rows if blocks is None else None
-            begun = (self._start(*sample, rng, held) for _ in range(self._starts(10)))
+            begun = (self._begin(*sample, rng, held) for _ in range(self._n_init))
             ahead = self.max_iter if observe is None else 1
             starts = (Lloyd(rows, start, bounded, self.tol, ahead) for start in begun)
             limits = rules(self.max_iter, self.tol, observe)
             found = best_of(starts_and_moves(starts, moves) if self.moves else starts, limits)
             facts = best_row_move(rows, found.state.centres, found.state.labels, found.state.cost)
+        if self._progress is not None and found.status is Status.CONVERGED:
+            shift = f"center shift {found.state.movement:.3g} within tolerance {self.tol:.3g}"
+            how = "strict convergence, no row changed its cluster" if found.state.settled else shift
+            self._tell(f"Converged at iteration {found.n_iter}: {how}")
         if self.moves:
             notes += (f"{moves.kept} of {moves.tried} split-and-merge moves lowered the cost.",)
         self.cluster_centers_, self.labels_ = rows.narrowed(found.state.centres), found.state.labels

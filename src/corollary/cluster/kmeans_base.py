@@ -35,6 +35,7 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
     cluster_centers_: Array
     labels_: Array
     _takes_sparse: ClassVar[bool] = True
+    _many_starts: ClassVar[int] = 10  # where n_init="auto" leaves it to us and starts are drawn at random
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -126,6 +127,12 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
                 "weight. Ask for fewer clusters."
             )
 
+    def _begin(self, X: Any, weights: Array, rng: np.random.RandomState, rows: KMeansRows | None = None) -> Array:
+        """One start, told of."""
+        start = self._start(X, weights, rng, rows)
+        self._tell("Initialization complete")
+        return start
+
     def _start(self, X: Any, weights: Array, rng: np.random.RandomState, rows: KMeansRows | None = None) -> Array:
         """Starting centres by the rule ``init``; ``rows`` are those of X, if they are there."""
         k = self.n_clusters
@@ -136,19 +143,41 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
         given = self.init(X, k, random_state=rng) if callable(self.init) else self.init
         centres: Array = check_array(given, dtype=X.dtype, order="C", copy=True, input_name="init")
         if centres.shape != (k, X.shape[1]):
+            what = f"clusters {k}" if len(centres) != k else f"features of the data {X.shape[1]}"
             raise ValueError(
-                f"init must be {k} centres of {X.shape[1]} features, shape {(k, X.shape[1])}, but its shape is "
-                f"{centres.shape}."
+                f"The shape of the initial centers {centres.shape} does not match the number of {what}: init must be "
+                f"{k} centres of {X.shape[1]} features, shape {(k, X.shape[1])}."
             )
         return centres
 
-    def _starts(self, many: int) -> int:
-        """How many starts to try; ``many`` where "auto" leaves it to us and they are drawn at random."""
-        if not isinstance(self.init, str) and not callable(self.init):
+    @property
+    def _given_centres(self) -> bool:
+        return not isinstance(self.init, str) and not callable(self.init)
+
+    @property
+    def _n_init(self) -> int:
+        """How many starts to try."""
+        if self._given_centres:
             return 1  # the same start would give the same answer
         if self.n_init != "auto":
             return int(self.n_init)
-        return 1 if isinstance(self.init, str) and self.init == "k-means++" else many
+        return 1 if isinstance(self.init, str) and self.init == "k-means++" else self._many_starts
+
+    def _warn_single_start(self) -> None:
+        """Given centres are one start, so that a larger ``n_init`` cannot be what was meant."""
+        if self._given_centres and self.n_init not in ("auto", 1):
+            self._warn(
+                "Explicit initial center position passed: performing only one init, since each of "
+                f"n_init={self.n_init} would start from the same centres. Leave n_init at 'auto' or 1."
+            )
+
+    def _tell(self, text: str) -> None:
+        """A line for those who asked for them by ``verbose``."""
+        if self._progress is not None:
+            self._progress.say(text)
+
+    def _warn(self, text: str) -> None:
+        warnings.warn(f"{type(self).__name__}: {text}", RuntimeWarning, stacklevel=caller_level())
 
     def _warn_empty(self, empty: int) -> tuple[str, ...]:
         """Too few distinct rows are worth a warning: the model has fewer clusters than were asked for."""
@@ -156,8 +185,8 @@ class CentreModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixi
             return ()
         k = self.n_clusters
         note = (
-            f"Number of distinct clusters ({k - empty}) found smaller than n_clusters ({k}): X has no more rows that "
-            "differ by more than rounding."
+            f"Number of distinct clusters ({k - empty}) found smaller than n_clusters ({k}). Possibly due to duplicate "
+            "points in X: it has no more rows that differ by more than rounding."
         )
         warnings.warn(f"{type(self).__name__}: {note}", ConvergenceWarning, stacklevel=caller_level())
         return (note,)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from corollary.base import assigning, check_weights, fitting
-from corollary.cluster.kmeans import INIT
+from corollary.cluster.kmeans import INIT, KMeans
 from corollary.cluster.kmeans_base import CentreModel
 from corollary.core.blocks import as_blocks
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
@@ -38,15 +38,18 @@ class MiniBatchKMeans(CentreModel):
     max_iter : int ≥ 1, default=100
         Most passes over X, counted in rows.
     batch_size : int ≥ 1, default=1024
+    verbose : bool or int ≥ 0, default=0
+        Above 0 the fit prints its progress.
     compute_labels : bool, default=True
         Whether ``fit`` ends with a pass that labels all rows and measures the cost.
     random_state : int, RandomState or None
     tol : float ≥ 0, default=0.0
         Stop when the smoothed squared movement of all centres is at most tol times the mean variance; 0 never does.
-    max_no_improvement : int ≥ 1 or None, default=10
+    max_no_improvement : int ≥ 0 or None, default=10
         Stop after this many batches without a lower smoothed cost.
     init_size : int ≥ 1 or None, default=None
-        Rows to choose the start from; None is 3 · batch_size, or 3 · n_clusters if that is more.
+        Rows to choose the start from; None is 3 · batch_size, or 3 · n_clusters if that is more, and so is less than
+        n_clusters.
     n_init : int ≥ 1 or "auto", default="auto"
         Starts that are compared on ``init_size`` rows; "auto" is 1 for k-means++ and given centres, otherwise 3.
     reassignment_ratio : float ≥ 0, default=0.01
@@ -104,15 +107,18 @@ class MiniBatchKMeans(CentreModel):
         "n_steps_": Count(),
         "inertia_": Maybe(Number(low=0, finite=False)),
     }
+    _many_starts: ClassVar[int] = 3
+    _words: ClassVar[dict[str, str]] = KMeans._words
     limits: ClassVar[dict[str, Limit]] = {
         "n_clusters": Integer(1),
         "init": INIT,
         "max_iter": Integer(1),
         "batch_size": Integer(1),
+        "verbose": Boolean() | Integer(0),
         "compute_labels": Boolean(),
         "random_state": RANDOM_STATE,
         "tol": Real(0),
-        "max_no_improvement": Choice(None) | Integer(1),
+        "max_no_improvement": Choice(None) | Integer(0),
         "init_size": Choice(None) | Integer(1),
         "n_init": Integer(1) | Choice("auto"),
         "reassignment_ratio": Real(0),
@@ -127,6 +133,7 @@ class MiniBatchKMeans(CentreModel):
         init: Any = "k-means++",
         max_iter: int = 100,
         batch_size: int = 1024,
+        verbose: Any = 0,
         compute_labels: bool = True,
         random_state: Any = None,
         tol: float = 0.0,
@@ -146,20 +153,26 @@ class MiniBatchKMeans(CentreModel):
         rng = check_random_state(self.random_state)
         batches, notes = self._batches(X, sample_weight, rng)
         self._check_present(batches.present)
+        self._warn_starts()
         whole = batches.X if isinstance(batches, DrawnBatches) else None
-        observe = self._observer(whole, y, self.max_iter, lambda centres: {"cluster_centers_": centres})
+        most = batches.within(self.max_iter)
+        observe = self._observer(whole, y, most, lambda centres: {"cluster_centers_": centres})
         search = MiniBatch(
             batches, self._best_start(*batches.sample(self._start_size), rng), rng, still=self.tol,
             waiting=self.max_no_improvement, ratio=self.reassignment_ratio, label=self.compute_labels,
         )  # fmt: skip
-        found = run(search, Rules(self.max_iter * batches.in_a_pass, SETTLED, observe))
+        found = run(search, Rules(most, SETTLED, observe))
+        if search.idle(found.state):
+            self._tell("Converged (small centers change)")
+        elif search.tired(found.state):
+            self._tell("Converged (lack of improvement in inertia)")
         if not np.isfinite(found.measure.objective) and found.state.labels is not None:
             raise overflow()
         for name in ("labels_", "inertia_"):
             self.__dict__.pop(name, None)
         narrow = found.state.centres.astype(batches.dtype)  # done already, unless the certificate asked for float64
         self._keep(found.state, narrow.dtype if (narrow == found.state.centres).all() else np.float64)
-        self.n_iter_ = -(-self.n_steps_ * batches.size // max(batches.n, batches.size))
+        self.n_iter_ = batches.passes(self.n_steps_)
         if found.state.labels is not None:
             self.labels_, self.inertia_ = found.state.labels, found.measure.objective / self._weight_unit
         self._keep_evidence(found.evidence(notes=notes))
@@ -181,6 +194,7 @@ class MiniBatchKMeans(CentreModel):
         self._observer(X, y, 1, lambda state: None)
         if first:
             self._check_count(weights)
+            self._warn_starts()
             start = self._best_start(X, weights, check_random_state(self.random_state))
             running = Running(start, np.zeros(len(start)))
         else:
@@ -216,11 +230,20 @@ class MiniBatchKMeans(CentreModel):
     @property
     def _start_size(self) -> int:
         """Rows to choose a start from."""
-        return max(self.init_size or 3 * max(self.batch_size, self.n_clusters), self.n_clusters)
+        size = self.init_size or 3 * max(self.batch_size, self.n_clusters)
+        return size if size >= self.n_clusters else 3 * self.n_clusters
+
+    def _warn_starts(self) -> None:
+        self._warn_single_start()
+        if self.init_size is not None and self.init_size < self.n_clusters:
+            self._warn(
+                f"init_size={self.init_size} should be larger than n_clusters={self.n_clusters}: so few rows hold no "
+                f"start. {self._start_size} are taken, if there are as many."
+            )
 
     def _best_start(self, X: Any, weights: Array, rng: np.random.RandomState) -> Array:
         """The best of ``n_init`` starts, by the cost of the rows they were chosen from."""
-        found = [self._start(X, weights, rng).astype(np.float64) for _ in range(self._starts(3))]
+        found = [self._begin(X, weights, rng).astype(np.float64) for _ in range(self._n_init)]
         if len(found) == 1:
             return found[0]
         return min(found, key=lambda centres: summarize(X, weights, centres).cost)

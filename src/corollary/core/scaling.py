@@ -101,7 +101,7 @@ def check_lengths(lengths: Array) -> Array:
     if not (lengths > 0).all():
         row = int(np.argmin(lengths > 0))
         raise ValueError(
-            "metric='cosine' needs rows that have a direction, and a row of zeros has none, but "
-            f"row {row} of X is zero."
+            "Cosine affinity cannot be used when X contains zero vectors: metric='cosine' needs rows that have a "
+            f"direction, and a row of zeros has none, but row {row} of X is zero."
         )
     return lengths

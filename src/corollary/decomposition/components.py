@@ -23,7 +23,7 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "n_components_": Count("k", low=1),
+        "n_components_": Count("k"),
         "components_": Floats("k", "d"),
         "explained_variance_": Floats("k", low=0),
         "explained_variance_ratio_": Floats("k", low=0),
@@ -66,7 +66,8 @@ class ComponentModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimato
     @predicting
     def inverse_transform(self, X: Any) -> Array:
         """Rows (n × d) from coordinates (n × k): the nearest points of the plane to what was transformed."""
-        scores = check_array(X, dtype=(np.float64, np.float32), input_name="X")
+        least = min(1, len(self.components_))
+        scores = check_array(X, dtype=(np.float64, np.float32), input_name="X", ensure_min_features=least)
         if scores.shape[1] != len(self.components_):
             raise ValueError(
                 f"X must have one column for each of the {len(self.components_)} components, but it has "

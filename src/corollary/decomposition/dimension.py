@@ -23,7 +23,9 @@ def by_evidence(values: Array, n: float) -> int:
     """The dimension of greatest evidence for n rows with these covariance eigenvalues (all d of them, falling)."""
     if len(values) < 2 or values[0] <= 0:
         return 1
-    return 1 + int(np.argmax(log_evidence(values, n)))
+    # what rounding leaves of directions without variance is evidence of nothing
+    rank = int(np.count_nonzero(values > len(values) * EPS * values[0]))
+    return 1 + int(np.argmax(log_evidence(values, n)[:rank]))
 
 
 def log_evidence(values: Array, n: float) -> Array:

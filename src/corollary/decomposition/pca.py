@@ -28,9 +28,14 @@ from corollary.solvers.pca.rows import CentredRows
 from corollary.solvers.pca.spectrum import Choose, by_covariance, find_spectrum
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
+ITERATIVE = ("arpack", "randomized")
 NO_MORE_THAN_ONE = (
     "sample_weight sums to {:.3g}: a weight counts how many times a row is there, and a variance needs more than one "
     "row. Multiply the weights so that they sum to the number of rows."
+)
+FULL_IS_DENSE = (
+    'PCA only support sparse inputs with the "arpack" and "covariance_eigh" solvers, while "full" was passed, or with '
+    '"auto" and "randomized": a full decomposition of sparse rows is dense.'
 )
 FORGOTTEN = ("The rows of the earlier fit are not part of this: only partial_fit keeps what can be added to.",)
 
@@ -45,23 +50,23 @@ class PCA(ComponentModel):
 
     Parameters
     ----------
-    n_components : int ≥ 1, float in (0, 1), "mle" or None, default=None
+    n_components : int ≥ 0, float in (0, 1), "mle" or None, default=None
         How many; or the share of the variance that they must exceed; or the number of greatest evidence (Minka); or
-        None for min(n, d).
+        None for min(n, d), with "arpack" one less, which is the most that it takes.
     copy : bool, default=True
         Accepted for compatibility; X is never overwritten, and only copied if it has fewer rows than columns.
     whiten : bool, default=False
         Divide each coordinate by its standard deviation.
     svd_solver : {"auto", "full", "covariance_eigh", "arpack", "randomized"}, default="auto"
-        "covariance_eigh" takes one pass over X and a d × d matrix. "full" takes a triangular factor of X by blocks,
-        which keeps the digits of eigenvalues below 10⁻⁹ of the first. "randomized" and "arpack" are block Lanczos
-        iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by shape,
-        and by conditioning once the covariance is known.
+        "covariance_eigh" takes one pass over X and a d × d matrix. "full" takes a triangular factor of dense X by
+        blocks, which keeps the digits of eigenvalues below 10⁻⁹ of the first. "randomized" and "arpack" are block
+        Lanczos iteration, from a random start until the residuals hold, the second one to rounding. "auto" chooses by
+        shape, and by conditioning once the covariance is known.
     tol : float ≥ 0, default=0.0
         Iteration ends at eigen-residuals of ``tol`` λ₁; 0 is 10⁻¹¹ for "arpack" and 10⁻⁷ else (eigenvalues are then
         exact to about 10⁻¹⁴). The certificate holds for sines of angles up to 10⁴ ``tol``, and 10⁻⁵ at least.
-    iterated_power : int ≥ 1 or "auto", default="auto"
-        The most steps of an iteration; "auto" is as many as it takes.
+    iterated_power : int ≥ 0 or "auto", default="auto"
+        The most steps of an iteration, of which there is at least one; "auto" is as many as it takes.
     n_oversamples : int ≥ 1, default=10
         Directions that an iteration follows beyond those asked for.
     power_iteration_normalizer : default="auto"
@@ -124,12 +129,12 @@ class PCA(ComponentModel):
         "_mean_rest": Maybe(Floats("d")),
     }
     limits: ClassVar[dict[str, Limit]] = {
-        "n_components": Choice(None, "mle") | Integer(1) | Real(0, 1, above=True),
+        "n_components": Choice(None, "mle") | Integer(0) | Real(0, 1, above=True),
         "copy": Boolean(),
         "whiten": Boolean(),
         "svd_solver": Choice(*SOLVERS),
         "tol": Real(0),
-        "iterated_power": Choice("auto") | Integer(1),
+        "iterated_power": Choice("auto") | Integer(0),
         "n_oversamples": Integer(1),
         "power_iteration_normalizer": Choice("auto", "QR", "LU", "none"),
         "random_state": RANDOM_STATE,
@@ -173,7 +178,7 @@ class PCA(ComponentModel):
             raise ValueError(NO_MORE_THAN_ONE.format(rows.total / self._weight_unit))
         most = min(rows.shape[1], max(rows.count, int(rows.total)))
         wanted = self._wanted(most, rows.total, rows.shape)
-        steps = 0 if self.iterated_power == "auto" else int(self.iterated_power)
+        steps = 0 if self.iterated_power == "auto" else max(int(self.iterated_power), 1)
         observe = self._observer(
             getattr(rows, "X", None), None, steps or 200, lambda pairs: self._snapshot(rows, pairs)
         )
@@ -205,6 +210,8 @@ class PCA(ComponentModel):
         blocks = as_blocks(X, None, sample_weight)
         if blocks is not None:
             return CentredBlocks(self._validate_blocks(blocks, target=False))
+        if self.svd_solver == "full" and hasattr(X, "tocsr"):
+            raise TypeError(FULL_IS_DENSE)
         # a value that is not finite shows in the sums, so no pass over X is spent on looking for one
         X, weights = self._validate_rows(X, sample_weight, ensure_min_samples=2, ensure_all_finite=False)
         return centred(X, None if sample_weight is None else weights)
@@ -251,25 +258,32 @@ class PCA(ComponentModel):
 
     def _wanted(self, most: int, total: float, shape: tuple[int, int], *, growing: bool = False) -> int | Choose:
         """The number of components, or the rule that finds it from the whole spectrum."""
+        solver = "covariance_eigh" if growing else self.svd_solver
         wanted = self.n_components
         if wanted is None:
-            return most
+            wanted = most - 1 if solver == "arpack" else most
         if isinstance(wanted, str):
-            if shape[0] < shape[1] and not growing:
-                raise ValueError(
-                    f"n_components='mle' needs at least as many rows as columns, but X has {shape[0]} rows and "
-                    f"{shape[1]} columns."
-                )
+            self._check_evidence(solver, shape, growing)
             return lambda values, d: min(by_evidence(values[:d], total), most)
         if isinstance(wanted, numbers.Integral):
-            if int(wanted) > most and not growing:
-                raise ValueError(
-                    f"n_components={wanted} must be between 1 and min(n_samples, n_features)={most}, for X with "
-                    f"{shape[0]} rows and {shape[1]} columns."
-                )
+            if not growing:
+                _check_number(int(wanted), most, solver, shape)
             return min(int(wanted), most)
         share = float(wanted)
         return lambda values, d: min(by_share(values, share), most)
+
+    @staticmethod
+    def _check_evidence(solver: str, shape: tuple[int, int], growing: bool) -> None:
+        if solver in ITERATIVE:
+            raise ValueError(
+                f"n_components='mle' cannot be a string with svd_solver='{solver}', which finds a given number of "
+                "components: use 'auto', 'full' or 'covariance_eigh'."
+            )
+        if shape[0] < shape[1] and not growing:
+            raise ValueError(
+                f"n_components='mle' is only supported if n_samples >= n_features, but X has {shape[0]} rows and "
+                f"{shape[1]} columns."
+            )
 
     def _snapshot(self, rows: CentredRows, pairs: Any) -> dict[str, Any] | None:
         """The attributes of a working model of an iteration that goes on."""
@@ -286,6 +300,17 @@ DELIVERED = (
     "singular_values_",
     "noise_variance_",
 )
+
+
+def _check_number(wanted: int, most: int, solver: str, shape: tuple[int, int]) -> None:
+    """Refuse a number of components that rows of this shape, or the solver, cannot have."""
+    least, direct = (1 if solver in ITERATIVE else 0), "full" if solver == "auto" else solver
+    size = f"X has {shape[0]} rows and {shape[1]} columns"
+    ends = f"min(n_samples, n_features)={most} with svd_solver='{direct}': {size}"
+    if not least <= wanted <= most:
+        raise ValueError(f"n_components={wanted} must be between {least} and {ends}.")
+    if solver == "arpack" and wanted == most:
+        raise ValueError(f"n_components={wanted} must be strictly less than {ends}. Use 'auto' for all components.")
 
 
 def _rounded(evidence: Evidence, vectors: Array, kept: Array) -> Evidence:
@@ -314,9 +339,9 @@ def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int
     freedom = max(total - 1.0, np.finfo(float).tiny) if total > 1.0 else np.inf
     with np.errstate(over="ignore", under="ignore"):
         variance, noise = values / freedom / unit / unit, rest / max(most - k, 1) / freedom / unit / unit
-    if not np.isfinite(variance).all():
+    if not (np.isfinite(variance).all() and np.isfinite(noise)):
         raise ValueError(
-            f"The variance of these rows, {float(values[0] / freedom):.3g} / {unit:.3g}², is too large for float64. "
+            f"The variance of these rows, {float(squares / freedom):.3g} / {unit:.3g}², is too large for float64. "
             "Divide X by a constant."
         )
     return {

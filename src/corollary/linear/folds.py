@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import get_config
 from sklearn.model_selection import check_cv
+from sklearn.utils.metadata_routing import process_routing
 
 from corollary.core.design import Design
 from corollary.core.evidence import Status
@@ -15,16 +17,34 @@ from corollary.solvers.linear.driver import Solution
 Fold = tuple[Array, Array]
 
 
-def splits(cv: Any, X: Any, y: Array, weights: Array | None, *, classifier: bool = False) -> list[Fold]:
-    """Rows to train on and rows held out; a splitter does not see X where that is read from blocks."""
+def splits(cv: Any, X: Any, y: Array, weights: Array | None, *, classifier: bool = False, **routed: Any) -> list[Fold]:
+    """Rows to train on and rows held out; a splitter does not see X where that is read from blocks.
+
+    ``routed`` is what the splitter asked for by metadata routing, such as groups.
+    """
     seen = np.empty((len(y), 0)) if isinstance(X, Design) else X
-    folds = [
-        (np.asarray(train), np.asarray(test)) for train, test in check_cv(cv, y, classifier=classifier).split(seen, y)
-    ]
+    found = check_cv(cv, y, classifier=classifier).split(seen, y, **routed)
+    folds = [(np.asarray(train), np.asarray(test)) for train, test in found]
     for number, (train, _) in enumerate(folds):
         if weights is not None and not weights[train].any():
             raise ValueError(f"Fold {number} trains on rows of weight zero alone: leave such rows out, or change cv.")
     return folds
+
+
+def routes(model: Any, method: str, extra: dict[str, Any], sample_weight: Any = None) -> Any:
+    """What ``extra`` keywords of a method go to the splitter and the scorer; None unless metadata are routed.
+
+    Weights are routed along with them if somebody has asked for weights.
+    """
+    if not get_config()["enable_metadata_routing"]:
+        if extra:
+            raise ValueError(
+                f"{sorted(extra)} are passed to {type(model).__name__}.{method}, which is only supported if "
+                "enable_metadata_routing=True: call sklearn.set_config(enable_metadata_routing=True) first."
+            )
+        return None
+    weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return process_routing(model, method, **extra, **weighed)
 
 
 def mean_over_folds(scores: Array, weights: Array, folds: list[Fold]) -> Array:

@@ -43,7 +43,7 @@ class HuberRegressor(LinearRegressor):
     epsilon : float ≥ 1, default 1.35
         Residuals beyond ``epsilon · scale_`` count as outliers. 1.35 is 95 % as efficient as least squares on
         Gaussian noise.
-    max_iter : int ≥ 1, default 100
+    max_iter : int ≥ 0, default 100
     alpha : float ≥ 0, default 1e-4
         Strength of the L2 penalty.
     warm_start : bool, default False
@@ -88,7 +88,7 @@ class HuberRegressor(LinearRegressor):
     _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
         "epsilon": Real(low=1),
-        "max_iter": Integer(1),
+        "max_iter": Integer(0),
         "alpha": Real(low=0),
         "warm_start": Boolean(),
         "fit_intercept": Boolean(),

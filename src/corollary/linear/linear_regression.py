@@ -45,7 +45,7 @@ class LinearRegression(UpdatableRegressor):
         Whether to fit b; if not, b = 0.
     copy_X : bool, default=True
         Accepted for compatibility; X is never overwritten, and never copied whole.
-    tol : float > 0, default=1e-8
+    tol : float ≥ 0, default=1e-8
         Largest relative duality gap at which the fit counts as optimal.
     n_jobs : int or None, default=None
         Threads; None uses all usable cores. The answer does not depend on it.
@@ -101,7 +101,7 @@ class LinearRegression(UpdatableRegressor):
     limits: ClassVar[dict[str, Limit]] = {
         "fit_intercept": Boolean(),
         "copy_X": Boolean(),
-        "tol": Real(0, above=True),
+        "tol": Real(0),
         "n_jobs": N_JOBS,
         "positive": Boolean(),
     }

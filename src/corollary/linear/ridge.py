@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.base import assigning, fitting
 from corollary.core.evidence import Evidence
-from corollary.core.fitted import Count, Fitted, Floats, Maybe, Number, Text
+from corollary.core.fitted import Count, Fitted, Floats, Integers, Maybe, Number, Text
 from corollary.core.limits import RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.linear.least_squares import UpdatableRegressor, one_or_each
@@ -18,8 +18,16 @@ from corollary.solvers.least_squares.rows_so_far import RowsSoFar
 from corollary.solvers.least_squares.task import Task
 
 STRENGTH = Real(0, 1e300)
-# scikit-learn's names for what we have: an orthogonal factor serves both "qr" and "svd"
+# scikit-learn's names as hints: an orthogonal factor serves both "qr" and "svd", and what others would approach by many
+# passes is found in a few
 METHODS = {"auto": "auto", "cholesky": "cholesky", "qr": "svd", "svd": "svd", "sparse_cg": "cg"}
+METHODS |= dict.fromkeys(("lsqr", "sag", "saga", "lbfgs"), "auto")
+RAN = {
+    "orthogonal factor": "svd",
+    "singular values": "svd",
+    "conjugate gradients": "sparse_cg",
+    "non-negative least squares": "lbfgs",
+}
 
 
 class Ridge(UpdatableRegressor):
@@ -38,14 +46,16 @@ class Ridge(UpdatableRegressor):
     copy_X : bool, default=True
         Accepted for compatibility; X is never overwritten, and never copied whole.
     max_iter : int or None, default=None
-        Iterations of ``solver="sparse_cg"``.
-    tol : float > 0, default=1e-8
+        Iterations of conjugate gradients; the other ways have none.
+    tol : float ≥ 0, default=1e-8
         Largest relative duality gap at which the fit counts as optimal.
-    solver : {"auto", "cholesky", "qr", "svd", "sparse_cg"}, default="auto"
-        "auto" chooses by shape and conditioning. "cholesky" factorises the moments; "qr" and "svd" take an orthogonal
-        factor of X; "sparse_cg" is for sparse X with thousands of rows and columns.
+    solver : {"auto", "cholesky", "qr", "svd", "sparse_cg", "lsqr", "sag", "saga", "lbfgs"}, default="auto"
+        A hint: all give the same answer, and ``evidence_.solver`` says what ran. "auto" chooses by shape and
+        conditioning. "cholesky" factorises the moments, unless they are too close to singular; "qr" and "svd" take an
+        orthogonal factor of X; "sparse_cg" is for sparse X with thousands of rows and columns. The others are taken for
+        "auto".
     positive : bool, default=False
-        Require β ≥ 0.
+        Require β ≥ 0, with any ``solver``.
     random_state : int, RandomState or None
         Accepted for compatibility; nothing here is random.
 
@@ -57,9 +67,10 @@ class Ridge(UpdatableRegressor):
         Σ d²/(d² + α) over the singular values d of the centred X: how many coefficients' worth of freedom is used.
         NaN after "sparse_cg".
     solver_ : str
-        The factor that was used.
-    n_iter_ : int
-        Iterations of "sparse_cg"; 1 for the others.
+        The solver that was asked for. After "auto", and where "cholesky" did not do, the name of what ran: "cholesky",
+        "svd", "sparse_cg" or, with ``positive=True``, "lbfgs".
+    n_iter_ : array of shape (k,)
+        Iterations of conjugate gradients; 1 for the other ways, which have none.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -89,7 +100,7 @@ class Ridge(UpdatableRegressor):
     fitted: ClassVar[dict[str, Fitted]] = {
         "effective_dof_": Maybe(Floats("*t", finite=False) | Number(finite=False)),
         "solver_": Text(),
-        "n_iter_": Count(),
+        "n_iter_": Integers("?", low=0) | Count(),  # a number in files of the first release
     }
     _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
@@ -97,7 +108,7 @@ class Ridge(UpdatableRegressor):
         "fit_intercept": Boolean(),
         "copy_X": Boolean(),
         "max_iter": Choice(None) | Integer(1),
-        "tol": Real(0, above=True),
+        "tol": Real(0),
         "solver": Choice(*METHODS),
         "positive": Boolean(),
         "random_state": RANDOM_STATE,
@@ -140,16 +151,16 @@ class Ridge(UpdatableRegressor):
         else:
             answer, evidence = solve(task, method=METHODS[self.solver], tol=self.tol, max_iter=self.max_iter)
             coef, intercept, self.effective_dof_ = answer.coef, answer.intercept, one_or_each(answer.dof)
-        self.solver_ = evidence.solver
-        self.n_iter_ = max(1, evidence.n_iter)
+        self.solver_ = RAN.get(evidence.solver, "cholesky") if self.solver in ("auto", "cholesky") else str(self.solver)
+        self.n_iter_ = np.full(task.Y.shape[1], max(1, evidence.n_iter), dtype=np.int32)
         return self._keep_shaped(task, (coef, intercept, evidence), y, dtype, so_far)
 
     def _strengths(self, targets: int) -> Array:
         alpha = np.asarray(self.alpha, dtype=np.float64).ravel()
         if alpha.size not in (1, targets):
             raise ValueError(
-                f"alpha must be one number or one for each target, but there are {alpha.size} penalties for "
-                f"{targets} targets."
+                "Number of targets and number of penalties do not correspond: "
+                f"{alpha.size} != {targets}. alpha must be one number, or one for each target."
             )
         if not all(STRENGTH.accepts(float(a)) for a in alpha):
             raise ValueError(f"alpha must be {STRENGTH} for each target, but it is {self.alpha!r}.")

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+import numbers
+import warnings
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, RegressorMixin
-from sklearn.metrics import check_scoring
+from sklearn import get_config
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
-from corollary.base import assigning, fitting, predicting
+from corollary.base import assigning, caller_level, fitting, predicting
 from corollary.core.drawing import axes
 from corollary.core.evidence import Status
 from corollary.core.fitted import Fitted, Floats, Maybe, Number
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
-from corollary.linear.folds import Fold, splits
+from corollary.linear.folds import routes, splits
 from corollary.linear.least_squares import LeastSquaresRegressor, one_or_each
+from corollary.linear.ridge_scores import Score, as_scorer, fold_scores, leave_one_out_scores, score_function
 from corollary.solvers.least_squares.closed_form import solve
-from corollary.solvers.least_squares.leave_one_out import ridge_path
-from corollary.solvers.least_squares.task import Task, steady_algebra
+from corollary.solvers.least_squares.task import Task
 
-Score = Callable[[Array, Array, Array | None], float]  # of (truth, prediction, weights)
+LARGEST = 1e300
+SPARSE_SVD = (
+    "RidgeCV: The 'svd' mode is not supported for sparse X, and scikit-learn 1.11 will refuse it. The same is computed "
+    "with gcv_mode='auto', which is the default."
+)
 
 
 class RidgeCV(LeastSquaresRegressor):
@@ -36,15 +40,17 @@ class RidgeCV(LeastSquaresRegressor):
     Parameters
     ----------
     alphas : array of shape (m,) or float, default=(0.1, 1.0, 10.0)
-        Penalties to try, > 0.
+        Penalties to try, > 0; with ``cv`` also 0, which is least squares.
     fit_intercept : bool, default=True
         Whether to fit b; if not, b = 0.
     scoring : str, callable or None, default=None
-        None is the mean squared error (R² with ``cv``). A callable is called as scoring(estimator, X, y).
+        None is the mean squared error (R² with ``cv``). A callable is called as scoring(estimator, X, y), with all
+        targets at once unless ``alpha_per_target``.
     cv : int, splitter, iterable of splits or None, default=None
         None is leave-one-out. Folds are fitted and scored with their weights.
     gcv_mode : {None, "auto", "svd", "eigen"}, default=None
-        Decomposition: singular values of X or eigenvalues of its moments; None and "auto" choose by size.
+        Decomposition: singular values of X or eigenvalues of its moments; None and "auto" choose by size. "svd" of
+        sparse X is deprecated, as in scikit-learn.
     store_cv_results : bool, default=False
         Keep ``cv_results_`` (leave-one-out only).
     alpha_per_target : bool, default=False
@@ -90,7 +96,7 @@ class RidgeCV(LeastSquaresRegressor):
     }
     _penalty_beside_sum = True
     limits: ClassVar[dict[str, Limit]] = {
-        "alphas": Real(0, 1e300, above=True) | ArrayLike(),
+        "alphas": Real(0, LARGEST, above=True) | ArrayLike(),
         "fit_intercept": Boolean(),
         "scoring": Choice(None) | Instance("the name of a scorer", str) | Instance("a scorer", methods=("__call__",)),
         "cv": Choice(None)
@@ -116,19 +122,25 @@ class RidgeCV(LeastSquaresRegressor):
     ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> RidgeCV:
-        """Choose alpha and fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to blocks of (X, y), with it."""
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, **params: Any) -> RidgeCV:
+        """Choose alpha and fit to X (n × d, dense or sparse) and y (n,) or (n, k), or to blocks of (X, y), with it.
+
+        ``params`` are for the splitter and the scorer, by scikit-learn's metadata routing.
+        """
+        routed = routes(self, "fit", params, sample_weight)
         X, y, weights = self._validate_fit(X, y, sample_weight, multi_output=True, blocks=True)
         task, alphas, stopped = self._task(X, y, weights), self._path(), False
+        separate = self.alpha_per_target and task.Y.shape[1] > 1
         if self.cv is None:
-            scores = self._leave_one_out(task, alphas * self._weight_unit, y)
+            scores = self._leave_one_out(task, alphas * self._weight_unit, y, separate, routed)
         else:
             for name in ("store_cv_results", "alpha_per_target"):
                 if getattr(self, name):
-                    raise ValueError(f"{name}=True needs leave-one-out (cv=None), but cv is {self.cv!r}.")
-            scores, stopped = self._by_folds(task, X, y, alphas * self._weight_unit)
-        separate = self.alpha_per_target and task.Y.shape[1] > 1
-        self.mean_scores_ = scores if separate else scores.mean(axis=1)
+                    raise ValueError(
+                        f"cv!=None and {name}=True are incompatible: that needs leave-one-out, but cv is {self.cv!r}."
+                    )
+            scores, stopped = self._by_folds(task, X, y, alphas * self._weight_unit, routed)
+        self.mean_scores_ = scores if separate else scores[:, 0]
         best = self.mean_scores_.argmax(axis=0)
         self.alpha_ = alphas[best] if separate else float(alphas[best])
         self.best_score_ = self.mean_scores_.max(axis=0) if separate else float(self.mean_scores_[best])
@@ -140,29 +152,56 @@ class RidgeCV(LeastSquaresRegressor):
         return self
 
     def _path(self) -> Array:
-        alphas = np.asarray(self.alphas, dtype=np.float64).ravel()
-        if not alphas.size or not all(a > 0 and np.isfinite(a) for a in alphas):
-            raise ValueError(f"alphas must be finite numbers > 0, at least one of them, but they are {self.alphas!r}.")
-        return alphas
+        """The penalties to try; none at all may be among them where no row is left out alone."""
+        limit, sign = Real(0, LARGEST, above=self.cv is None), ">" if self.cv is None else ">="
+        given = np.asarray(self.alphas, dtype=object).ravel()
+        if not given.size:
+            raise ValueError(f"alphas must be numbers {sign} 0, at least one of them, but there are none.")
+        for number, alpha in enumerate(given):
+            if isinstance(alpha, bool) or not isinstance(alpha, numbers.Real):
+                raise TypeError(f"alphas[{number}] must be an instance of float, not {type(alpha).__name__}.")
+            if not limit.accepts(alpha):
+                raise ValueError(f"alphas[{number}] == {alpha}, must be {sign} 0.0 and at most {LARGEST:g}.")
+        return given.astype(np.float64)
 
-    def _leave_one_out(self, task: Task, alphas: Array, y: Array) -> Array:
-        """Scores (number of alphas, k); keeps ``cv_results_`` if asked."""
+    def _leave_one_out(self, task: Task, alphas: Array, y: Array, separate: bool, routed: Any) -> Array:
+        """Scores (number of alphas, k or 1); keeps ``cv_results_`` if asked."""
         method = self.gcv_mode or "auto"
-        scores, residuals = leave_one_out_scores(task, alphas, method, self.scoring, self.store_cv_results)
+        if method == "svd" and task.design.is_sparse:
+            method = "auto"
+            warnings.warn(SPARSE_SVD, FutureWarning, stacklevel=caller_level())
+        score, keep = None if self.scoring is None else self._score(task, routed), self.store_cv_results
+        scores, residuals = leave_one_out_scores(task, alphas, y, method, score=score, separate=separate, keep=keep)
         self.__dict__.pop("cv_results_", None)
-        if self.store_cv_results and residuals is not None:
+        if keep and residuals is not None:
             rows = residuals**2 if self.scoring is None else task.Y[:, :, None] - residuals
             self.cv_results_ = rows[:, 0] if y.ndim == 1 else rows
         return scores
 
-    def _by_folds(self, task: Task, X: Any, y: Array, alphas: Array) -> tuple[Array, bool]:
+    def _by_folds(self, task: Task, X: Any, y: Array, alphas: Array, routed: Any) -> tuple[Array, bool]:
         """Mean scores (number of alphas, 1) over the folds, and whether a callback ended them early."""
+        folds = splits(self.cv, X, y, task.weights, **(routed.splitter.split if routed else {}))
         scores: list[list[float]] = []
-        for row in fold_scores(task, y, alphas, splits(self.cv, X, y, task.weights), self.scoring):
+        for row in fold_scores(task, y, alphas, folds, self._score(task, routed)):
             scores.append(row)
             if self._stop_between("fold"):
                 return np.mean(scores, axis=0)[:, None], True
         return np.mean(scores, axis=0)[:, None], False
+
+    def _score(self, task: Task, routed: Any) -> Score:
+        return score_function(self._scorer(), task.weights, routed.scorer.score if routed else None)
+
+    def _scorer(self) -> Any:
+        scorer = as_scorer(self.scoring, "r2")
+        if self.scoring is None and get_config()["enable_metadata_routing"]:
+            return scorer.set_score_request(sample_weight=True)  # folds are scored with their weights
+        return scorer
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """What ``fit`` passes on to the scorer and to the splitter (scikit-learn's metadata routing)."""
+        router = MetadataRouter(owner=self).add_self_request(self)
+        router.add(scorer=self._scorer(), method_mapping=MethodMapping().add(caller="fit", callee="score"))
+        return router.add(splitter=self.cv, method_mapping=MethodMapping().add(caller="fit", callee="split"))
 
     @predicting
     def plot(self, ax: Any = None) -> Any:
@@ -178,63 +217,3 @@ class RidgeCV(LeastSquaresRegressor):
         ylabel = "leave-one-out mean squared error" if error else "cross-validation score"
         ax.set(xscale="log", xlabel="alpha", ylabel=ylabel, title=f"best alpha: {np.round(self.alpha_, 6)}")
         return ax
-
-
-class _Predicted(RegressorMixin, BaseEstimator):
-    """Stands in for a fitted model towards a scorer: what it is given as X are the predictions themselves."""
-
-    def fit(self, X: Any, y: Any = None) -> _Predicted:
-        return self
-
-    def predict(self, X: Array) -> Array:
-        return X
-
-
-def score_function(scoring: Any, default: str) -> Score:
-    """A scorer by name or a callable (estimator, X, y); weights are handed on to those that take them."""
-    scorer = check_scoring(_Predicted(), scoring=scoring or default)
-    weighted = "sample_weight" in inspect.signature(scorer).parameters
-
-    def score(truth: Array, prediction: Array, weights: Array | None) -> float:
-        options = {"sample_weight": weights} if weighted and weights is not None else {}
-        return float(scorer(_Predicted(), prediction, truth, **options))
-
-    return score
-
-
-def leave_one_out_scores(
-    task: Task, alphas: Array, method: str, scoring: Any, keep: bool
-) -> tuple[Array, Array | None]:
-    """(scores (number of alphas, k), residuals (n, k, number of alphas) if they are kept or a scorer asks for them)."""
-    n, k = task.Y.shape
-    errors = np.zeros((len(alphas), k))
-    residuals = np.empty((n, k, len(alphas))) if keep or scoring is not None else None
-    weights = np.ones(n) if task.weights is None else task.weights
-
-    def consume(start: int, stop: int, part: Array) -> None:
-        errors[:] += np.einsum("i,ika,ika->ak", weights[start:stop], part, part)
-        if residuals is not None:
-            residuals[start:stop] = part
-
-    with steady_algebra(task.design):
-        ridge_path(task, method).leave_one_out(alphas, consume)
-    if scoring is None or residuals is None:
-        return -errors / task.weight, residuals
-    score = score_function(scoring, "")
-    predictions = task.Y[:, :, None] - residuals
-    scores = [[score(task.Y[:, c], predictions[:, c, a], task.weights) for c in range(k)] for a in range(len(alphas))]
-    return np.array(scores), residuals
-
-
-def fold_scores(task: Task, y: Array, alphas: Array, folds: list[Fold], scoring: Any) -> Iterator[list[float]]:
-    """The score of each alpha in each fold (R² unless asked otherwise), weights used in fit and score alike."""
-    score, design = score_function(scoring, "r2"), task.design
-    for train, test in folds:
-        weights = (None, None) if task.weights is None else (task.weights[train], task.weights[test])
-        part = Task(design.rows(train), task.Y[train], weights[0], task.alpha, task.fit_intercept)
-        with steady_algebra(part.design):
-            path, held_out = ridge_path(part), design.rows(test)
-        found = [path.coefficients(float(alpha)) for alpha in alphas]
-        raw = held_out.matvec(np.hstack([coef for coef, _ in found])) + np.hstack([start for _, start in found])
-        each = np.split(raw, len(alphas), axis=1)
-        yield [score(y[test], prediction.reshape(y[test].shape), weights[1]) for prediction in each]

@@ -101,7 +101,7 @@ class MixtureDensity(DensityMixin, Estimator, ABC):
     def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
         """Draw rows: (X, component of each), sorted by component."""
         if n_samples < 1:
-            raise ValueError(f"n_samples must be a whole number ≥ 1, but it is {n_samples!r}.")
+            raise ValueError(f"Invalid value for 'n_samples': {n_samples!r}, but it must be a whole number ≥ 1.")
         rng = check_random_state(self.random_state)
         counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
         components = np.repeat(np.arange(len(counts)), counts)

@@ -39,8 +39,9 @@ class GaussianMixture(MixtureDensity):
         certificate asks for a next step no longer than the root of it: where that fails, or a note tells of a long way
         to go, a lower tol goes on.
     reg_covar : float ≥ 0, default 1e-6
-        ε above, in squared units of X.
+        ε above, in squared units of X. With 0, rows that do not spread within any component are refused.
     max_iter : int ≥ 0, default 100
+        With 0 the model is its start.
     n_init : int ≥ 1, default 1
         Starts; the best end is kept.
     init_params : {"kmeans", "k-means++", "random", "random_from_data"}, default "kmeans"
@@ -52,6 +53,10 @@ class GaussianMixture(MixtureDensity):
     random_state : int, RandomState or None
     warm_start : bool, default False
         Start from what the last fit found.
+    verbose : bool or int ≥ 0, default 0
+        Above 0 the fit prints its progress.
+    verbose_interval : int ≥ 1, default 10
+        Accepted for compatibility: lines come ever less often, and each second.
     n_jobs : int or None
         Threads, in fit and in predictions; None means all usable cores. The answer does not depend on it.
 
@@ -120,6 +125,8 @@ class GaussianMixture(MixtureDensity):
         "precisions_init": Choice(None) | ArrayLike(),
         "random_state": RANDOM_STATE,
         "warm_start": Boolean(),
+        "verbose": Boolean() | Integer(0),
+        "verbose_interval": Integer(1),
         "n_jobs": N_JOBS,
     }
 
@@ -139,6 +146,8 @@ class GaussianMixture(MixtureDensity):
         precisions_init: Any = None,
         random_state: Any = None,
         warm_start: bool = False,
+        verbose: Any = 0,
+        verbose_interval: int = 10,
         n_jobs: int | None = None,
     ) -> None: ...
 

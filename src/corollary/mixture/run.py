@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from corollary.core.blocks import Source
 from corollary.core.evidence import Evidence, Kind, Status
 from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
-from corollary.core.gaussian_summary import GaussianSummary
+from corollary.core.gaussian_summary import RESOLUTION, GaussianSummary
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.mixture.labels import Labels
@@ -23,6 +23,10 @@ from corollary.solvers.loop import Observer
 
 Found = Estimate[Gaussians, GaussianSummary]
 EMPTY = 1e-8  # a component with less than this of one row is empty
+NOT_CONVERGED = (
+    "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
+    "check for degenerate data."
+)
 
 
 class MixtureRun:
@@ -70,6 +74,7 @@ class MixtureRun:
         n_init = 1 if begin.given else p.n_init
         found = self._em(starts(begin, self.seen, codes, n_init, self.rng), observe)
         found = self._revive(found, observe)
+        self._refuse_spikes(found)
         return replace(found, evidence=self._told(found))
 
     def _em(self, begin: Iterable[Gaussians], observe: Observer | None) -> Found:
@@ -78,7 +83,7 @@ class MixtureRun:
 
     def _revive(self, found: Found, observe: Observer | None) -> Found:
         empty = self._empty(found)
-        if not empty.any() or found.evidence.status.cut_short:
+        if not empty.any() or found.evidence.status.cut_short or not self.parameters.max_iter:
             return found
         again = self._em([revived(found.params, empty, self.model.regular)], observe)
         if again.objective <= found.objective + 1e-9 * (1 + abs(found.objective)):
@@ -88,6 +93,18 @@ class MixtureRun:
         note = f"{died} component{'s' * (died != 1)} had died out, and went on as half of another."
         return replace(again, evidence=replace(again.evidence, notes=(*found.evidence.notes, note)))
 
+    def _refuse_spikes(self, found: Found) -> None:
+        """Without regularisation, rows that coincide within all components have a density without a bound."""
+        params, used = found.params, found.params.weights > 0
+        bounded = (params.floor > RESOLUTION).any() or not (params.widened | ~used).all()
+        if not (bounded or self.model.regular.any()):
+            raise ValueError(
+                "Fitting the mixture model failed because some components have ill-defined empirical covariance (for "
+                "instance caused by singleton or collapsed samples). Try to decrease the number of components, "
+                "increase reg_covar, or scale the input data. Here rows do not spread within any component, and "
+                "reg_covar is 0."
+            )
+
     def _empty(self, found: Found) -> Array:
         empty: Array = found.params.weights * self.seen.n_rows < EMPTY
         return empty
@@ -95,6 +112,8 @@ class MixtureRun:
     def _told(self, found: Found) -> Evidence:
         """The evidence with what is worth knowing of the components."""
         notes, empty = [*found.evidence.notes, *self.labels.notes], int(self._empty(found).sum())
+        if found.evidence.status is Status.MAX_ITER and self.parameters.max_iter:
+            notes.append(NOT_CONVERGED)
         if empty:
             notes.append(f"Of {self.k} components {empty} are empty: the rows ask for fewer.")
         wide = int(found.params.widened.sum())
@@ -160,19 +179,31 @@ class MixtureRun:
         }
 
 
+def _wrong_shape(name: str, wanted: tuple[int, ...], got: tuple[int, ...], why: str) -> str:
+    return f"The parameter '{name}' should have the shape of {wanted}, but got {got}: {why}."
+
+
 def check_start_weights(weights_init: Any, k: int) -> Array:
     weights = np.asarray(weights_init, dtype=np.float64)
     if weights.shape != (k,):
-        raise ValueError(f"weights_init must have shape {(k,)}, one for each component, but it has {weights.shape}.")
-    if not (np.isfinite(weights).all() and (weights >= 0).all() and abs(weights.sum() - 1) <= 1e-6):
-        raise ValueError(f"weights_init must be non-negative and sum to one, but it sums to {weights.sum():g}.")
+        raise ValueError(_wrong_shape("weights", (k,), weights.shape, "weights_init needs one for each component"))
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and (weights <= 1).all()):
+        raise ValueError(
+            "The parameter 'weights' should be in the range [0, 1], but got min value "
+            f"{weights.min():.5f}, max value {weights.max():.5f}: correct weights_init."
+        )
+    if not abs(weights.sum() - 1) <= 1e-6:
+        raise ValueError(
+            f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}: divide "
+            "weights_init by its sum."
+        )
     return weights / weights.sum()
 
 
 def check_start_means(means_init: Any, k: int, d: int) -> Array:
     means = np.asarray(means_init, dtype=np.float64)
     if means.shape != (k, d):
-        raise ValueError(f"means_init must have shape {(k, d)}, components by columns, but it has {means.shape}.")
+        raise ValueError(_wrong_shape("means", (k, d), means.shape, "means_init is components by columns"))
     if not np.isfinite(means).all():
         raise ValueError("means_init must be finite numbers, but some are NaN or infinite.")
     return means
@@ -183,16 +214,18 @@ def check_roots(precisions: Any, kind: str, k: int, d: int) -> Array:
     shapes = {"full": (k, d, d), "tied": (d, d), "diag": (k, d), "spherical": (k,)}
     P = np.asarray(precisions, dtype=np.float64)
     if P.shape != shapes[kind]:
-        raise ValueError(f"precisions_init must have shape {shapes[kind]} for covariance_type={kind!r}, not {P.shape}.")
+        what = f"precisions_init for covariance_type={kind!r}"
+        raise ValueError(_wrong_shape(f"{kind} precision", shapes[kind], P.shape, what))
     if kind not in DENSE:
         if not (np.isfinite(P).all() and (P > 0).all()):
-            raise ValueError("precisions_init must be positive, but some are not.")
+            raise ValueError(f"'{kind} precision' should be positive, but some of precisions_init are not.")
         return np.sqrt(P)
+    wanted = f"'{kind} precision' should be symmetric, positive-definite, but precisions_init"
     # the Cholesky factor of the matrix turned upside down is upper triangular when it is turned back
     try:
         flipped = np.linalg.cholesky(P[..., ::-1, ::-1])
     except np.linalg.LinAlgError:
-        raise ValueError("precisions_init must be symmetric and positive definite, but it is not.") from None
+        raise ValueError(f"{wanted} is not positive-definite.") from None
     if not np.allclose(P, np.swapaxes(P, -1, -2)):
-        raise ValueError("precisions_init must be symmetric and positive definite, but it is not symmetric.")
+        raise ValueError(f"{wanted} is not symmetric.")
     return np.ascontiguousarray(flipped[..., ::-1, ::-1])

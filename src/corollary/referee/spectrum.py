@@ -44,11 +44,13 @@ def principal_components(
     C = (share[:, None] * R).T @ R
     levels, U = _eigenpairs(C)
     V = np.asarray(told["components_"], dtype=LONG)
-    if (skew := float(np.abs(V @ V.T - np.eye(len(V))).max())) > 1e-8 + tolerance:
+    if (skew := float(np.abs(V @ V.T - np.eye(len(V))).max(initial=0))) > 1e-8 + tolerance:
         return Verification(False, f"components are not orthonormal: off by {skew:.2g}", skew)
     mixed = np.abs(V @ U)
     place = np.arange(len(V)) if leading else mixed.argmax(axis=1)
-    found = _judged(mixed, place, levels, U, C, X / size, share, tolerance, left)
+    found = Verification(True, "there is no component to judge", 0.0)
+    if len(V):
+        found = _judged(mixed, place, levels, U, C, X / size, share, tolerance, left)
     if found.stands is False:
         return found
     freedom = total / (total - 1) if total > 1 else LONG(0)

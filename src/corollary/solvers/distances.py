@@ -191,8 +191,8 @@ def distance_table(matrix: Array) -> Array:
     """The matrix in C order, if it is square and all its entries are distances."""
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(
-            f"metric='precomputed' expects the distances of all rows to all rows, a square matrix; X has shape "
-            f"{matrix.shape}."
+            f"Distance matrix should be square, got matrix of shape {matrix.shape}: metric='precomputed' expects the "
+            "distances of all rows to all rows as X."
         )
     if not matrix.flags.c_contiguous:
         # a symmetric matrix in Fortran order is its own transpose in C order, without a copy

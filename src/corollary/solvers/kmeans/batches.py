@@ -49,10 +49,13 @@ class Batches(ABC):
     def judge(self, centres: Array) -> tuple[Array, float, ClusterSums]:
         """The label of every row, the cost, and the sums of the clusters: one pass over all rows."""
 
-    @property
-    def in_a_pass(self) -> int:
-        """How many batches have as many rows as the data."""
-        return max(1, -(-self.n // self.size))
+    @abstractmethod
+    def within(self, passes: int) -> int:
+        """How many batches so many passes over the rows take."""
+
+    @abstractmethod
+    def passes(self, batches: int) -> int:
+        """How many passes, begun or done, so many batches are."""
 
 
 def _variance(X: Any, weights: Array) -> float:
@@ -77,6 +80,12 @@ class DrawnBatches(Batches):
 
     def draw(self) -> Batch:
         return self._drawn(self.size)
+
+    def within(self, passes: int) -> int:
+        return passes * self.n // min(self.size, self.n)
+
+    def passes(self, batches: int) -> int:
+        return -(-batches * min(self.size, self.n) // self.n)
 
     def _drawn(self, count: int) -> Batch:
         return self.X[self.lottery.draw(self.rng.uniform(size=count))], np.ones(count)
@@ -112,6 +121,12 @@ class StreamedBatches(Batches):
 
     def draw(self) -> Batch:
         return next(self._batches)
+
+    def within(self, passes: int) -> int:
+        return passes * -(-self.n // self.size)  # a pass ends with a batch that may be smaller
+
+    def passes(self, batches: int) -> int:
+        return -(-batches // -(-self.n // self.size))
 
     def _again(self) -> Iterator[Batch]:
         while True:

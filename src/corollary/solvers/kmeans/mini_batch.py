@@ -13,6 +13,7 @@ from corollary.solvers.kmeans.nearest import ClusterSums, summarize
 from corollary.solvers.kmeans.seeding import rows_of
 from corollary.solvers.loop import Algorithm, Measure
 
+BATCHES = 10  # whose movements are averaged
 SETTLED = 0.05  # the share of the cost that one exact iteration may still save
 
 
@@ -20,9 +21,10 @@ SETTLED = 0.05  # the share of the cost that one exact iteration may still save
 class Running:
     """Centres, each the mean of the ``counts`` rows that it was given in so many ``steps``.
 
-    ``cost`` (a unit of weight) and ``movement`` (squared, of all centres, relative to the mean variance) are averages
-    over about ten batches, since one says little; ``waited`` counts batches since the least cost so far, ``best``.
-    ``fed`` counts rows since centres that hardly any rows come to were last given a new place. The end adds the labels.
+    ``cost`` (a unit of weight) is averaged over about ten batches, since one says little, and ``movement`` (squared, of
+    all centres, relative to the mean variance) over the ``recent`` ten: the first are far larger. ``waited`` counts
+    batches since the least cost so far, ``best``. ``fed`` counts rows since centres that hardly any rows come to were
+    last given a new place. The end adds the labels.
     """
 
     centres: Array
@@ -31,6 +33,7 @@ class Running:
     last: ClusterSums | None = None
     cost: float = np.inf
     movement: float = np.inf
+    recent: tuple[float, ...] = ()
     best: float = np.inf
     waited: int = 0
     fed: int = 0
@@ -42,6 +45,7 @@ class Running:
         counts = self.counts + summary.weight
         moves = summary.offsets / np.where(counts > 0, counts, 1.0)[:, None]
         squared, cost = float((moves * moves).sum()) / (variance or 1.0), summary.cost / (float(weights.sum()) or 1.0)
+        recent = (*self.recent[1 - BATCHES :], squared)
         smooth = cost if self.cost == np.inf else 0.9 * self.cost + 0.1 * cost
         return Running(
             centres=self.centres + moves,
@@ -49,7 +53,8 @@ class Running:
             steps=self.steps + 1,
             last=summary,
             cost=smooth,
-            movement=squared if self.movement == np.inf else 0.9 * self.movement + 0.1 * squared,
+            movement=float(np.mean(recent)),
+            recent=recent,
             best=min(self.best, smooth),
             waited=0 if smooth < self.best else self.waited + 1,
             fed=self.fed + X.shape[0],
@@ -106,9 +111,16 @@ class MiniBatch(Algorithm[Running]):
         if state.last is None:
             return None
         objective = state.last.cost / (float(state.last.weight.sum()) or 1.0) * self.batches.mass
-        idle = self.still > 0 and state.movement <= self.still
-        tired = self.waiting is not None and state.waited >= self.waiting
-        return Measure(objective, done=idle or tired, more={"movement": state.movement})
+        done = self.idle(state) or self.tired(state)
+        return Measure(objective, done=done, more={"movement": state.movement})
+
+    def idle(self, state: Running) -> bool:
+        """Whether the centres hardly move."""
+        return self.still > 0 and state.movement <= self.still
+
+    def tired(self, state: Running) -> bool:
+        """Whether the cost has not fallen for too long."""
+        return self.waiting is not None and state.waited >= self.waiting
 
     def snapshot(self, state: Running) -> Array:
         """The centres."""

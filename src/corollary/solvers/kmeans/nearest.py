@@ -28,6 +28,7 @@ from corollary.solvers.loop import overflow
 
 BLOCK = 1 << 14
 VANISHED = 2.0**-900  # squares below this have lost digits
+NEAR = 1e-8  # squared distances below this share of a row's square have lost half of their digits
 ORDINARY = 2.0**200  # sizes up to this, and down to its inverse, have squares that need no other unit
 
 
@@ -148,11 +149,20 @@ def distances_to(X: Any, centres: Array, angular: bool = False) -> Array:
         block, ends = (block, moved) if ordinary else (block * unit, moved * unit)
         own = np.asarray(block.multiply(block).sum(axis=1)).ravel() if sparse.issparse(X) else (block * block).sum(1)
         squares = own[:, None] - 2 * np.asarray(block @ ends.T) + np.einsum("ij,ij->i", ends, ends)
-        out[start:stop] = np.sqrt(np.maximum(squares, 0.0)) / unit
+        _by_differences_where(squares <= NEAR * own[:, None], block, ends, squares)
+        out[start:stop] = np.sqrt(squares) / unit
 
     with one_blas_thread():
         each_block(task, n, BLOCK)
     return out
+
+
+def _by_differences_where(near: Array, block: Any, centres: Array, squares: Array) -> None:
+    """Squared distances anew where rows and centres are so near each other that too few digits are left of these."""
+    for j in np.flatnonzero(near.any(axis=0)):
+        rows = block[near[:, j]]
+        away = (rows.toarray() if sparse.issparse(rows) else rows) - centres[j]
+        squares[near[:, j], j] = np.einsum("ij,ij->i", away, away)
 
 
 def _by_differences(rows: Array, centres: Array) -> Array:

@@ -22,16 +22,11 @@ LIMIT = 1e5  # condition number of X up to which K is factorised as it is
 
 
 def solve_dual(task: Task, method: str) -> Answer:
-    """``method`` is "auto", "cholesky" (of K) or "svd" (orthogonal factor only)."""
+    """``method`` is "auto" or "cholesky" (of K, where that is far enough from singular) or "svd"."""
     target = task.balanced(task.root[:, None] * (task.Y - task.level))
     factor, singular = _by_cholesky(task) if method != "svd" else (None, None)
     name = "Cholesky factor of XXᵀ"
     if factor is None:
-        if method == "cholesky":
-            raise ValueError(
-                "solver='cholesky' found XXᵀ + alpha·I too close to singular. Use solver='svd' (or 'auto'), or raise "
-                "alpha."
-            )
         name = "singular values"
         factor, singular = _by_svd(task)
     return replace(_iterate(task, factor, target), solver=name, singular=singular)

@@ -34,7 +34,7 @@ SPREAD_WORK = 2_000_000  # products worth spending on standard errors to the las
 
 
 def solve_primal(task: Task, method: str) -> Answer:
-    """``method`` is "auto", "cholesky" (moments only) or "svd" (orthogonal factor only)."""
+    """``method`` is "auto", "cholesky" (moments, where they have not lost too many digits) or "svd"."""
     if method in ("cholesky", "auto"):
         small = method == "auto" and task.size <= SMALL
         answer = _by_moments(task, exact=small)
@@ -42,11 +42,6 @@ def solve_primal(task: Task, method: str) -> Answer:
             return answer
         if small:
             task.__dict__.pop("moments")  # nobody is to take them for good ones
-        if method == "cholesky":
-            raise ValueError(
-                "solver='cholesky' found XᵀX + alpha·I too close to singular. Use solver='svd' (or 'auto'), drop "
-                "dependent columns, or raise alpha."
-            )
     return _by_rows(task)
 
 

@@ -32,14 +32,12 @@ def read_edges(connectivity: Any, rows: Points | Distances, kept: Array) -> Edge
     links = sparse.coo_array(connectivity)
     if links.ndim != 2 or links.shape != (len(kept), len(kept)):
         raise ValueError(
-            f"connectivity must have shape {(len(kept), len(kept))}, a row and a column for each row of X, "
-            f"but it has shape {links.shape}."
+            f"Wrong shape for connectivity matrix: {links.shape}, but it must be {(len(kept), len(kept))}, with a row "
+            "and a column for each row of X."
         )
     number = np.where(kept, np.cumsum(kept) - 1, -1)
     ends = number[np.stack(links.coords)]
     ends = np.sort(ends[:, (links.data != 0) & (ends >= 0).all(axis=0) & (ends[0] != ends[1])], axis=0)
-    if ends.shape[1] == 0:
-        raise ValueError("connectivity has no edge between two different rows, so that nothing could ever merge.")
     ends = np.unique(ends, axis=1).astype(np.int64)
     n = rows.n
     table = sparse.coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(n, n))

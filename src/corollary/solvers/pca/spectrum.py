@@ -333,6 +333,8 @@ def find_spectrum(
 ) -> Spectrum:
     """Eigenpairs by the named solver of PCA; "auto" may switch to another after a look at the data, and notes it."""
     n, d = rows.shape
+    if k == 0:
+        return no_components(rows, tol)
     whole = callable(k)
     auto = solver == "auto"
     way = WAYS.get(solver) or choose_way(rows, None if callable(k) else k)
@@ -367,6 +369,14 @@ def find_spectrum(
     else:
         rows.survey()
     return _noted(by_factor(rows, k, tol, way), notes)
+
+
+def no_components(rows: CentredRows, tol: float) -> Spectrum:
+    """The mean and ‖A‖² are all that is asked for."""
+    rows.survey()
+    certificate = Certificate(Kind.EXACT, ANGLE, 0.0, angle_tolerance(tol))
+    evidence = Evidence(Status.EXACT, certificate, "the mean and the sum of squares", notes=("There is no component.",))
+    return Spectrum(np.empty(0), np.empty((0, rows.shape[1])), 0, evidence)
 
 
 def _noted(found: Spectrum, notes: tuple[str, ...]) -> Spectrum:
