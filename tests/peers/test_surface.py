@@ -40,10 +40,6 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
 AS_LONG_AS_THE_FIT = {"lower_bounds_"}  # one entry an iteration
 
 # what is not there yet, to be emptied; a family that has all of it needs no line
-_FOREST = (
-    "attribute estimator_, attribute estimators_, attribute estimators_samples_, method decision_path, "
-    "parameter verbose"
-)
 _BOOSTING = (
     "attribute estimators_, attribute init_, attribute max_features_, attribute n_estimators_, attribute train_score_, "
     "attribute n_trees_per_iteration_, attribute oob_improvement_, attribute oob_score_, attribute oob_scores_, "
@@ -60,12 +56,6 @@ MISSING = {
     "attribute C_ is number; not array of shape (3;), attribute l1_ratio_ is number; not array of shape (3;), "
     "attribute n_iter_ is array of shape (1;); not array of shape (1; 5; 10), "
     "attribute scores_ is array of shape (5; 1; 10); not dict",
-    "DecisionTreeClassifier": "attribute tree_",
-    "DecisionTreeRegressor": "attribute tree_",
-    "RandomForestClassifier": _FOREST,
-    "RandomForestRegressor": _FOREST,
-    "ExtraTreesClassifier": _FOREST,
-    "ExtraTreesRegressor": _FOREST,
     "BaggingClassifier": "parameter verbose",
     "BaggingRegressor": "parameter verbose",
     "GradientBoostingClassifier": f"{_BOOSTING}, attribute n_classes_",

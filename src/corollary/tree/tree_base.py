@@ -96,6 +96,15 @@ class DecisionTree(TableReader):
         tags.target_tags.multi_output = True
         return tags
 
+    def _check_parameters(self) -> None:
+        wanted = self.min_samples_split
+        if not GROWTH_LIMITS["min_samples_split"].accepts(wanted):  # where 1 is taken for 1.0, and the other way round
+            raise ValueError(
+                f"The 'min_samples_split' parameter of {type(self).__name__} must be an int in the range [2, inf) or a "
+                f"float in the range (0.0, 1.0], which is a share of the rows, but it is {wanted!r}."
+            )
+        super()._check_parameters()
+
     def _read_rows(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array, Array]:
         """As ``_read_fit``, for one target or several."""
         if scipy.sparse.issparse(y):
