@@ -86,6 +86,19 @@ def test_samples_are_what_the_trees_grew_on(weighted: bool) -> None:
     np.testing.assert_array_equal(model.estimators_samples_[1], np.arange(len(y)))
 
 
+@pytest.mark.parametrize("cls", ALL)
+@pytest.mark.parametrize("options", [{}, {"min_samples_leaf": 3, "bootstrap": False}, {"max_leaf_nodes": 9}])
+def test_a_member_fitted_anew_to_its_rows_is_the_same_tree(cls: Any, options: dict[str, Any]) -> None:
+    X, y = data(cls)
+    X, y = X[::2].round(1), y[::2]  # fewer values than bins
+    model = cls(5, max_features=2, random_state=0, **{"bootstrap": True, **options}).fit(X, y)
+    for rows, tree in zip(model.estimators_samples_, model, strict=True):
+        again = clone(tree).fit(X[rows], y[rows])
+        assert again.evidence_.holds
+        np.testing.assert_array_equal(again.tree_.feature, tree.tree_.feature)
+        np.testing.assert_allclose(again.predict(X[rows]), tree.predict(X[rows]), rtol=1e-9)
+
+
 def test_samples_of_other_rows_are_not_made_up() -> None:
     X, y = load_diabetes(return_X_y=True)
     model = RandomForestRegressor(2, warm_start=True, random_state=0).fit(X[:200], y[:200])

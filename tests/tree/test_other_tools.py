@@ -55,7 +55,7 @@ def test_partial_dependence_from_the_trees_alone(cls: Any) -> None:
     auto = sklearn.inspection.partial_dependence(model, X, [2])["average"]
     slow = sklearn.inspection.partial_dependence(model, X, [2], method="brute")["average"]
     np.testing.assert_array_equal(quick, auto)
-    assert np.abs(quick - slow).max() < 0.15 * np.ptp(slow)  # not the same: weights of nodes, not rows
+    assert np.abs(quick - slow).max() < 0.25 * np.ptp(slow)  # not the same: weights of nodes, not rows
 
 
 def test_partial_dependence_is_that_of_scikit_learn() -> None:

@@ -57,7 +57,8 @@ class DecisionTreeClassifier(TreeClassifier):
         The probability of the second of two classes must fall, may do what it wants, or must rise with the column.
     categorical_features : "from_dtype", None, mask, column numbers or names
     max_bins : int ≥ 2 or None
-        Round each column to so many bins first; None is exact.
+        Round each column to so many bins first; None is exact. If chance has a say besides (``max_features``,
+        ``splitter``), the tree is that of a forest of one, without draws of rows, of the same seed.
     n_jobs : int, optional
         Threads; they do not change the answer.
 

@@ -135,8 +135,14 @@ class DecisionTree(TableReader):
             categorical=categorical,
             monotone=self._monotone(one_value),
             max_bins=self.max_bins,
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if chance else 0,
+            seed=self._seed() if chance else 0,
         )
+
+    def _seed(self) -> int:
+        """A number for what is left to chance; of a tree of bins a seed is itself, as it is of a tree of a forest."""
+        if self.max_bins is not None and isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _monotone(self, one_value: bool) -> Array | None:
         """Directions per column, or None if there are none; only one number can rise or fall."""
@@ -162,10 +168,11 @@ class DecisionTree(TableReader):
         binner = None if self.max_bins is None else Binner.fit(X, self.max_bins, categorical, weights)
         n = int((weights > 0).sum())
         order = None if is_member() or n * X.shape[1] > CELLS else np.empty((X.shape[1], n), dtype=np.int32)
-        trees = grow(X, y, weights, rules, n_classes, binner, order)
+        alone = None if binner is None else _as_in_a_forest(X, y, weights, rules, n_classes, binner)
+        trees = grow(X, y, weights, rules, n_classes, binner, order) if alone is None else alone.trees
         self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
         leaves = self.trees_.apply(X)[:, 0]
-        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order)
+        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order, alone)
         error = below / float(weights.sum())
         if n_classes is not None:
             error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
@@ -199,6 +206,7 @@ class DecisionTree(TableReader):
         leaves: Array,
         binner: Any,
         order: Array | None,
+        alone: Any,
     ) -> tuple[Certificate, Findings | None, float]:
         """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
         from corollary.solvers.trees.check.exact import books, certificate, search_tree
@@ -208,6 +216,9 @@ class DecisionTree(TableReader):
         if is_member():
             return books(gap), None, below
         pruned = self.ccp_alpha > 0
+        if alone is not None:
+            found = alone.search(self.trees_, leaves, self.ccp_alpha)
+            return certificate(found, gap, greedy=False, tolerance=1e-8), found, below
         found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, root, binner, order, pruned=pruned)
         greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
         return certificate(found, gap, greedy=greedy), found, below
@@ -269,6 +280,15 @@ class DecisionTree(TableReader):
         from corollary.tree.plots import plot_tree
 
         return plot_tree(self, ax=ax, max_depth=max_depth)
+
+
+def _as_in_a_forest(X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, binner: Binner) -> Any:
+    """A tree of bins that leaves things to chance, as forests grow it; None for other trees."""
+    from corollary.solvers.trees.forest.alone import TreeAlone, grown_as_in_a_forest
+
+    if not grown_as_in_a_forest(rules, weights, X.shape[1], y.shape[1], n_classes):
+        return None
+    return TreeAlone.grow(X, y, weights, rules, n_classes, binner)
 
 
 def no_direction(n_outputs: int) -> str:

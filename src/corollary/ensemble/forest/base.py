@@ -47,7 +47,7 @@ from corollary.solvers.trees.forest.storage import NODES, WHOLE_NODES, Walker, e
 from corollary.tables import TableReader
 from corollary.tree.counts import count_features
 
-_SEEDS = 2**62
+_SEEDS = 2**31 - 1  # seeds of trees are such as estimators take
 
 # what follows from a model's nodes, for as long as the model lives: no part of it, so neither copied nor saved
 _expanded: weakref.WeakKeyDictionary[Any, tuple[dict[str, Array], Walker]] = weakref.WeakKeyDictionary()

@@ -47,6 +47,11 @@ def search_forest(
     return reduce(add, (_search_tree(rows, rules, tree, len(chosen)) for tree in given(chosen)))
 
 
+def search_one(rows: BinnedRows, rules: ForestRules, given: GivenTree) -> Findings:
+    """The same of one tree alone."""
+    return _search_tree(rows, rules, given, 1)
+
+
 def _search_tree(rows: BinnedRows, rules: ForestRules, given: GivenTree, share: int) -> Findings:
     mass, inside, leaves, seed = given.mass, given.inside, given.leaves, given.seed
     unit = 1.0 if rows.n_classes else power_of_two(magnitude(rows.y))
