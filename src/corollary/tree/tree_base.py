@@ -97,11 +97,11 @@ class DecisionTree(TableReader):
         return tags
 
     def _check_parameters(self) -> None:
-        wanted = self.min_samples_split
-        if not GROWTH_LIMITS["min_samples_split"].accepts(wanted):  # where 1 is taken for 1.0, and the other way round
+        if isinstance(self.min_samples_split, numbers.Integral) and self.min_samples_split == 1:
             raise ValueError(
-                f"The 'min_samples_split' parameter of {type(self).__name__} must be an int in the range [2, inf) or a "
-                f"float in the range (0.0, 1.0], which is a share of the rows, but it is {wanted!r}."
+                f"{type(self).__name__}: min_samples_split must be {GROWTH_LIMITS['min_samples_split']}, but it is "
+                f"{self.min_samples_split!r}. The 'min_samples_split' of a tree must be an int in the range [2, inf) or "
+                "a float in the range (0.0, 1.0]: 1.0 is all rows, 1 is one, which cannot be split."
             )
         super()._check_parameters()
 
