@@ -177,12 +177,17 @@ def n_draws(max_samples: Any, weights: Array) -> int:
 
 
 def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> tuple[Array, float]:
-    """y less its mean, over a power of two that makes it about 1 or over the mean; and what it was divided by.
+    """y less a number near its mean, over a power of two that makes it about 1 or over the mean; and that divisor.
 
-    Numbers are rounded to steps so coarse that no sum of up to ``draws`` rows is rounded, and no coarser.
+    What is taken away has few digits, so that numbers of few digits stay such, and splits that are equally good stay
+    equal. Numbers are rounded to steps so coarse that no sum of up to ``draws`` rows is rounded, and no coarser.
     """
     kept = weights > 0
     middle = np.average(y[kept], axis=0, weights=weights[kept])
+    if not relative:
+        spread = np.abs(y[kept] - middle).max(axis=0, initial=0.0)
+        step = 2.0 ** (np.floor(np.log2(np.where(spread > 0, spread, 1.0))) - 2)
+        middle = np.where(spread > 0, np.rint(middle / step) * step, middle)
     moved = y - middle
     largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
     scale = float(middle[0]) if relative else 1.0 / power_of_two(float(largest.max(initial=0.0)))
