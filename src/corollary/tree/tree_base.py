@@ -97,10 +97,11 @@ class DecisionTree(TableReader):
         return tags
 
     def _check_parameters(self) -> None:
-        if isinstance(self.min_samples_split, numbers.Integral) and self.min_samples_split == 1:
+        wanted: Any = self.min_samples_split
+        if isinstance(wanted, numbers.Integral) and wanted == 1:
             raise ValueError(
                 f"{type(self).__name__}: min_samples_split must be {GROWTH_LIMITS['min_samples_split']}, but it is "
-                f"{self.min_samples_split!r}. The 'min_samples_split' of a tree must be an int in the range [2, inf) "
+                f"{wanted!r}. The 'min_samples_split' of a tree must be an int in the range [2, inf) "
                 "or a float in the range (0.0, 1.0]: 1.0 is all rows, 1 is one, which cannot be split."
             )
         super()._check_parameters()
