@@ -88,9 +88,15 @@ class TableReader(Estimator):
                 raise ValueError(f"monotonic_cst names columns that X does not have: {unknown!r}.")
             constraint = [constraint.get(name, 0) for name in names]
         signs, d = np.asarray(constraint), self.n_features_in_
-        if signs.shape != (d,) or not np.isin(signs, (-1, 0, 1)).all():
+        if signs.shape != (d,):
             raise ValueError(
-                f"monotonic_cst must give −1, 0 or 1 for each of the {d} columns, but it is {constraint!r}."
+                f"monotonic_cst has shape {signs.shape[0] if signs.ndim == 1 else signs.shape} but the input data X "
+                f"has {d} features: give one of −1, 0, 1 for each."
+            )
+        if not np.isin(signs, (-1, 0, 1)).all():
+            raise ValueError(
+                "monotonic_cst must be None or an array-like of -1, 0 or 1, one for each column, but it is "
+                f"{constraint!r}."
             )
         bad = [f for f in self.categories_ if signs[f]]
         if bad:

@@ -90,7 +90,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "DecisionStump": [{}],
     "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],
     "DecisionTreeRegressor": [{}, {"criterion": "absolute_error", "max_depth": 3}, {"ccp_alpha": 0.1}],
-    "RandomForestClassifier": [{"n_estimators": 4, "random_state": 0}],
+    "RandomForestClassifier": [{"n_estimators": 8, "random_state": 0}],
     "RandomForestRegressor": [{"n_estimators": 4, "random_state": 0}],
     "ExtraTreesClassifier": [{"n_estimators": 4, "random_state": 0}],
     "ExtraTreesRegressor": [{"n_estimators": 4, "random_state": 0}],

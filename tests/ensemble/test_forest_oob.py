@@ -30,11 +30,12 @@ def outside(model: Any, X: Any, y: Any) -> Any:
     return missed
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_votes_are_those_of_trees_that_did_not_see_the_row(n_classes: int) -> None:
     X, y = make_classification(150, 5, n_informative=4, n_redundant=0, n_classes=n_classes, random_state=0)
     model = RandomForestClassifier(n_estimators=12, oob_score=True, random_state=0).fit(X, y)
-    missed, leaves = outside(model, X, y), model.apply(X)
+    missed, leaves = outside(model, X, y), model.trees_.apply(X)
     assert 0.3 < missed.mean() < 0.45
     expected = np.full((150, n_classes), np.nan)
     for i in range(150):
@@ -53,7 +54,7 @@ def test_votes_are_those_of_trees_that_did_not_see_the_row(n_classes: int) -> No
 def test_out_of_bag_numbers() -> None:
     X, y = make_regression(200, 4, noise=3.0, random_state=0)
     model = RandomForestRegressor(n_estimators=40, oob_score=True, random_state=0).fit(X, y)
-    missed, leaves = outside(model, X, y), model.apply(X)
+    missed, leaves = outside(model, X, y), model.trees_.apply(X)
     expected = np.array([model.trees_.value[leaves[i][missed[i]], 0].mean() for i in range(200)])
     np.testing.assert_allclose(model.oob_prediction_, expected, rtol=1e-12)
     assert model.oob_score_ == pytest.approx(1 - np.mean((y - expected) ** 2) / np.var(y))
@@ -75,18 +76,21 @@ def test_out_of_bag_is_an_honest_judge() -> None:
 
 def test_a_score_of_your_own_and_rows_that_are_always_drawn() -> None:
     X, y = load_iris(return_X_y=True)
-    model = RandomForestClassifier(n_estimators=2, oob_score=lambda truth, found: 42.0, random_state=0).fit(X, y)
+    model = RandomForestClassifier(n_estimators=2, oob_score=lambda truth, found: 42.0, random_state=0)
+    with pytest.warns(UserWarning, match="Some inputs do not have OOB scores"):
+        model.fit(X, y)
     assert model.oob_score_ == 42.0
     without = np.isnan(model.oob_decision_function_[:, 0])
     assert without.any()
     assert f"{without.sum()} rows are in the sample of every tree" in str(model.evidence_)
 
 
+@pytest.mark.filterwarnings("ignore:Some inputs do not have OOB scores")
 def test_a_warm_start_keeps_the_votes() -> None:
     X, y = load_iris(return_X_y=True)
     whole = RandomForestClassifier(n_estimators=9, oob_score=True, random_state=0).fit(X, y)
-    parts = RandomForestClassifier(n_estimators=4, oob_score=True, random_state=0, warm_start=True).fit(X, y)
-    parts.set_params(n_estimators=9).fit(X, y)
+    parts = RandomForestClassifier(n_estimators=7, oob_score=True, random_state=0, warm_start=True)
+    parts.fit(X, y).set_params(n_estimators=9).fit(X, y)
     np.testing.assert_allclose(parts.oob_decision_function_, whole.oob_decision_function_, atol=1e-12)
 
 

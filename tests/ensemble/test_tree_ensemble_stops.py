@@ -147,7 +147,8 @@ def test_the_objective_of_a_forest_is_the_impurity_of_its_leaves() -> None:
     parts.set_params(n_estimators=6).fit(X, y)
     np.testing.assert_array_equal(parts.evidence_.history["iteration"], [4, 5, 6])
     np.testing.assert_allclose(parts.evidence_.history["objective"], model.evidence_.history["objective"][3:])
-    again = parts.fit(X, y).evidence_  # nothing is left to grow
+    with pytest.warns(UserWarning, match="Warm-start fitting without increasing n_estimators"):
+        again = parts.fit(X, y).evidence_  # nothing is left to grow
     assert again.holds
     assert again.n_iter == 6
     assert parts.trees_.n_trees == 6

@@ -132,7 +132,9 @@ def test_class_weights() -> None:
     theirs = sklearn.tree.DecisionTreeClassifier(max_depth=4, class_weight="balanced", random_state=0).fit(X, y)
     ours = DecisionTreeClassifier(max_depth=4, class_weight="balanced").fit(X, y)
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-12)
-    with pytest.raises(ValueError, match="class_weight has 2 parts, but y has 1 targets"):
+    with pytest.raises(
+        ValueError, match=r"number of elements in class_weight should match number of outputs. It has 2, but y has 1"
+    ):
         DecisionTreeClassifier(class_weight=[{0: 1.0}, {0: 1.0}]).fit(X, y)
 
 
@@ -176,7 +178,7 @@ def test_monotone_constraints_as_scikit_learn() -> None:
 
 def test_monotone_constraints_that_make_no_sense() -> None:
     X, y = blobs()
-    with pytest.raises(ValueError, match="monotonic_cst needs one number to predict"):
+    with pytest.raises(ValueError, match=r"Monotonicity constraints are not supported with"):
         DecisionTreeClassifier(monotonic_cst=[1, 0, 0, 0, 0]).fit(X, y)
     with pytest.raises(ValueError, match="monotonic_cst"):
         DecisionTreeRegressor(monotonic_cst=[1, 0]).fit(X, y)
@@ -232,11 +234,9 @@ def test_bad_input() -> None:
     X, y = curve(30)
     with pytest.raises(ValueError, match="infinity"):
         DecisionTreeRegressor().fit(np.where(X > 1, np.inf, X), y)
-    with pytest.raises(ValueError, match="only one class"):
-        DecisionTreeClassifier().fit(X, np.ones(30, dtype=int))
-    with pytest.raises(ValueError, match="needs y ≥ 0"):
+    with pytest.raises(ValueError, match="y are negative"):
         DecisionTreeRegressor(criterion="poisson").fit(X, y - 5)
-    with pytest.raises(ValueError, match="zero in every row"):
+    with pytest.raises(ValueError, match="y is not strictly positive"):
         DecisionTreeRegressor(criterion="poisson").fit(X, 0 * y)
     with pytest.raises(ValueError, match="Rescale it by a power of two"):
         DecisionTreeRegressor().fit(X, 1e200 * y)
@@ -271,8 +271,8 @@ def test_paths_and_leaves() -> None:
     assert (path[:, [0]].toarray() == 1).all()
     assert path.has_sorted_indices
     np.testing.assert_array_equal(path.indices[path.indptr[1:] - 1], leaves)
-    np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), model.trees_.count)
-    np.testing.assert_array_equal(model.trees_.value[leaves], model.predict_proba(X))
+    np.testing.assert_array_equal(np.asarray(path.sum(axis=0)).ravel(), model.tree_.n_node_samples)
+    np.testing.assert_array_equal(model.tree_.value[leaves, 0], model.predict_proba(X))
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
 

@@ -22,6 +22,12 @@ from corollary import (
     shap_values,
 )
 
+
+def paths(found: Any) -> Any:
+    """As a table; a forest says besides where each tree begins."""
+    return (found[0] if isinstance(found, tuple) else found).toarray()
+
+
 MODELS = [
     DecisionStump(),
     DecisionTreeClassifier(max_depth=4),
@@ -36,7 +42,7 @@ QUESTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "predict_log_proba": lambda model, X, y: model.predict_log_proba(X),
     "score": lambda model, X, y: model.score(X, y),
     "apply": lambda model, X, y: model.apply(X),
-    "decision_path": lambda model, X, y: model.decision_path(X).toarray(),
+    "decision_path": lambda model, X, y: paths(model.decision_path(X)),
     "proximity": lambda model, X, y: model.proximity(X[:100]),
     "predict_quantiles": lambda model, X, y: model.predict_quantiles(X),
     "oob_permutation_importance": lambda model, X, y: model.oob_permutation_importance(X, y).importances,

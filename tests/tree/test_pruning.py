@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes
 
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.solvers.trees.exact.pruning import keep_above, prune, pruning_path
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from corollary.tree.pruning import keep_above, prune, pruning_path
 
 
 def noisy(n: int = 400) -> tuple[Array, Array, Array]:

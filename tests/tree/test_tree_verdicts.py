@@ -10,8 +10,8 @@ import pytest
 from sklearn.datasets import load_digits
 
 from corollary.referee import trees as referee
+from corollary.solvers.trees.exact.pruning import keep_above
 from corollary.tree.decision_tree import DecisionTreeClassifier, DecisionTreeRegressor
-from corollary.tree.pruning import keep_above
 from corollary.tree.stump import DecisionStump
 
 RNG = np.random.default_rng(0)

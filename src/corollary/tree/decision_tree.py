@@ -6,13 +6,16 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn.tree
 from sklearn.base import RegressorMixin
 from sklearn.utils import Bunch
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit
+from corollary.core.trees.dependence import partial_dependence
 from corollary.core.types import Array
+from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
 from corollary.tree.tree_base import GROWTH_LIMITS, DecisionTree
 from corollary.tree.tree_classifier import TreeClassifier
 
@@ -54,7 +57,8 @@ class DecisionTreeClassifier(TreeClassifier):
         The probability of the second of two classes must fall, may do what it wants, or must rise with the column.
     categorical_features : "from_dtype", None, mask, column numbers or names
     max_bins : int ≥ 2 or None
-        Round each column to so many bins first; None is exact.
+        Round each column to so many bins first; None is exact. If chance has a say besides (``max_features``,
+        ``splitter``), the tree is that of a forest of one, without draws of rows, of the same seed.
     n_jobs : int, optional
         Threads; they do not change the answer.
 
@@ -63,6 +67,9 @@ class DecisionTreeClassifier(TreeClassifier):
     classes_, n_classes_ : of the target, or lists for several
     trees_ : Trees
         The tree as arrays.
+    tree_ : object
+        The same under scikit-learn's names (``feature``, ``threshold``, ``children_left``, ``value`` …), for tools that
+        read those; made when first asked for, read-only. Not where a split is by categories.
     feature_importances_ : array of shape (d,)
     max_features_, n_outputs_ : int
     evidence_ : Evidence
@@ -116,7 +123,7 @@ class DecisionTreeClassifier(TreeClassifier):
     ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeClassifier:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeClassifier:
         """Grow the tree on labels y (n,) or (n, targets); a row of weight w counts w times."""
         self._fit_classes(X, y, sample_weight)
         return self
@@ -124,12 +131,6 @@ class DecisionTreeClassifier(TreeClassifier):
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """``ccp_alphas`` at which another split is not worth its leaves, and the ``impurities`` left by then."""
         return self._pruning_path(X, y, sample_weight)
-
-
-def _far_centre(y: Array) -> Array:
-    """A middle value of each column that lies far from zero, else zero: to subtract it loses no digit."""
-    middle = np.sort(y, axis=0)[len(y) // 2]
-    return np.where(np.abs(middle) > 8 * np.abs(y - middle).max(axis=0), middle, 0.0)
 
 
 class DecisionTreeRegressor(RegressorMixin, DecisionTree):
@@ -145,6 +146,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Parameters
     ----------
     criterion : {"squared_error", "absolute_error", "poisson"}, default "squared_error"
+        "friedman_mse" is "squared_error", with a warning.
     splitter : {"best", "random"}, default "best"
         "random" draws one threshold per column and takes the best of these.
     max_depth : int ≥ 1 or None
@@ -172,6 +174,9 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     Attributes
     ----------
     trees_ : Trees
+        The tree as arrays.
+    tree_ : object
+        The same under scikit-learn's names, as for the classifier.
     feature_importances_ : array of shape (d,)
     max_features_, n_outputs_ : int
     evidence_ : Evidence
@@ -197,6 +202,7 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         "criterion": Choice("squared_error", "absolute_error", "poisson")
     }
 
+    @renaming_criterion
     @assigning
     def __init__(
         self,
@@ -224,12 +230,15 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionTreeRegressor:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionTreeRegressor:
         """Grow the tree on numbers y (n,) or (n, targets); a row of weight w counts w times."""
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=True)
+        refuse_for_poisson(self.criterion, y)
+        X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         columns = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
+        from corollary.solvers.trees.exact.grow import far_centre
+
         self._check_targets(columns, weights)
-        far = np.zeros(columns.shape[1]) if self.criterion == "poisson" else _far_centre(columns)
+        far = np.zeros(columns.shape[1]) if self.criterion == "poisson" else far_centre(columns)
         self._grow(X, columns - far, weights, categorical, None)
         if far.any():
             self.trees_ = replace(self.trees_, value=self.trees_.value + far)
@@ -238,19 +247,23 @@ class DecisionTreeRegressor(RegressorMixin, DecisionTree):
     def _check_targets(self, y: Array, weights: Array) -> None:
         if self.criterion == "squared_error":
             refuse_targets(y, weights, SQUARES)
-        if self.criterion != "poisson":
-            return
-        if (y < 0).any():
-            raise ValueError(f"criterion='poisson' needs y ≥ 0, but y has {int((y < 0).sum())} negative values.")
-        if not (weights @ y > 0).all():
-            raise ValueError("criterion='poisson' needs a positive sum of y, but a target is zero in every row.")
+        refuse_for_poisson(self.criterion, y, weights)
 
     def cost_complexity_pruning_path(self, X: Any, y: Any, sample_weight: Any = None) -> Bunch:
         """``ccp_alphas`` at which another split is not worth its leaves, and the ``impurities`` left by then."""
         return self._pruning_path(X, y, sample_weight)
 
     @predicting
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: Any, check_input: bool = True) -> Array:
         """The mean (or median) of the training rows in the same leaf: (n,), or (n, targets) for several."""
         value = self._leaf_values(X)
         return value[:, 0] if self.n_outputs_ == 1 else value
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Array:
+        """What ``sklearn.inspection.partial_dependence`` asks of a regression tree."""
+        return partial_dependence(self.trees_, grid, list(map(int, target_features)))[:, 0]
+
+
+# virtual subclasses, which is how plot_tree, export_text and other tools know whose ``tree_`` they can read
+sklearn.tree.DecisionTreeClassifier.register(DecisionTreeClassifier)
+sklearn.tree.DecisionTreeRegressor.register(DecisionTreeRegressor)

@@ -93,7 +93,7 @@ class DecisionStump(TreeClassifier):
         return tags
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> DecisionStump:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True) -> DecisionStump:
         """Find the split for labels y (n,) or (n, targets); a row of weight w counts w times."""
         self._fit_classes(X, y, sample_weight)
         return self

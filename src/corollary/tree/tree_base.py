@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import scipy.sparse
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch, check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
@@ -18,6 +18,7 @@ from corollary.core.membership import is_member
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.view import TreeView, numbered, view_of
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
@@ -56,7 +57,15 @@ GROWTH_LIMITS: dict[str, Limit] = {
 
 
 class DecisionTree(TableReader):
-    """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class."""
+    """A fitted tree ``trees_`` and what can be asked of it. A stump has these parameters as constants of its class.
+
+    Methods take ``check_input`` because scikit-learn's do; the checks cost little, and are made whatever it is.
+    """
+
+    # an option of methods, not data that a pipeline hands on
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
+    __metadata_request__predict_proba: ClassVar[dict[str, Any]] = {"check_input": metadata_routing.UNUSED}
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_outputs_": Count("outputs", low=1),
@@ -87,6 +96,22 @@ class DecisionTree(TableReader):
         tags.target_tags.multi_output = True
         return tags
 
+    def _check_parameters(self) -> None:
+        wanted: Any = self.min_samples_split
+        if isinstance(wanted, numbers.Integral) and wanted == 1:
+            raise ValueError(
+                f"{type(self).__name__}: min_samples_split must be {GROWTH_LIMITS['min_samples_split']}, but it is "
+                f"{wanted!r}. The 'min_samples_split' of a tree must be an int in the range [2, inf) "
+                "or a float in the range (0.0, 1.0]: 1.0 is all rows, 1 is one, which cannot be split."
+            )
+        super()._check_parameters()
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array, Array]:
+        """As ``_read_fit``, for one target or several."""
+        if scipy.sparse.issparse(y):
+            raise TypeError("A sparse y was passed, but dense data is required: y.toarray() makes it dense.")
+        return self._read_fit(X, y, sample_weight, multi_output=True, **options)
+
     def _rules(self, X: Any, weights: Array, categorical: Array, one_value: bool) -> Any:
         """The rules of this tree for X, with fractions made numbers; ``one_value``: a node predicts one number."""
         from corollary.solvers.trees.exact.grow import ExactRules
@@ -111,17 +136,22 @@ class DecisionTree(TableReader):
             categorical=categorical,
             monotone=self._monotone(one_value),
             max_bins=self.max_bins,
-            seed=int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)) if chance else 0,
+            seed=self._seed() if chance else 0,
         )
+
+    def _seed(self) -> int:
+        """A number for what is left to chance; of a tree of bins a seed is itself, as it is of a tree of a forest."""
+        if self.max_bins is not None and isinstance(self.random_state, numbers.Integral):
+            return int(self.random_state)
+        return int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
 
     def _monotone(self, one_value: bool) -> Array | None:
         """Directions per column, or None if there are none; only one number can rise or fall."""
+        if self.monotonic_cst is not None and self.n_outputs_ > 1:
+            raise ValueError(no_direction(self.n_outputs_))
         directions = self._directions(self.monotonic_cst)
         if directions is not None and not one_value:
-            raise ValueError(
-                f"{type(self).__name__}: monotonic_cst needs one number to predict (one target, or the probability of "
-                "the second of two classes), but y has more."
-            )
+            raise ValueError(no_direction(self.n_outputs_))
         return directions
 
     def _grow(
@@ -130,7 +160,7 @@ class DecisionTree(TableReader):
         """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
         from corollary.solvers.trees.check.search import CELLS
         from corollary.solvers.trees.exact.grow import grow
-        from corollary.tree.pruning import prune
+        from corollary.solvers.trees.exact.pruning import prune
 
         self._observer(X, y, 0, lambda state: {})
         self.n_outputs_ = y.shape[1]
@@ -139,10 +169,11 @@ class DecisionTree(TableReader):
         binner = None if self.max_bins is None else Binner.fit(X, self.max_bins, categorical, weights)
         n = int((weights > 0).sum())
         order = None if is_member() or n * X.shape[1] > CELLS else np.empty((X.shape[1], n), dtype=np.int32)
-        trees = grow(X, y, weights, rules, n_classes, binner, order)
+        alone = None if binner is None else _as_in_a_forest(X, y, weights, rules, n_classes, binner)
+        trees = grow(X, y, weights, rules, n_classes, binner, order) if alone is None else alone.trees
         self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
         leaves = self.trees_.apply(X)[:, 0]
-        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order)
+        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order, alone)
         error = below / float(weights.sum())
         if n_classes is not None:
             error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
@@ -176,6 +207,7 @@ class DecisionTree(TableReader):
         leaves: Array,
         binner: Any,
         order: Array | None,
+        alone: Any,
     ) -> tuple[Certificate, Findings | None, float]:
         """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
         from corollary.solvers.trees.check.exact import books, certificate, search_tree
@@ -185,6 +217,9 @@ class DecisionTree(TableReader):
         if is_member():
             return books(gap), None, below
         pruned = self.ccp_alpha > 0
+        if alone is not None:
+            found = alone.search(self.trees_, leaves, self.ccp_alpha)
+            return certificate(found, gap, greedy=False, tolerance=1e-8), found, below
         found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, root, binner, order, pruned=pruned)
         greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
         return certificate(found, gap, greedy=greedy), found, below
@@ -205,11 +240,20 @@ class DecisionTree(TableReader):
         check_is_fitted(self)
         return int(self.trees_.is_leaf.sum())
 
+    @property
+    def tree_(self) -> TreeView:
+        """The tree under scikit-learn's names, for tools that read those; made when first asked for."""
+        check_is_fitted(self)
+        return view_of(self, self.trees_, self._values_of_outputs())
+
+    def _values_of_outputs(self) -> list[int]:
+        """How many numbers a node has for each output."""
+        return [1] * self.n_outputs_
+
     @predicting
-    def apply(self, X: Any) -> Array:
-        """The number of the leaf that each row reaches."""
-        X = self._read_predict(X)
-        return self.trees_.apply(X)[:, 0].astype(np.intp)
+    def apply(self, X: Any, check_input: bool = True) -> Array:
+        """The number of the leaf that each row reaches, as ``tree_`` and scikit-learn number nodes: depth first."""
+        return numbered(self, self.trees_, self._values_of_outputs()).apply(self._read_predict(X))
 
     def _leaf_values(self, X: Any) -> Array:
         """The values at the leaves of the rows, in the precision of X."""
@@ -218,27 +262,15 @@ class DecisionTree(TableReader):
         return values[self.trees_.apply(X)[:, 0]].astype(answer_type(X.dtype, magnitude(values)), copy=False)
 
     @predicting
-    def decision_path(self, X: Any) -> Any:
+    def decision_path(self, X: Any, check_input: bool = True) -> Any:
         """The nodes that each row passes, as a CSR matrix (rows, nodes) of ones."""
-        leaves = self.apply(X)
-        n_nodes = self.trees_.node_count
-        parent = self.trees_.parents()
-        indptr = np.concatenate([[0], np.cumsum(self.trees_.node_depths()[leaves] + 1, dtype=np.int64)])
-        indices = np.empty(indptr[-1], dtype=np.int64)
-        node, place = leaves.copy(), indptr[1:] - 1
-        while True:  # from the leaves up, one level for all rows at a time; a parent's number is below its children's
-            on = np.flatnonzero(node >= 0)
-            if not on.size:
-                return scipy.sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(len(leaves), n_nodes))
-            indices[place[on]] = node[on]
-            place[on] -= 1
-            node[on] = parent[node[on]]
+        return numbered(self, self.trees_, self._values_of_outputs()).decision_path(self._read_predict(X))
 
     def _pruning_path(self, X: Any, y: Any, sample_weight: Any) -> Bunch:
         """The path of a fresh, unpruned fit to these rows."""
         from sklearn.base import clone
 
-        from corollary.tree.pruning import pruning_path
+        from corollary.solvers.trees.exact.pruning import pruning_path
 
         fresh = clone(self).set_params(ccp_alpha=0.0).fit(X, y, sample_weight=sample_weight)
         alphas, impurities = pruning_path(fresh.trees_)
@@ -249,6 +281,24 @@ class DecisionTree(TableReader):
         from corollary.tree.plots import plot_tree
 
         return plot_tree(self, ax=ax, max_depth=max_depth)
+
+
+def _as_in_a_forest(X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, binner: Binner) -> Any:
+    """A tree of bins that leaves things to chance, as forests grow it; None for other trees."""
+    from corollary.solvers.trees.forest.alone import TreeAlone, grown_as_in_a_forest
+
+    if not grown_as_in_a_forest(rules, weights, X.shape[1], y.shape[1], n_classes):
+        return None
+    return TreeAlone.grow(X, y, weights, rules, n_classes, binner)
+
+
+def no_direction(n_outputs: int) -> str:
+    """Why monotone constraints are refused."""
+    what = "multiple outputs" if n_outputs > 1 else "multiclass classification"
+    return (
+        f"Monotonicity constraints are not supported with {what}: monotonic_cst is for one number to predict, or the "
+        "probability of the second of two classes."
+    )
 
 
 def _training_error(value: Array, y: Array, weights: Array, n_classes: list[int]) -> float:

@@ -15,12 +15,23 @@ from corollary.labels import encode_labels
 from corollary.tree.tree_base import DecisionTree
 
 
+def weights_of_outputs(class_weight: Any, n_outputs: int) -> list[Any]:
+    """``class_weight`` of each target: one for all, or a list with one for each."""
+    parts = class_weight if isinstance(class_weight, list) else [class_weight] * n_outputs
+    if len(parts) != n_outputs:
+        raise ValueError(
+            "The number of elements in class_weight should match number of outputs. It has "
+            f"{len(parts)}, but y has {n_outputs} targets."
+        )
+    return parts
+
+
 class ClassShares(ClassifierMixin):
     """Labels and probabilities from the shares of classes that ``_shares`` gives, target after target."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
-        "classes_": Labels() | ListOf(Labels(None), "outputs"),
-        "n_classes_": Count("k") | ListOf(Count(low=2), "outputs"),
+        "classes_": Labels(low=1) | ListOf(Labels(None, low=1), "outputs"),
+        "n_classes_": Count("k", low=1) | ListOf(Count(low=1), "outputs"),
         "n_outputs_": Count("outputs", low=1),
     }
     classes_: Any  # an array, or a list of arrays for several targets
@@ -100,16 +111,24 @@ class TreeClassifier(ClassShares, DecisionTree):
     def _shares(self, X: Any) -> Array:
         return self._leaf_values(X)
 
+    def predict(self, X: Any, check_input: bool = True) -> Array:
+        """The most probable class, of equal ones the first: (n,), or (n, targets) for several targets."""
+        return super().predict(X)
+
+    def predict_proba(self, X: Any, check_input: bool = True) -> Any:
+        """Share of each class, as ``classes_``, in the leaf of the row; a list for several targets."""
+        return super().predict_proba(X)
+
+    def _values_of_outputs(self) -> list[int]:
+        return [len(classes) for classes in self._classes]
+
     def _fit_classes(self, X: Any, y: Any, sample_weight: Any) -> None:
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False, multi_output=True)
+        X, y, weights, categorical = self._read_rows(X, y, sample_weight, y_numeric=False)
         columns = y[:, None] if y.ndim == 1 else y
-        class_weight = self.class_weight if isinstance(self.class_weight, list) else [self.class_weight]
-        if len(class_weight) not in (1, columns.shape[1]):
-            raise ValueError(f"class_weight has {len(class_weight)} parts, but y has {columns.shape[1]} targets.")
-        class_weight = class_weight * (columns.shape[1] // len(class_weight))
+        class_weight = weights_of_outputs(self.class_weight, columns.shape[1])
         classes, codes, factor = [], np.empty(columns.shape, dtype=np.intp), np.ones(len(weights))
         for o in range(columns.shape[1]):
-            found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o])
+            found, codes[:, o], own = encode_labels(columns[:, o], weights, class_weight[o], one_class=True)
             classes.append(found)
             factor *= np.divide(own, weights, out=np.zeros_like(own), where=weights > 0)
         self._grow(X, codes, weights * factor, categorical, self._keep_classes(classes))

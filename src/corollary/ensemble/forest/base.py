@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import math
+import warnings
 import weakref
 from abc import abstractmethod
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from sklearn.base import is_classifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from corollary.base import predicting
+from corollary.base import caller_level, predicting
 from corollary.core.door.arrays import as_fitted
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
@@ -21,19 +25,29 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.paths import decision_paths
 from corollary.core.types import Array
+from corollary.ensemble.forest.members import (
+    DRAWN_FROM,
+    check_drawn_from,
+    drawn_from,
+    members,
+    samples,
+    unfitted_member,
+)
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
-from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest
+from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest, nothing_grown
 from corollary.solvers.trees.forest.growth import NO_LIMIT, ForestRules
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees, permutation_importance
 from corollary.solvers.trees.forest.rows import BinnedRows, Target, n_draws
 from corollary.solvers.trees.forest.shared_leaves import proximities
-from corollary.solvers.trees.forest.storage import NODES, Walker, expand, stored_binner
+from corollary.solvers.trees.forest.storage import NODES, WHOLE_NODES, Walker, expand, stored_binner
 from corollary.tables import TableReader
+from corollary.tree.counts import count_features
 
-_SEEDS = 2**62
+_SEEDS = 2**31 - 1  # seeds of trees are such as estimators take
 
 # what follows from a model's nodes, for as long as the model lives: no part of it, so neither copied nor saved
 _expanded: weakref.WeakKeyDictionary[Any, tuple[dict[str, Array], Walker]] = weakref.WeakKeyDictionary()
@@ -49,10 +63,11 @@ class Forest(TableReader):
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_outputs_": Count("outputs", low=1),
-        "nodes_": NODES,
+        "nodes_": NODES | WHOLE_NODES,
         "data_key_": Count(low=-(2**63)),
         "_n_draws": Count(),
         "_before": Maybe(Record(Count(), Count())),
+        "_drawn_from": DRAWN_FROM,
         "oob_score_": Maybe(Anything()),
     }
     limits: ClassVar[dict[str, Limit]] = {
@@ -68,6 +83,7 @@ class Forest(TableReader):
         "oob_score": Boolean() | Instance("a function of (y, predictions)", methods=("__call__",)),
         "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
+        "verbose": Integer(0) | Boolean(),
         "warm_start": Boolean(),
         "ccp_alpha": Real(0),
         "max_samples": Choice(None) | Integer(1) | Real(0, above=True),
@@ -79,7 +95,14 @@ class Forest(TableReader):
     def _grow(self, X: Any, target: Target, categorical: Array) -> None:
         """Grow the trees and keep them, the evidence and what was asked for."""
         if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs bootstrap=True: without draws every tree sees every row.")
+            raise ValueError(
+                "Out of bag estimation only available if bootstrap=True: without draws every tree sees every row."
+            )
+        if self.max_samples is not None and not self.bootstrap:
+            raise ValueError(
+                "`max_sample` cannot be set if `bootstrap=False`. Either switch to `bootstrap=True` or set "
+                "`max_sample=None`."
+            )
         random = check_random_state(self.random_state)
         earlier = self._earlier(X.shape[1])
         if earlier is None:
@@ -100,10 +123,47 @@ class Forest(TableReader):
         observe = self._observer(X, target.answers, self.n_estimators, lambda nodes: {"nodes_": nodes})
         self.nodes_, evidence = grow_forest(growth, observe)
         self.data_key_, self._n_draws, self._before = key, draws, (begun, others)
+        self._drawn_from = drawn_from(rows, order)
         self._keep_targets(rows, growth.parts)
         if growth.bag is not None:
-            self._keep_votes(growth.bag, order)
+            self._set_oob_score_and_attributes(growth.bag, order)
+            if not evidence.status.cut_short:
+                _warn_of_rows_without_votes(growth.bag)
         self._keep_evidence(evidence)
+
+    def _is_complete(self) -> bool:
+        """Whether a warm start has nothing to add: it warns, trees stay what they are, and nothing is said of them."""
+        if not self.warm_start or len(self.__dict__.get("nodes_", {}).get("sizes", ())) != self.n_estimators:
+            return False
+        warnings.warn(
+            "Warm-start fitting without increasing n_estimators does not fit new trees.",
+            UserWarning,
+            stacklevel=caller_level(),
+        )
+        if self.oob_score and not hasattr(self, "oob_score_"):
+            return False
+        self._before = self.n_estimators, self._taken_over[1]
+        self._observer(None, None, 0, lambda state: {})
+        self._keep_evidence(nothing_grown(self.evidence_, self.n_estimators))
+        return True
+
+    def _read_rows(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array, Array]:
+        """As ``_read_fit``, for one target or several."""
+        if scipy.sparse.issparse(y):
+            raise ValueError("sparse multilabel-indicator for y is not supported. y.toarray() makes it dense.")
+        X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=True, **options)
+        if y.ndim == 2 and y.shape[1] == 1:
+            warnings.warn(
+                "A column-vector y was passed when a 1d array was expected. y.ravel() makes one of it.",
+                DataConversionWarning,
+                stacklevel=caller_level(),
+            )
+        return X, y, weights, categorical
+
+    @property
+    def _n_samples_bootstrap(self) -> int | None:
+        """Rows that a tree draws, under scikit-learn's name; None without draws."""
+        return self._n_draws or None
 
     @property
     def _taken_over(self) -> tuple[int, int]:
@@ -114,6 +174,7 @@ class Forest(TableReader):
     def _check_state(self) -> None:
         super()._check_state()
         stored_binner(self.nodes_).check()  # a warm start grows trees on them
+        check_drawn_from(self)
         if not len(self.nodes_["sizes"]) >= self._taken_over[0] >= self._taken_over[1]:
             raise ValueError(f"of {len(self.nodes_['sizes'])} trees, {self._taken_over} cannot be of earlier fits.")
 
@@ -121,8 +182,13 @@ class Forest(TableReader):
         """For those who need to know the training targets of each leaf."""
 
     @abstractmethod
-    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+    def _set_oob_score_and_attributes(self, bag: OutOfBag, order: Array) -> None:
         """Out-of-bag attributes; rows of ``bag`` are rows ``order`` of X."""
+
+    @property
+    def _stores_inner_nodes(self) -> bool:
+        """Whether values of inner nodes do not follow from those of leaves."""
+        return False
 
     @property
     def _needs_members(self) -> bool:
@@ -135,10 +201,12 @@ class Forest(TableReader):
             return None
         if len(nodes["n_bins"]) != n_columns:
             raise ValueError(f"warm_start needs the {len(nodes['n_bins'])} columns of the last fit; X has {n_columns}.")
+        if ("inner_sums" in nodes) != (self._stores_inner_nodes):
+            raise ValueError("warm_start needs the criterion of the last fit: its trees are of another kind.")
         if self.n_estimators < len(nodes["sizes"]):
             raise ValueError(
-                f"n_estimators={self.n_estimators} must be at least the {len(nodes['sizes'])} trees that warm_start "
-                "goes on from."
+                f"n_estimators={self.n_estimators} must be larger or equal to the {len(nodes['sizes'])} trees that "
+                "warm_start goes on from."
             )
         return nodes
 
@@ -149,17 +217,7 @@ class Forest(TableReader):
     def _rules(self, rows: BinnedRows) -> ForestRules:
         """What the parameters mean for these rows."""
         n, d = int((rows.weights > 0).sum()), len(rows.codes)
-        wanted, leaf, split = self.max_features, self.min_samples_leaf, self.min_samples_split
-        if wanted is None:
-            columns = d
-        elif isinstance(wanted, str):
-            columns = int(math.sqrt(d)) if wanted == "sqrt" else int(math.log2(d))
-        elif isinstance(wanted, Integral):
-            if int(wanted) > d:
-                raise ValueError(f"max_features={wanted} must be at most the {d} columns of X.")
-            columns = int(wanted)
-        else:
-            columns = int(wanted * d)
+        leaf, split = self.min_samples_leaf, self.min_samples_split
         return ForestRules(
             criterion=self.criterion,
             max_depth=NO_LIMIT if self.max_depth is None else int(self.max_depth),
@@ -167,7 +225,7 @@ class Forest(TableReader):
             min_leaf=int(leaf) if isinstance(leaf, Integral) else max(1, math.ceil(leaf * n)),
             min_mass_share=float(self.min_weight_fraction_leaf),
             min_gain=float(self.min_impurity_decrease),
-            max_features=max(1, columns),
+            max_features=count_features(self.max_features, d),
             max_leaves=0 if self.max_leaf_nodes is None else int(self.max_leaf_nodes),
             ccp_alpha=float(self.ccp_alpha),
             monotone=self._directions(self.monotonic_cst),
@@ -185,9 +243,53 @@ class Forest(TableReader):
         if walker is None or nodes is not self.nodes_:
             classes = hasattr(self, "classes_")
             trees = expand(self.nodes_, self.criterion, classes=classes, n_features=self.n_features_in_)
-            walker = Walker(trees, self.nodes_)
+            walker = Walker(self._as_told(trees), self.nodes_)
             _expanded[self] = self.nodes_, walker
         return walker
+
+    def _as_told(self, trees: Trees) -> Trees:
+        """The trees that were learnt with the values that they predict."""
+        return trees
+
+    def _as_learnt(self, trees: Trees) -> Trees:
+        """What ``_as_told`` was given."""
+        return trees
+
+    @property
+    def estimator(self) -> Any:
+        """A decision tree, not fitted, with the parameters of the trees."""
+        return unfitted_member(self)
+
+    @property
+    def estimator_(self) -> Any:
+        """As ``estimator``, of a forest that is fitted."""
+        check_is_fitted(self, "nodes_")
+        return unfitted_member(self)
+
+    @property
+    def estimators_(self) -> list[Any]:
+        """The trees as fitted decision trees, which know classes by their numbers; made when first asked for."""
+        check_is_fitted(self, "nodes_")
+        return members(self)
+
+    @property
+    def estimators_samples_(self) -> list[Array]:
+        """The rows that each tree drew, as often as it did, int32."""
+        check_is_fitted(self, "nodes_")
+        return samples(self)
+
+    def __len__(self) -> int:
+        check_is_fitted(self, "nodes_")
+        return len(self.nodes_["sizes"])
+
+    def __bool__(self) -> bool:
+        return True  # a forest that is not fitted has no length, and is something none the less
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.estimators_[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.estimators_)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         from corollary.ensemble.claims import verify_forest
@@ -207,8 +309,18 @@ class Forest(TableReader):
 
     @predicting
     def apply(self, X: Any) -> Array:
-        """Leaf of every row in every tree, int32 (rows, trees)."""
-        return self.trees_.apply(self._read_predict(X))
+        """Leaf of every row in every tree, int32 (rows, trees), numbered as the tree's ``tree_`` does: depth first."""
+        return self._walker.places[self.trees_.apply(self._read_predict(X))]
+
+    @predicting
+    def decision_path(self, X: Any) -> tuple[Any, Array]:
+        """(the nodes that each row passes, a CSR matrix (rows, nodes of all trees) of ones; where each tree begins).
+
+        Columns ``pointers[t]`` to ``pointers[t + 1]`` are the nodes of tree t.
+        """
+        trees = self.trees_
+        paths = decision_paths(trees, trees.apply(self._read_predict(X)), self._walker.places)
+        return paths, np.append(trees.roots, trees.node_count).astype(np.intp)
 
     @predicting
     def proximity(self, X: Any, Z: Any = None, *, top: int | None = None) -> Any:
@@ -231,8 +343,8 @@ class Forest(TableReader):
         """
         if top is not None and top < 1:
             raise ValueError(f"top must be a whole number ≥ 1, but it is {top!r}.")
-        leaves = self.apply(X)
-        return proximities(leaves, leaves if Z is None else self.apply(Z), top)
+        leaves = self.trees_.apply(self._read_predict(X))
+        return proximities(leaves, leaves if Z is None else self.trees_.apply(self._read_predict(Z)), top)
 
     @property
     def feature_importances_(self) -> Array:
@@ -275,7 +387,7 @@ class Forest(TableReader):
         random = check_random_state(self.random_state if random_state is None else random_state)
         seed = int(random.randint(_SEEDS, dtype=np.int64))
         others = self._taken_over[1]
-        trees = coded_trees(self.trees_, self.nodes_)[others:]
+        trees = coded_trees(self._as_learnt(self.trees_), self.nodes_)[others:]
         if not trees:
             raise ValueError("oob_permutation_importance needs trees that drew from these rows, but no tree has.")
         return permutation_importance(rows, trees, self.nodes_["seeds"][others:], n_repeats, seed)
@@ -309,3 +421,14 @@ class Forest(TableReader):
             heights, spread = importances.importances_mean, {measure: 2 * importances.importances_standard_error}
         first = np.argsort(-heights, kind="stable")[:top]
         return plot_importances({measure: heights}, column_names(self), first, spread, None if ax is None else [ax])[0]
+
+
+def _warn_of_rows_without_votes(bag: OutOfBag) -> None:
+    without = int((~bag.judged & (bag.rows.weights > 0)).sum())
+    if without:
+        warnings.warn(
+            f"Some inputs do not have OOB scores: {without} rows are in the sample of every tree. More trees leave "
+            "none without, as a rule.",
+            UserWarning,
+            stacklevel=caller_level(),
+        )

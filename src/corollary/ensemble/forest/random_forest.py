@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sklearn.ensemble
+
 from corollary.ensemble.forest.classifier import ForestClassifier
 from corollary.ensemble.forest.regressor import ForestRegressor
 
@@ -40,6 +42,8 @@ class RandomForestClassifier(ForestClassifier):
     n_jobs : int, optional
         Threads; they do not change the answer.
     random_state : int, RandomState or None
+    verbose : int ≥ 0, default 0
+        Show progress.
     warm_start : bool, default False
         Keep the trees there are and add up to ``n_estimators``.
     class_weight : dict, "balanced", "balanced_subsample" or a list of dicts, optional
@@ -61,14 +65,19 @@ class RandomForestClassifier(ForestClassifier):
     Attributes
     ----------
     classes_, n_classes_, n_outputs_, n_features_in_, feature_names_in_
-        The first two are lists if y has several columns, as ``predict_proba`` and ``oob_decision_function_`` are.
+        The first two are lists if y has several columns, as ``predict_proba`` is.
     nodes_ : dict of arrays
         The trees in a few bytes a node.
     trees_ : Trees
         The same with thresholds, values, weights, impurities and gains (made when first asked for, not saved).
+    estimators_, estimator_ : list of decision trees, decision tree
+        Each tree with its ``tree_``, as scikit-learn has it (made when first asked for, not saved); classes are numbers
+        there. The second is not fitted.
+    estimators_samples_ : list of int arrays
+        The rows that each tree drew.
     feature_importances_ : array of shape (d,)
     oob_score_ : float
-    oob_decision_function_ : array of shape (n, classes)
+    oob_decision_function_ : array of shape (n, classes) or (n, classes, targets)
         Mean vote of the trees that did not see the row; NaN where there is none.
     evidence_ : Evidence
 
@@ -117,8 +126,9 @@ class RandomForestRegressor(ForestRegressor):
     ----------
     n_estimators : int ≥ 1, default 100
         Number of trees.
-    criterion : "squared_error" or "poisson", default "squared_error"
-        Impurity that splits lower; the second needs y ≥ 0.
+    criterion : "squared_error", "absolute_error" or "poisson", default "squared_error"
+        Impurity that splits lower; the last needs y ≥ 0. By absolute error leaves predict medians, and trees are grown
+        by a search that takes a multiple of the time. "friedman_mse" is "squared_error", with a warning.
     max_depth : int ≥ 1, optional
     min_samples_split, min_samples_leaf : int or share of the rows, default 2 and 1
         Rows that a node must have to be split, and that a leaf must have.
@@ -136,6 +146,8 @@ class RandomForestRegressor(ForestRegressor):
     n_jobs : int, optional
         Threads; they do not change the answer.
     random_state : int, RandomState or None
+    verbose : int ≥ 0, default 0
+        Show progress.
     warm_start : bool, default False
         Keep the trees there are and add up to ``n_estimators``.
     ccp_alpha : float ≥ 0, default 0
@@ -161,6 +173,11 @@ class RandomForestRegressor(ForestRegressor):
         The trees in a few bytes a node.
     trees_ : Trees
         The same with thresholds, values, weights, impurities and gains (made when first asked for, not saved).
+    estimators_, estimator_ : list of decision trees, decision tree
+        Each tree with its ``tree_``, as scikit-learn has it (made when first asked for, not saved); classes are numbers
+        there. The second is not fitted.
+    estimators_samples_ : list of int arrays
+        The rows that each tree drew.
     feature_importances_ : array of shape (d,)
     leaf_targets_ : dict of arrays
         With ``keep_targets``.
@@ -197,3 +214,8 @@ class RandomForestRegressor(ForestRegressor):
     """
 
     _random_cuts = False
+
+
+# virtual subclasses, which is how tools that convert and explain forests know whose ``estimators_`` they can read
+sklearn.ensemble.RandomForestClassifier.register(RandomForestClassifier)
+sklearn.ensemble.RandomForestRegressor.register(RandomForestRegressor)

@@ -13,13 +13,17 @@ from corollary.core.door.reach import SQUARES, refuse_targets
 from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Fitted, Floats, Maybe
 from corollary.core.limits import Boolean, Choice, Limit
+from corollary.core.trees.dependence import partial_dependence
 from corollary.core.types import Array
 from corollary.ensemble.forest.base import Forest
+from corollary.solvers.trees.forest.beyond_sums import needs_more_than_sums
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag
 from corollary.solvers.trees.forest.rows import BinnedRows, Target
 from corollary.solvers.trees.forest.shared_leaves import keep_targets, leaf_quantiles
 from corollary.solvers.trees.forest.storage import TARGETS
+from corollary.tree.criteria import refuse_for_poisson, renaming_criterion
+from corollary.tree.tree_base import no_direction
 
 
 class ForestRegressor(RegressorMixin, Forest):
@@ -32,10 +36,11 @@ class ForestRegressor(RegressorMixin, Forest):
         "leaf_targets_": Maybe(TARGETS),
     }
     limits: ClassVar[dict[str, Limit]] = {
-        "criterion": Choice("squared_error", "poisson"),
+        "criterion": Choice("squared_error", "absolute_error", "poisson"),
         "keep_targets": Boolean(),
     } | Forest.limits
 
+    @renaming_criterion
     @assigning
     def __init__(
         self,
@@ -53,6 +58,7 @@ class ForestRegressor(RegressorMixin, Forest):
         oob_score: Any = False,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
         warm_start: bool = False,
         ccp_alpha: float = 0.0,
         max_samples: Any = None,
@@ -64,21 +70,23 @@ class ForestRegressor(RegressorMixin, Forest):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = self.criterion != "poisson"
+        tags.target_tags.multi_output = self.criterion != "poisson"  # else it would be tested with y < 0
         tags.target_tags.positive_only = self.criterion == "poisson"
         return tags
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees."""
-        several = self.criterion != "poisson"
-        X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=several)
+        if self._is_complete():
+            return self
+        refuse_for_poisson(self.criterion, y)
+        X, y, weights, categorical = self._read_rows(X, y, sample_weight)
         target = self._numbers_to_learn(y, weights)
         assert target.y is not None
         if self.keep_targets and (target.y.shape[1] > 1 or self.warm_start):
             raise ValueError("keep_targets is for one output and without warm_start.")
         if self.monotonic_cst is not None and target.y.shape[1] > 1:
-            raise ValueError(f"monotonic_cst is for one output, but y has {target.y.shape[1]}.")
+            raise ValueError(no_direction(target.y.shape[1]))
         self.n_outputs_ = target.y.shape[1]
         self.__dict__.pop("leaf_targets_", None)
         self._grow(X, target, categorical)
@@ -87,11 +95,7 @@ class ForestRegressor(RegressorMixin, Forest):
     def _numbers_to_learn(self, y: Array, weights: Array) -> Target:
         y = np.asarray(y, dtype=np.float64)
         numbers = y[:, None] if y.ndim == 1 else y
-        if self.criterion == "poisson" and (numbers.min() < 0 or numbers.sum() <= 0):
-            raise ValueError(
-                "criterion='poisson' needs y without negative numbers and with a positive sum, but the smallest y is "
-                f"{numbers.min():g} and the sum is {numbers.sum():g}. Use criterion='squared_error'."
-            )
+        refuse_for_poisson(self.criterion, numbers, weights)
         refuse_targets(numbers, weights, SQUARES)
         return Target(weights, y=numbers)
 
@@ -101,7 +105,7 @@ class ForestRegressor(RegressorMixin, Forest):
         check_consistent_length(X, y)
         return X, self._numbers_to_learn(y, within_reach(check_weights(sample_weight, X))[0])
 
-    def _keep_votes(self, bag: OutOfBag, order: Array) -> None:
+    def _set_oob_score_and_attributes(self, bag: OutOfBag, order: Array) -> None:
         from sklearn.metrics import r2_score
 
         votes = np.empty_like(bag.votes)
@@ -123,6 +127,10 @@ class ForestRegressor(RegressorMixin, Forest):
             raise ValueError(f"n_outputs_ is {self.n_outputs_}, but leaves have {self.trees_.value.shape[1]} numbers.")
 
     @property
+    def _stores_inner_nodes(self) -> bool:
+        return needs_more_than_sums(self.criterion, self.n_outputs_)
+
+    @property
     def _needs_members(self) -> bool:
         return bool(self.keep_targets)
 
@@ -136,6 +144,10 @@ class ForestRegressor(RegressorMixin, Forest):
         """Mean over the trees of the mean at each row's leaf."""
         means = self._means(X)
         return means[:, 0] if means.shape[1] == 1 else means
+
+    def _compute_partial_dependence_recursion(self, grid: Any, target_features: Any) -> Array:
+        """What ``sklearn.inspection.partial_dependence`` asks of a regression forest."""
+        return partial_dependence(self.trees_, grid, list(map(int, target_features)))[:, 0]
 
     @predicting
     def predict_quantiles(self, X: Any, quantiles: Any = (0.1, 0.5, 0.9)) -> Array:

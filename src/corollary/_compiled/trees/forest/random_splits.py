@@ -34,12 +34,12 @@ def _draw_cut(low, high, state, edges, f):
     share = unit(next_bits(state))
     at = edges[1, f, low] + share * (edges[1, f, high] - edges[1, f, low])
     cut, last = low, high - 1
-    while cut < last:  # the first bin of low … high − 1 that ends at the number drawn or above, else the last
-        middle = (cut + last) >> 1
-        if edges[0, f, middle] < at:
-            cut = middle + 1
+    while cut < last:  # the last bin of low … high − 1 whose numbers, in the mean, are at most the one drawn
+        middle = (cut + last + 1) >> 1
+        if edges[1, f, middle] <= at:
+            cut = middle
         else:
-            last = middle
+            last = middle - 1
     return cut
 
 

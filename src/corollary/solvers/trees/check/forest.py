@@ -13,10 +13,11 @@ from corollary.core.scaling import magnitude, power_of_two
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.check.draws import columns_drawn
-from corollary.solvers.trees.check.exact import scaled
+from corollary.solvers.trees.check.exact import Tried, scaled
 from corollary.solvers.trees.check.gains import Targets
 from corollary.solvers.trees.check.search import CELLS, NODES, Findings, Growth, Search
 from corollary.solvers.trees.check.values import Passage
+from corollary.solvers.trees.forest.beyond_sums import exact_rules, needs_more_than_sums
 from corollary.solvers.trees.forest.growth import GROWTH, ForestRules
 from corollary.solvers.trees.forest.rows import BinnedRows
 
@@ -44,6 +45,11 @@ def search_forest(
     """
     chosen = np.random.default_rng(n_trees).permutation(n_trees)[:_TREES].tolist()
     return reduce(add, (_search_tree(rows, rules, tree, len(chosen)) for tree in given(chosen)))
+
+
+def search_one(rows: BinnedRows, rules: ForestRules, given: GivenTree) -> Findings:
+    """The same of one tree alone."""
+    return _search_tree(rows, rules, given, 1)
 
 
 def _search_tree(rows: BinnedRows, rules: ForestRules, given: GivenTree, share: int) -> Findings:
@@ -77,8 +83,9 @@ def _growth(
         return codes
 
     every = rules.monotone is None and rules.max_features >= d
+    exactly = not rows.n_classes and needs_more_than_sums(rules.criterion, rows.y.shape[1])
     tried: dict[int, Array] = {}
-    if not every and draws_repeat(rows, rules):
+    if not every and not exactly and draws_repeat(rows, rules):
         tried = _draws(rows, rules, targets, tree, leaves, inside, seed)
 
     def columns(node: int, at: Array) -> tuple[Array, bool]:
@@ -88,10 +95,15 @@ def _growth(
         none = rules.monotone is not None or tree.feature[node] < 0
         return tree.feature[[node]][: 0 if none else 1], False
 
+    known = None if every else np.isin(np.arange(tree.node_count), list(tried))
+    by_path = None
+    if exactly and not every:
+        by_path = Tried(tree, exact_rules(rows, rules, seed, total), d, values).columns
+        known = None if rules.monotone is None else np.zeros(tree.node_count, dtype=bool)
     return Growth(
         targets=targets,
         values=values,
-        columns=columns,
+        columns=columns if by_path is None else by_path,
         categorical=rows.binner.categorical,
         max_depth=rules.max_depth,
         min_split=rules.min_split,
@@ -100,9 +112,10 @@ def _growth(
         min_gain=targets.gain_unit(unit, rules.min_gain * total),
         leaves_may_stop=rules.max_leaves > 0 or rules.ccp_alpha > 0,
         random_cuts=rows.edges is not None,
-        categories_with_missing=True,
+        categories_with_missing=not exactly,
+        clipped=exactly and rules.monotone is not None,
         every_column=every,
-        known=None if every else np.isin(np.arange(tree.node_count), list(tried)),
+        known=known,
         tries=min(rules.max_features, d),
         coded=(rows.codes, inside, n_bins),
     )
@@ -133,6 +146,17 @@ def draws_repeat(rows: BinnedRows, rules: ForestRules) -> bool:
 
 def columns_tried(rows: BinnedRows, rules: ForestRules, given: GivenTree) -> dict[int, Array]:
     """The columns that every node of a tree tried, where draws repeat, for others to search."""
+    if not rows.n_classes and needs_more_than_sums(rules.criterion, rows.y.shape[1]):
+        return _tried_exactly(rows, rules, given)
     weights = given.mass[given.inside] * power_of_two(magnitude(given.mass))
     targets = _targets(rows, rules.criterion, given.inside, weights, 1.0)
     return _draws(rows, rules, targets, given.tree, given.leaves, given.inside, given.seed, given.tree.node_count)
+
+
+def _tried_exactly(rows: BinnedRows, rules: ForestRules, given: GivenTree) -> dict[int, Array]:
+    """The same of trees that the exact search grew, whose nodes draw by their path from the root."""
+    passage = Passage.of(given.tree, given.leaves, given.mass[given.inside])
+    exact = exact_rules(rows, rules, given.seed, float(given.mass.sum()))
+    numbers = rows.numbers[given.inside]
+    tried = Tried(given.tree, exact, len(rows.codes), lambda at, columns: numbers[np.ix_(at, columns)])
+    return {node: tried.columns(node, passage.rows(node))[0] for node in range(given.tree.node_count)}

@@ -18,6 +18,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, run
 from corollary.solvers.trees.check.exact import BOOKS, certificate
 from corollary.solvers.trees.check.forest import GivenTree, search_forest
 from corollary.solvers.trees.check.search import Findings
+from corollary.solvers.trees.forest.beyond_sums import grow_exactly, needs_more_than_sums
 from corollary.solvers.trees.forest.growth import ForestRules, grow_tree
 from corollary.solvers.trees.forest.nodes import GrownTree
 from corollary.solvers.trees.forest.out_of_bag import OutOfBag, coded_trees
@@ -25,6 +26,7 @@ from corollary.solvers.trees.forest.rows import BinnedRows
 from corollary.solvers.trees.forest.storage import expand, pack
 
 TOLERANCE = 1e-8
+NEW_BOOKS = f"{BOOKS} of new trees"
 _INLINE = 1 << 14  # rows · columns tried · depth of a tree below which a thread costs more than it saves
 
 
@@ -46,6 +48,7 @@ class ForestGrowth(Algorithm[int]):
     ) -> None:  # fmt: skip
         self.rows, self.rules, self.seeds, self.earlier, self.members = rows, rules, seeds, earlier, members
         self.bag = OutOfBag(rows) if judged else None
+        self.exactly = not rows.n_classes and needs_more_than_sums(rules.criterion, rows.y.shape[1])
         self.begun, self.impurity, self.imbalance = 0, 0.0, 0.0
         self.found: Findings | None = None
         self.parts: list[GrownTree] = []
@@ -58,6 +61,8 @@ class ForestGrowth(Algorithm[int]):
             if self.bag is not None:
                 self.bag.add_stored(earlier, trees, others)
         n, wanted = rows.n, len(seeds) - self.begun
+        if self.exactly:
+            _ = rows.numbers  # before threads ask for it at once
         inline = n * min(rules.max_features, len(rows.codes)) * math.log2(n + 1) < _INLINE
         self.coming: Any = self._one_by_one(wanted) if inline else map_blocks(self._grow, wanted, 1)
 
@@ -69,6 +74,12 @@ class ForestGrowth(Algorithm[int]):
     def _grow(self, start: int, stop: int) -> GrownTree:
         from corollary.solvers.trees.forest.room import Room
 
+        if self.exactly:
+            seed, wanted = (
+                int(self.seeds[self.begun + start]),
+                {"outside": self.bag is not None, "inside": self.members},
+            )
+            return grow_exactly(self.rows, self.rules, seed, **wanted).packed
         seed, room = int(self.seeds[self.begun + start]), None
         with suppress(IndexError):
             room = self.rooms.pop()
@@ -133,7 +144,7 @@ class ForestGrowth(Algorithm[int]):
     def certify(self, measure: Measure, tol: float) -> Certificate:
         """In trees that were searched no node has a better split; in every tree gains and what is left add up."""
         if self.found is None:  # no tree was grown, or this is one of many forests
-            return Certificate(self.kind, f"{BOOKS} of new trees", self.imbalance, TOLERANCE)
+            return Certificate(self.kind, NEW_BOOKS, self.imbalance, TOLERANCE)
         return certificate(self.found, self.imbalance, greedy=False, tolerance=TOLERANCE)
 
 
@@ -160,3 +171,9 @@ def grow_forest(growth: ForestGrowth, observe: Observer | None) -> tuple[dict[st
         if without:
             notes += (f"{without} rows are in the sample of every tree, so they have no out-of-bag prediction.",)
     return growth.snapshot(found.state), found.evidence(facts=facts, notes=notes)
+
+
+def nothing_grown(before: Evidence, n_trees: int) -> Evidence:
+    """The evidence of a fit that went on from ``before`` and had no tree to add."""
+    nothing = Certificate(Kind.CHECKED, NEW_BOOKS, 0.0, TOLERANCE)
+    return replace(before, certificate=nothing, notes=carried_over(n_trees, n_trees, "trees"))

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from corollary.solvers.trees.forest.room import Room
 
 NO_LIMIT = 2**31 - 1
-GROWTH = 0x5DEECE66D  # tells the numbers that grow a tree from those that draw its rows
+GROWTH = 0x2545F4914F6CDD1D  # tells the numbers that grow a tree from those that draw its rows
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "squared_error": 0, "poisson": 2}  # codes of the kernel
 
 

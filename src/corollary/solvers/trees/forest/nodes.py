@@ -33,11 +33,14 @@ class GrownTree:
     outside_leaf: Array  # where they end, as numbers of leaves
     inside: Array  # rows that were drawn, leaf by leaf; empty unless asked for
     inside_mass: Array
+    inner_sums: Array | None = None  # values and weighted impurity of inner nodes, where those of leaves do not tell
+    inner_spread: Array | None = None
 
     @property
     def packed(self) -> GrownTree:
         """The same tree in less memory."""
-        names = ("feature", "cut", "sums", "mass", "rows", "spread")
+        names: tuple[str, ...] = ("feature", "cut", "sums", "mass", "rows", "spread")
+        names += ("inner_sums", "inner_spread") if self.inner_sums is not None else ()
         found: dict[str, Any] = {name: small(getattr(self, name)) for name in names}
         return replace(self, **found)
 

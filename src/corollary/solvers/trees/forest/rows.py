@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -85,6 +86,16 @@ class BinnedRows:
         )
         return rows, order, keys
 
+    @functools.cached_property
+    def numbers(self) -> Array:
+        """(rows, columns) float64: the bins, or their means if cuts are drawn; codes of categories; NaN is missing."""
+        out = self.codes.T.astype(np.float64, order="F")
+        for f, (n_bins, own) in enumerate(zip(self.binner.n_bins, self.codes, strict=True)):
+            if self.edges is not None and not self.binner.categorical[f]:
+                out[:, f] = self.edges[1, f, np.minimum(own, self.edges.shape[2] - 1)]
+            out[own == n_bins, f] = np.nan
+        return out
+
     @property
     def n(self) -> int:
         return int(self.codes.shape[1])
@@ -101,12 +112,7 @@ class BinnedRows:
 
     def drawn(self, seed: int, out: Array | None = None) -> Array:
         """How often each row is drawn for the tree of that seed."""
-        from corollary._compiled.trees.forest.grow import draw
-
-        counts = np.empty(self.n, dtype=np.int32) if out is None else out
-        counts[:] = 0
-        draw(self.ends, self.draws, np.array([seed], dtype=np.uint64), counts)
-        return counts
+        return draw_counts(self.ends, self.n, self.draws, seed, out)
 
     def not_in(self, counts: Array) -> Array:
         """Rows that count and were not drawn."""
@@ -122,8 +128,30 @@ class BinnedRows:
         if factors is None:
             return mass
         of_rows = factors[self.label.reshape(self.n, -1)].prod(axis=1)
+        if counts is not None:
+            of_rows = _on_a_grid(of_rows, self.draws)
         weighted: Array = mass * of_rows
         return weighted if weighted.any() else self.weights * of_rows
+
+
+def _on_a_grid(factors: Array, draws: int) -> Array:
+    """Factors rounded such that no sum over ``draws`` rows is: a row drawn thrice then counts as three rows do.
+
+    As they are where one is so small beside the largest that a billionth of it would be lost.
+    """
+    unit = 2.0 ** (np.ceil(np.log2(factors.max(initial=1e-300))) + np.ceil(np.log2(draws + 1)) - 52)
+    rounded = np.rint(factors / unit) * unit
+    return rounded if (np.abs(rounded - factors) <= 1e-9 * factors).all() else factors
+
+
+def draw_counts(ends: Array, n: int, draws: int, seed: int, out: Array | None = None) -> Array:
+    """How often each of n rows is drawn for the tree of that seed; ``ends`` as in :class:`BinnedRows`."""
+    from corollary._compiled.trees.forest.grow import draw
+
+    counts = np.empty(n, dtype=np.int32) if out is None else out
+    counts[:] = 0
+    draw(ends, draws, np.array([seed], dtype=np.uint64), counts)
+    return counts
 
 
 def _in_order(codes: Array, order: Array) -> Array:
@@ -149,12 +177,17 @@ def n_draws(max_samples: Any, weights: Array) -> int:
 
 
 def centred(y: Array, weights: Array, draws: int, *, relative: bool = False) -> tuple[Array, float]:
-    """y less its mean, over a power of two that makes it about 1 or over the mean; and what it was divided by.
+    """y less a number near its mean, over a power of two that makes it about 1 or over the mean; and that divisor.
 
-    Numbers are rounded to steps so coarse that no sum of up to ``draws`` rows is rounded, and no coarser.
+    What is taken away has few digits, so that numbers of few digits stay such, and splits that are equally good stay
+    equal. Numbers are rounded to steps so coarse that no sum of up to ``draws`` rows is rounded, and no coarser.
     """
     kept = weights > 0
     middle = np.average(y[kept], axis=0, weights=weights[kept])
+    if not relative:
+        spread = np.abs(y[kept] - middle).max(axis=0, initial=0.0)
+        step = 2.0 ** (np.floor(np.log2(np.where(spread > 0, spread, 1.0))) - 2)
+        middle = np.where(spread > 0, np.rint(middle / step) * step, middle)
     moved = y - middle
     largest = np.abs(moved[kept]).max(axis=0, initial=0.0)
     scale = float(middle[0]) if relative else 1.0 / power_of_two(float(largest.max(initial=0.0)))
@@ -178,5 +211,6 @@ def bin_edges(X: Any, codes: Array, binner: Binner, weights: Array) -> Array:
         where, mass = codes[f][known], weights[known]
         total = np.bincount(where, weights=values[known].astype(np.float64) * mass, minlength=width)
         mass = np.bincount(where, weights=mass, minlength=width)
-        edges[1, f] = (total / np.where(mass > 0, mass, 1.0))[: edges.shape[2]]
+        means = np.where(mass > 0, total / np.where(mass > 0, mass, 1.0), -np.inf)
+        edges[1, f] = np.maximum.accumulate(means)[: edges.shape[2]]  # a bin without rows is where the one before it is
     return edges

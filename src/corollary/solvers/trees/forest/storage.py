@@ -19,12 +19,14 @@ from corollary.core.fitted import Booleans, Floats, Integers, Numbers, Record
 from corollary.core.parallel import each_block
 from corollary.core.trees import Trees
 from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.paths import depth_first
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.nodes import GrownTree, small
 
 _CELLS = 1 << 16  # numbers of nodes that a thread fills at a time
 _BY_INNER = ("feature", "cut")
 _BY_LEAF = ("sums", "mass", "rows", "spread")
+_MORE = ("inner_sums", "inner_spread")  # by inner node too, of some criteria
 
 
 # what is stored, for those who read it from a file
@@ -44,6 +46,8 @@ NODES = Record(
     missing_left=Integers("?", high=255, low=0),
     bits=Integers("sets", "?", low=0),
 )
+# where values and impurities of inner nodes do not follow from those of leaves
+WHOLE_NODES = Record(**NODES.keys, inner_sums=Numbers("inner", "?"), inner_spread=Numbers("inner", low=0))
 TARGETS = Record(
     values=Floats("distinct", increasing=True),
     ranks=Integers("listed", low=0, below="distinct"),
@@ -55,9 +59,8 @@ def pack(
     parts: Sequence[GrownTree], seeds: Array, binner: Binner, earlier: dict[str, Array] | None
 ) -> dict[str, Array]:
     """All trees as plain arrays, after those of ``earlier``."""
-    found: dict[str, Any] = {
-        name: np.concatenate([getattr(part, name) for part in parts]) for name in (*_BY_INNER, *_BY_LEAF, "bits")
-    }
+    names = (*_BY_INNER, *_BY_LEAF, "bits", *(_MORE if parts[0].inner_sums is not None else ()))
+    found: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
     found["sizes"] = np.array([len(part.is_leaf) for part in parts])
     found["seeds"] = seeds
     bits = {
@@ -88,7 +91,9 @@ def unpacked(kept: dict[str, Array]) -> dict[str, Array]:
     n_leaves = int(leaf.sum())
     missing_left = np.unpackbits(kept["missing_left"])[: nodes - n_leaves].astype(bool)
     found = kept | {"leaf": leaf, "missing_left": missing_left}
-    lengths = dict.fromkeys((*_BY_INNER, "missing_left"), nodes - n_leaves) | dict.fromkeys(_BY_LEAF, n_leaves)
+    more = _MORE if "inner_sums" in kept else ()
+    by_inner = (*_BY_INNER, *more, "missing_left")
+    lengths = dict.fromkeys(by_inner, nodes - n_leaves) | dict.fromkeys(_BY_LEAF, n_leaves)
     wrong = {name: len(found[name]) for name, length in lengths.items() if len(found[name]) != length}
     if wrong or found["sums"].ndim != 2:
         raise ValueError(f"forest: there are {nodes - n_leaves} inner nodes and {n_leaves} leaves, but {wrong}.")
@@ -151,6 +156,8 @@ def _mean_nodes(found: dict[str, Array], left: Array, criterion: str) -> dict[st
     leaf, n, outputs = found["leaf"], len(left), found["sums"].shape[1]
     mean, (mass, rows, spread, gain) = np.zeros((n, outputs)), np.zeros((4, n))
     mean[leaf], mass[leaf], rows[leaf], spread[leaf] = (found[name] for name in _BY_LEAF)
+    if "inner_sums" in found:
+        return _told_nodes(found, left, mean, mass, rows, spread)
     spread *= outputs
     average_up(left, mean, mass, rows, spread, gain, criterion == "poisson")
     return {
@@ -160,6 +167,20 @@ def _mean_nodes(found: dict[str, Array], left: Array, criterion: str) -> dict[st
         "impurity": spread / (mass * outputs),
         "gain": np.maximum(gain / outputs, 0.0),
     }
+
+
+def _told_nodes(
+    found: dict[str, Array], left: Array, value: Array, mass: Array, rows: Array, spread: Array
+) -> dict[str, Array]:
+    """The same where inner nodes are stored too; what is given is filled for leaves."""
+    inner = np.flatnonzero(~found["leaf"])
+    value[inner], spread[inner] = found["inner_sums"].reshape(len(inner), -1), found["inner_spread"]
+    for node in inner[::-1]:  # children come after their parents
+        mass[node], rows[node] = mass[left[node] : left[node] + 2].sum(), rows[left[node] : left[node] + 2].sum()
+    gain = np.zeros(len(left))
+    gain[inner] = np.maximum(spread[inner] - spread[left[inner]] - spread[left[inner] + 1], 0.0)
+    impurity = np.where(spread > 0, spread / mass, 0.0)
+    return {"value": value, "weight": mass, "count": rows.astype(np.int32), "impurity": impurity, "gain": gain}
 
 
 def _splits(found: dict[str, Array], leaf: Array) -> tuple[dict[str, Array], Array, Array]:
@@ -202,6 +223,11 @@ class Walker:
         ranks[~leaf] = self.kept["cut"]
         counts = np.where(self.kept["categorical"], 0, self.kept["n_bins"].astype(np.int64) - 1)
         return Scorer.of(self.trees, Ranks(ranks, self.kept["thresholds"], counts))
+
+    @functools.cached_property
+    def places(self) -> Array:
+        """The number of each node within its tree, depth first."""
+        return depth_first(self.trees).astype(np.int32)
 
     def worth_tables(self, n_rows: int) -> bool:
         """Whether so many rows take longer to walk than the tables do to fill."""
