@@ -99,7 +99,7 @@ def test_radius_that_squares_to_nothing() -> None:
     X = np.array([[0.0], [1e-200], [3e-200], [1.0]])
     for algorithm in ("brute", "kd_tree"):
         model = NearestNeighbors(radius=2e-200, algorithm=algorithm).fit(X)
-        distances, rows = model.radius_neighbors(X)
+        distances, rows = model.radius_neighbors(X, sort_results=True)
         assert [list(found) for found in rows] == [[0, 1], [1, 0, 2], [2, 1], [3]]
         np.testing.assert_allclose(distances[1], [0, 1e-200, 2e-200], rtol=1e-12)
 
@@ -109,7 +109,7 @@ def test_radius_of_nearly_parallel_rows() -> None:
     model = NearestNeighbors(metric="cosine", n_neighbors=25).fit(X)
     distances, rows = model.kneighbors(X)
     for radius in (float(distances[0, 3]), float(distances[5, 20])):
-        measured, within = model.radius_neighbors(X, radius)
+        measured, within = model.radius_neighbors(X, radius, sort_results=True)
         for i in range(len(X)):
             np.testing.assert_array_equal(within[i], rows[i][distances[i] <= radius])
             np.testing.assert_array_equal(measured[i], distances[i][distances[i] <= radius])

@@ -97,7 +97,7 @@ def test_places_that_face_each_other() -> None:
     distances, rows = model.kneighbors(places[:1])
     assert rows.tolist() == [[0, 3, 2, 1]]
     np.testing.assert_allclose(distances[0], [0, 1e-12, math.pi - 1e-9, math.pi], rtol=1e-15)
-    assert model.radius_neighbors(places[:1])[1][0].tolist() == [0, 3, 2]
+    assert model.radius_neighbors(places[:1], sort_results=True)[1][0].tolist() == [0, 3, 2]
     with pytest.raises(ValueError, match="Haversine distance only valid in 2 dimensions"):
         NearestNeighbors(metric="haversine").fit(X)
 

@@ -44,7 +44,7 @@ def test_agrees_with_scikit_learn(parameters: dict[str, Any]) -> None:
             np.testing.assert_allclose(mine, yours, atol=1e-12)
     radius = float(np.median(ours.kneighbors(Q)[0]))
     for queries in (Q, None):
-        distances, rows = ours.radius_neighbors(queries, radius)
+        distances, rows = ours.radius_neighbors(queries, radius, sort_results=True)
         expected, expected_rows = theirs.radius_neighbors(queries, radius, sort_results=True)
         for i in range(len(rows)):
             np.testing.assert_array_equal(rows[i], expected_rows[i])

@@ -103,14 +103,17 @@ class NearestNeighbors(NeighborsModel):
     def radius_neighbors(
         self, X: Any = None, radius: Any = None, return_distance: bool = True, sort_results: bool = False
     ) -> Any:
-        """Distances and row numbers of all training rows within the radius, as arrays of arrays, the nearest first.
+        """Distances and row numbers of all training rows within the radius, as arrays of arrays.
 
-        ``radius`` may be one number or one for each query. Results are always sorted; ``sort_results`` is there because
-        scikit-learn has it. Without X, a training row is not its own neighbour.
+        ``radius`` may be one number or one for each query. Rows come in the order of their numbers, or with
+        ``sort_results`` the nearest first. Without X, a training row is not its own neighbour.
         """
         if sort_results and not return_distance:
             raise ValueError("return_distance must be True if sort_results is True: what it sorts by is not returned.")
         places, distances, rows = self._within(X, radius)
+        if not sort_results:
+            order = np.lexsort((rows, np.repeat(np.arange(len(places) - 1), np.diff(places))))
+            distances, rows = distances[order], rows[order]
         rows_by_query = _arrays(rows, places)
         return (_arrays(distances, places), rows_by_query) if return_distance else rows_by_query
 
