@@ -50,16 +50,8 @@ _BOOSTING = (
     "parameter ccp_alpha, parameter criterion, parameter init, parameter min_impurity_decrease, parameter verbose, "
     "parameter min_samples_split, parameter min_weight_fraction_leaf"
 )
-_LOGISTIC = (
-    "method densify, method sparsify, parameter dual, parameter intercept_scaling, parameter penalty, parameter verbose"
-)
 MISSING = {
     "Ridge": "attribute n_iter_ is number; not NoneType",
-    "LogisticRegression": _LOGISTIC,
-    "LogisticRegressionCV": f"{_LOGISTIC}, parameter refit, parameter use_legacy_attributes, attribute coefs_paths_, "
-    "attribute C_ is number; not array of shape (3;), attribute l1_ratio_ is number; not array of shape (3;), "
-    "attribute n_iter_ is array of shape (1;); not array of shape (1; 5; 10), "
-    "attribute scores_ is array of shape (5; 1; 10); not dict",
     "DecisionTreeClassifier": "attribute tree_",
     "DecisionTreeRegressor": "attribute tree_",
     "RandomForestClassifier": _FOREST,
