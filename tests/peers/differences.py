@@ -12,7 +12,7 @@ LIST = Path(__file__).with_name("differences.txt")
 
 @dataclass(frozen=True)
 class Difference:
-    """One line: tests of one family that fail on purpose, and why."""
+    """Tests of one family that fail on purpose, and why."""
 
     family: str
     pattern: str
@@ -28,7 +28,7 @@ class Difference:
 
 
 def read(text: str) -> list[Difference]:
-    """The lines of such a list; those that begin with # and empty ones are left out."""
+    """The patterns of such a list; a line has one reason for one or more, with `` + `` between them."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.startswith("#"):
@@ -36,7 +36,8 @@ def read(text: str) -> list[Difference]:
         parts = [part.strip() for part in line.split(" | ", 2)]
         if len(parts) != 3 or not all(parts):
             raise ValueError(f"line {number} is not 'family | pattern | reason': {line!r}")
-        found.append(Difference(*parts))
+        family, patterns, reason = parts
+        found += [Difference(family, pattern, reason) for pattern in patterns.split(" + ")]
     return found
 
 
