@@ -230,6 +230,19 @@ def test_rows_fewer_than_the_leaf_size() -> None:
     assert model.evidence_.holds
 
 
+def test_targets_of_a_poisson_tree() -> None:
+    X, y = curve(30)
+    poisson = DecisionTreeRegressor(criterion="poisson")
+    first = np.zeros(30)
+    first[0] = 1.0
+    for bad, weights in ((0 * y, None), (np.column_stack([np.abs(y) + 1, 0 * y]), None), (first, first == 0)):
+        with pytest.raises(ValueError, match="Sum of y is not strictly positive"):
+            poisson.fit(X, bad, sample_weight=weights)
+    with pytest.raises(ValueError, match="NaN|missing"):
+        poisson.fit(X, np.where(first > 0, np.nan, 1.0))
+    assert poisson.fit(X, first, sample_weight=1.0 + first).evidence_.holds
+
+
 def test_bad_input() -> None:
     X, y = curve(30)
     with pytest.raises(ValueError, match="infinity"):

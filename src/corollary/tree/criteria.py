@@ -52,7 +52,8 @@ def refuse_for_poisson(criterion: str, y: Any, weights: Array | None = None) -> 
             "Some value(s) of y are negative which is not allowed for Poisson regression. "
             f"There are {int((values < 0).sum())}; shift y, or use criterion='squared_error'."
         )
-    if values.size and not (values.sum(axis=0) if weights is None else weights @ values > 0).all():
+    sums = values.sum(axis=0) if weights is None else weights @ values
+    if values.size and (sums <= 0).any():  # a sum that is missing is for those who read y to refuse
         raise ValueError(
             "Sum of y is not strictly positive which is necessary for Poisson regression. Where y is not positive in "
             "any row, a Poisson deviance has no mean to start from."
