@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from corollary.solvers.trees.forest.room import Room
 
 NO_LIMIT = 2**31 - 1
-GROWTH = 0x2545F4914F6CDD1D  # tells the numbers that grow a tree from those that draw its rows
+# A tree draws its rows by its seed and grows by its seed XOR this, so that columns and cuts have nothing to do with
+# rows. Any odd number beyond 2³², where no seed lies, serves; another one gives other trees for the same seed.
+GROWTH = 0x2545F4914F6CDD1D
 CRITERIA = {"gini": 0, "entropy": 1, "log_loss": 1, "squared_error": 0, "poisson": 2}  # codes of the kernel
 
 
