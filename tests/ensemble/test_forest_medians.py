@@ -89,3 +89,25 @@ def test_several_targets(criterion: str) -> None:
     one = DecisionTreeRegressor(criterion=criterion, max_depth=3).fit(X, Y)
     forest = RandomForestRegressor(1, criterion=criterion, bootstrap=False, max_depth=3).fit(X, Y)
     np.testing.assert_allclose(forest.predict(X), one.predict(X), rtol=1e-9)
+
+
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_mass_and_rows_of_inner_nodes_are_those_of_their_children(outputs: int) -> None:
+    X, y = data()
+    Y = np.column_stack([y, -(y**2)])[:, :outputs]
+    weights = np.random.default_rng(2).uniform(0.1, 3.0, len(y))
+    model = RandomForestRegressor(5, criterion="absolute_error", bootstrap=False, max_features=2, random_state=0)
+    trees = model.fit(X, Y, sample_weight=weights).trees_
+    mass, rows, gain = trees.weight.copy(), trees.count.copy(), np.zeros(trees.node_count)
+    inner = np.flatnonzero(~trees.is_leaf)
+    mass[inner], rows[inner] = -1.0, -1
+    for node in inner[::-1]:  # children come after their parents
+        a, b = trees.left[node], trees.left[node] + 1
+        mass[node], rows[node] = mass[a] + mass[b], rows[a] + rows[b]
+        lost = trees.impurity[node] * mass[node] - trees.impurity[a] * mass[a] - trees.impurity[b] * mass[b]
+        gain[node] = max(lost, 0.0)
+    np.testing.assert_array_equal(trees.weight, mass)
+    np.testing.assert_array_equal(trees.count, rows)
+    np.testing.assert_allclose(trees.gain, gain, atol=1e-9 * gain.max())
+    np.testing.assert_allclose(trees.weight[trees.roots], weights.sum())
+    assert (trees.count[trees.roots] == len(y)).all()

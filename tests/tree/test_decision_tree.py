@@ -238,7 +238,7 @@ def test_targets_of_a_poisson_tree() -> None:
     for bad, weights in ((0 * y, None), (np.column_stack([np.abs(y) + 1, 0 * y]), None), (first, first == 0)):
         with pytest.raises(ValueError, match="Sum of y is not strictly positive"):
             poisson.fit(X, bad, sample_weight=weights)
-    with pytest.raises(ValueError, match="NaN|missing"):
+    with pytest.raises(ValueError, match=r"NaN|missing"):
         poisson.fit(X, np.where(first > 0, np.nan, 1.0))
     assert poisson.fit(X, first, sample_weight=1.0 + first).evidence_.holds
 

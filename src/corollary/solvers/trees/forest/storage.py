@@ -173,11 +173,12 @@ def _told_nodes(
     found: dict[str, Array], left: Array, value: Array, mass: Array, rows: Array, spread: Array
 ) -> dict[str, Array]:
     """The same where inner nodes are stored too; what is given is filled for leaves."""
+    from corollary._compiled.trees.forest.nodes import average_up
+
     inner = np.flatnonzero(~found["leaf"])
     value[inner], spread[inner] = found["inner_sums"].reshape(len(inner), -1), found["inner_spread"]
-    for node in inner[::-1]:  # children come after their parents
-        mass[node], rows[node] = mass[left[node] : left[node] + 2].sum(), rows[left[node] : left[node] + 2].sum()
-    gain = np.zeros(len(left))
+    gain, nothing = np.zeros((2, len(left)))
+    average_up(left, np.empty((len(left), 0)), mass, rows, nothing, gain, False)  # of no outputs: mass and rows alone
     gain[inner] = np.maximum(spread[inner] - spread[left[inner]] - spread[left[inner] + 1], 0.0)
     impurity = np.where(spread > 0, spread / mass, 0.0)
     return {"value": value, "weight": mass, "count": rows.astype(np.int32), "impurity": impurity, "gain": gain}
