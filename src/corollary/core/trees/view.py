@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import weakref
 from typing import Any
 
 import numpy as np
 
+from corollary.core.derived import Derived
 from corollary.core.trees.arrays import Trees
 from corollary.core.trees.dependence import partial_dependence
 from corollary.core.trees.paths import decision_paths, depth_first
@@ -141,17 +141,12 @@ def _fixed(array: Array) -> Array:
     return array
 
 
-# views follow from models and last as long as they do: no part of them, so neither copied nor saved
-_views: weakref.WeakKeyDictionary[Any, tuple[Trees, TreeView]] = weakref.WeakKeyDictionary()
+_views: Derived[TreeView] = Derived()
 
 
 def numbered(model: Any, trees: Trees, n_classes: list[int]) -> TreeView:
     """The view of a model's tree, the same one as long as the tree is."""
-    known, view = _views.get(model, (None, None))
-    if view is None or known is not trees:
-        view = TreeView(trees, model.n_features_in_, n_classes)
-        _views[model] = trees, view
-    return view
+    return _views.of(model, trees, lambda: TreeView(trees, model.n_features_in_, n_classes))
 
 
 def view_of(model: Any, trees: Trees, n_classes: list[int]) -> TreeView:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-import weakref
 from abc import abstractmethod
 from collections.abc import Iterator
 from numbers import Integral
@@ -18,6 +17,7 @@ from sklearn.utils import Bunch, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import caller_level, predicting
+from corollary.core.derived import Derived
 from corollary.core.door.arrays import as_fitted
 from corollary.core.drawing import BLUE, axes
 from corollary.core.fitted import Anything, Count, Fitted, Maybe, Record
@@ -48,9 +48,7 @@ from corollary.tables import TableReader
 from corollary.tree.counts import count_features
 
 _SEEDS = 2**31 - 1  # seeds of trees are such as estimators take
-
-# what follows from a model's nodes, for as long as the model lives: no part of it, so neither copied nor saved
-_expanded: weakref.WeakKeyDictionary[Any, tuple[dict[str, Array], Walker]] = weakref.WeakKeyDictionary()
+_expanded: Derived[Walker] = Derived()
 
 
 class Forest(TableReader):
@@ -239,13 +237,12 @@ class Forest(TableReader):
 
     @property
     def _walker(self) -> Walker:
-        nodes, walker = _expanded.get(self, (None, None))
-        if walker is None or nodes is not self.nodes_:
-            classes = hasattr(self, "classes_")
-            trees = expand(self.nodes_, self.criterion, classes=classes, n_features=self.n_features_in_)
-            walker = Walker(self._as_told(trees), self.nodes_)
-            _expanded[self] = self.nodes_, walker
-        return walker
+        return _expanded.of(self, self.nodes_, self._expand)
+
+    def _expand(self) -> Walker:
+        classes = hasattr(self, "classes_")
+        trees = expand(self.nodes_, self.criterion, classes=classes, n_features=self.n_features_in_)
+        return Walker(self._as_told(trees), self.nodes_)
 
     def _as_told(self, trees: Trees) -> Trees:
         """The trees that were learnt with the values that they predict."""

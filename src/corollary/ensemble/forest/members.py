@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import Any
 
 import numpy as np
 
+from corollary.core.derived import Derived
 from corollary.core.fitted import Count, Floats, Integers, Maybe, Record
 from corollary.core.types import Array
 from corollary.solvers.trees.forest.rows import BinnedRows, draw_counts
@@ -19,8 +19,7 @@ _SHARED = (
     "max_leaf_nodes", "min_impurity_decrease", "ccp_alpha", "monotonic_cst", "max_bins", "categorical_features",
 )  # fmt: skip
 
-# what follows from a model's nodes, for as long as the model lives
-_members: weakref.WeakKeyDictionary[Any, tuple[dict[str, Array], list[Any]]] = weakref.WeakKeyDictionary()
+_members: Derived[list[Any]] = Derived()
 
 
 def unfitted_member(forest: Any, random_state: int | None = None) -> Any:
@@ -34,12 +33,12 @@ def unfitted_member(forest: Any, random_state: int | None = None) -> Any:
 
 def members(forest: Any) -> list[Any]:
     """The trees as fitted decision trees, which know classes by their numbers; the same list as long as they are."""
-    nodes, found = _members.get(forest, (None, None))
-    if found is None or nodes is not forest.nodes_:
-        trees, seeds = forest.trees_, forest.nodes_["seeds"].tolist()
-        found = [_member(forest, trees.tree(t), seed % 2**31) for t, seed in enumerate(seeds)]
-        _members[forest] = forest.nodes_, found
-    return found
+    return _members.of(forest, forest.nodes_, lambda: _new_members(forest))
+
+
+def _new_members(forest: Any) -> list[Any]:
+    trees, seeds = forest.trees_, forest.nodes_["seeds"].tolist()
+    return [_member(forest, trees.tree(t), seed % 2**31) for t, seed in enumerate(seeds)]
 
 
 def _member(forest: Any, trees: Any, seed: int) -> Any:
