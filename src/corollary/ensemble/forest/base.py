@@ -159,11 +159,6 @@ class Forest(TableReader):
         return X, y, weights, categorical
 
     @property
-    def _n_samples_bootstrap(self) -> int | None:
-        """Rows that a tree draws, under scikit-learn's name; None without draws."""
-        return self._n_draws or None
-
-    @property
     def _taken_over(self) -> tuple[int, int]:
         """How many trees are of earlier fits, and how many of these drew from other rows."""
         found: tuple[int, int] = self.__dict__.get("_before", (0, 0))  # which older files do not tell
