@@ -55,6 +55,20 @@ def test_plain_python_gives_the_same_answers(tmp_path: Path) -> None:
             np.testing.assert_array_equal(plain[name], value, err_msg=name)
 
 
+def test_kernels_do_not_warn() -> None:
+    """Of whole numbers that wrap around on purpose, in hashes of leaves and in random numbers."""
+    program = """
+import numpy as np
+from corollary import DecisionTreeRegressor, RandomForestRegressor
+X = np.random.default_rng(0).normal(size=(40, 3))
+for model in (RandomForestRegressor(2, max_depth=4, random_state=0), DecisionTreeRegressor(max_features=1)):
+    assert model.fit(X, X[:, 0]).predict(X).shape == (40,)
+"""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
+    subprocess.run(command, env=environment, timeout=300, check=True)
+
+
 def test_bits_and_back() -> None:
     """The stand-ins for what only machine code can do, in a process of their own."""
     program = """
