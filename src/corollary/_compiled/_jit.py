@@ -132,7 +132,7 @@ if HAVE_NUMBA:
 def _compile(function: F, **options: Any) -> F:
     if not HAVE_NUMBA:  # pragma: no cover
         # machine code never warns, and its whole numbers wrap around on purpose; what kernels call is inside them
-        return function if options["no_cpython_wrapper"] else cast(F, np.errstate(all="ignore")(function))
+        return function if options["no_cpython_wrapper"] else np.errstate(all="ignore")(function)
     dispatcher = numba.njit(nogil=True, error_model="numpy", pipeline_class=_Compiler, **options)(function)
     if not options["no_cpython_wrapper"]:  # the others are kept inside those that call them
         with suppress(RuntimeError, OSError):  # no readable sources: compile in every process instead of failing
