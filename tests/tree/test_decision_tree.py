@@ -290,6 +290,28 @@ def test_paths_and_leaves() -> None:
         np.testing.assert_array_equal(model.predict_log_proba(X), np.log(model.predict_proba(X)))
 
 
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "greedy splits, every threshold tried"),
+        ({"max_features": 1.0}, "greedy splits, every threshold tried"),
+        ({"max_bins": 16}, "greedy splits on at most 16 bins a column, every threshold tried"),
+        ({"splitter": "random"}, "greedy splits, one random cut a column tried"),
+        ({"max_features": 3}, "greedy splits, every threshold tried, 3 of 10 columns drawn at each node"),
+        (
+            {"max_bins": 16, "splitter": "random", "max_features": "sqrt"},
+            "greedy splits on at most 16 bins a column, one random cut a column tried, "
+            "3 of 10 columns drawn at each node",
+        ),
+    ],
+)
+def test_evidence_says_what_was_tried(options: dict[str, Any], told: str) -> None:
+    X, y = load_diabetes(return_X_y=True)
+    evidence = DecisionTreeRegressor(max_depth=3, random_state=0, **options).fit(X, y).evidence_
+    assert evidence.solver == told
+    assert evidence.holds
+
+
 def test_evidence() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     evidence = DecisionTreeClassifier().fit(X, y).evidence_

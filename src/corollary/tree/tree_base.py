@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -11,21 +11,18 @@ from sklearn.utils import Bunch, check_random_state, metadata_routing
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
-from corollary.core.evidence import Certificate, Evidence, Status
+from corollary.core.evidence import Evidence, Status
 from corollary.core.fitted import Count, Fitted, TreesOf
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Choice, Instance, Integer, Limit, Real
-from corollary.core.membership import is_member
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.trees import Trees
-from corollary.core.trees.binning import MOST_BINS, Binner
+from corollary.core.trees.binning import MOST_BINS
 from corollary.core.trees.view import TreeView, numbered, view_of
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
 from corollary.tables import TableReader
 from corollary.tree.counts import count_features, count_rows
-
-if TYPE_CHECKING:
-    from corollary.solvers.trees.check.search import Findings
+from corollary.tree.growth import Growth
 
 
 class Fraction(Limit):
@@ -158,29 +155,23 @@ class DecisionTree(TableReader):
         self, X: Any, y: Array, weights: Array, categorical: Array, n_classes: list[int] | None
     ) -> None:  # fmt: skip
         """Grow, prune, check and keep the tree; y is (n, outputs) of class numbers or numbers."""
-        from corollary.solvers.trees.check.search import CELLS
-        from corollary.solvers.trees.exact.grow import grow
         from corollary.solvers.trees.exact.pruning import prune
 
         self._observer(X, y, 0, lambda state: {})
         self.n_outputs_ = y.shape[1]
         one_value = y.shape[1] == 1 and (n_classes is None or n_classes[0] == 2)
         rules = self._rules(X, weights, categorical, one_value)
-        binner = None if self.max_bins is None else Binner.fit(X, self.max_bins, categorical, weights)
-        n = int((weights > 0).sum())
-        order = None if is_member() or n * X.shape[1] > CELLS else np.empty((X.shape[1], n), dtype=np.int32)
-        alone = None if binner is None else _as_in_a_forest(X, y, weights, rules, n_classes, binner)
-        trees = grow(X, y, weights, rules, n_classes, binner, order) if alone is None else alone.trees
-        self.trees_ = prune(trees, self.ccp_alpha) if self.ccp_alpha > 0 else trees
+        growth = Growth(X, y, weights, rules, n_classes)
+        self.trees_ = prune(growth.trees, self.ccp_alpha) if self.ccp_alpha > 0 else growth.trees
         leaves = self.trees_.apply(X)[:, 0]
-        certificate, found, below = self._judge(X, y, weights, rules, n_classes, leaves, binner, order, alone)
+        certificate, found, below = growth.judge(self.trees_, leaves, self.ccp_alpha)
         error = below / float(weights.sum())
         if n_classes is not None:
             error = _training_error(self.trees_.value[leaves], y, weights, n_classes)
         evidence = Evidence(
             status=Status.EXACT,
             certificate=certificate,
-            solver="greedy splits, every threshold tried",
+            solver=growth.solver,
             facts={
                 "depth": float(self.trees_.depth()),
                 "leaves": float(self.trees_.is_leaf.sum()),
@@ -196,33 +187,6 @@ class DecisionTree(TableReader):
         from corollary.tree.claims import verify_tree
 
         return verify_tree(self, self._read_predict(X), y, sample_weight)
-
-    def _judge(
-        self,
-        X: Any,
-        y: Array,
-        weights: Array,
-        rules: Any,
-        n_classes: list[int] | None,
-        leaves: Array,
-        binner: Any,
-        order: Array | None,
-        alone: Any,
-    ) -> tuple[Certificate, Findings | None, float]:
-        """(certificate, what a second search of some nodes found, if there was one, W·I that is left in the leaves)."""
-        from corollary.solvers.trees.check.exact import books, certificate, search_tree
-        from corollary.solvers.trees.exact.impurity_balance import impurity_balance
-
-        gap, below, root = impurity_balance(self.trees_, leaves, y, weights, self.criterion, n_classes)
-        if is_member():
-            return books(gap), None, below
-        pruned = self.ccp_alpha > 0
-        if alone is not None:
-            found = alone.search(self.trees_, leaves, self.ccp_alpha)
-            return certificate(found, gap, greedy=False, tolerance=1e-8), found, below
-        found = search_tree(X, y, weights, rules, n_classes, self.trees_, leaves, root, binner, order, pruned=pruned)
-        greedy = not pruned and self.max_leaf_nodes is None and rules.monotone is None
-        return certificate(found, gap, greedy=greedy), found, below
 
     @property
     def feature_importances_(self) -> Array:
@@ -281,15 +245,6 @@ class DecisionTree(TableReader):
         from corollary.tree.plots import plot_tree
 
         return plot_tree(self, ax=ax, max_depth=max_depth)
-
-
-def _as_in_a_forest(X: Any, y: Array, weights: Array, rules: Any, n_classes: list[int] | None, binner: Binner) -> Any:
-    """A tree of bins that leaves things to chance, as forests grow it; None for other trees."""
-    from corollary.solvers.trees.forest.alone import TreeAlone, grown_as_in_a_forest
-
-    if not grown_as_in_a_forest(rules, weights, X.shape[1], y.shape[1], n_classes):
-        return None
-    return TreeAlone.grow(X, y, weights, rules, n_classes, binner)
 
 
 def no_direction(n_outputs: int) -> str:
