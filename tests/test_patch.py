@@ -162,6 +162,34 @@ def test_a_setting_that_we_lack_falls_back() -> None:
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.usefixtures("patched")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_what_was_learnt_is_not_thrown_away(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit that goes on from the last one cannot be handed over; one that begins can."""
+
+    def refuse(self: Any) -> None:
+        raise ValueError("not this time.")
+
+    def make() -> Any:
+        if method == "fit":
+            return linear_model.Lasso(alpha=0.1, warm_start=True)
+        return cluster.MiniBatchKMeans(2, n_init=1, random_state=0)
+
+    model = getattr(make(), method)(X, Y)
+    kind, before = type(model), model.predict(X)
+    monkeypatch.setattr(corollary.Lasso, "_check_parameters", refuse)
+    monkeypatch.setattr(corollary.MiniBatchKMeans, "_check_parameters", refuse)
+    with pytest.raises(ValueError, match="not this time"):
+        getattr(model, method)(X[:30], Y[:30])
+    assert type(model) is kind
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert "because" not in report()
+    fresh = getattr(make(), method)(X, Y)
+    assert type(fresh) is kind._theirs
+    if method == "fit":
+        assert type(model.set_params(warm_start=False).fit(X, Y)) is kind._theirs
+
+
 @pytest.mark.usefixtures("patched", "stricter")
 def test_bad_input_is_refused_in_our_words() -> None:
     with pytest.raises(ValueError, match="Ridge: alpha must be a number ≥ 0"):

@@ -12,6 +12,9 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
 from corollary.patch.ledger import LEDGER
 from corollary.registry import ESTIMATORS
 
@@ -26,7 +29,8 @@ MODULES: dict[str, str] = {
     "decomposition": "decomposition",
 }
 # functions that take what scikit-learn's take. `export_text` and `plot_tree` are others of the same name, and
-# scikit-learn's draw our trees, too; `KDTree` has no kernel densities, and scikit-learn's serves whoever asks for them
+# scikit-learn's draw our trees, too; a `KDTree` is asked for its nodes (`get_arrays`, `get_tree_stats`), which ours does
+# not show, long after it was made: too late to step aside
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "linear": ("lasso_path", "enet_path"),
     "neighbors": ("kneighbors_graph", "radius_neighbors_graph"),
@@ -119,6 +123,8 @@ def _learning(method: Callable[..., Any], theirs: type[Any]) -> Callable[..., An
         try:
             answer = method(self, *args, **kwargs)
         except REFUSALS as error:
+            if _goes_on(self, method.__name__):
+                raise
             return _theirs_instead(theirs, error, lambda: _become(self, theirs, method.__name__, args, kwargs))
         finally:
             _learners.reset(token)
@@ -126,6 +132,17 @@ def _learning(method: Callable[..., Any], theirs: type[Any]) -> Callable[..., An
         return answer
 
     return learn
+
+
+def _goes_on(model: Any, method: str) -> bool:
+    """Whether a fit starts from what the model has learnt, which one of scikit-learn's would not know."""
+    if method != "partial_fit" and not getattr(model, "warm_start", False):
+        return False
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
 
 
 def _become(model: Any, theirs: type[Any], method: str, args: Any, kwargs: Any) -> Any:
