@@ -15,6 +15,7 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.io.classes import register_stand_in
 from corollary.patch.ledger import LEDGER
 from corollary.registry import ESTIMATORS
 
@@ -56,7 +57,11 @@ def stand_in(name: str) -> Any:
     )
     theirs = getattr(importlib.import_module(place), name)
     ours = getattr(importlib.import_module(f"corollary.{family}"), name)
-    return _StandIn.make(name, ours, theirs) if isinstance(ours, type) else _function(ours, theirs)
+    if not isinstance(ours, type):
+        return _function(ours, theirs)
+    made = _StandIn.make(name, ours, theirs)
+    register_stand_in(made, kept_as=ours, in_place_of=theirs)
+    return made
 
 
 class _StandIn(ABCMeta):
