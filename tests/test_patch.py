@@ -162,6 +162,64 @@ def test_a_setting_that_we_lack_falls_back() -> None:
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
+@pytest.mark.usefixtures("patched")
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_what_was_learnt_is_not_thrown_away(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fit that goes on from the last one cannot be handed over; one that begins can."""
+
+    def refuse(self: Any) -> None:
+        raise ValueError("not this time.")
+
+    def make() -> Any:
+        if method == "fit":
+            return linear_model.Lasso(alpha=0.1, warm_start=True)
+        return cluster.MiniBatchKMeans(2, n_init=1, random_state=0)
+
+    model = getattr(make(), method)(X, Y)
+    kind, before = type(model), model.predict(X)
+    monkeypatch.setattr(corollary.Lasso, "_check_parameters", refuse)
+    monkeypatch.setattr(corollary.MiniBatchKMeans, "_check_parameters", refuse)
+    with pytest.raises(ValueError, match="not this time"):
+        getattr(model, method)(X[:30], Y[:30])
+    assert type(model) is kind
+    np.testing.assert_array_equal(model.predict(X), before)
+    assert "because" not in report()
+    fresh = getattr(make(), method)(X, Y)
+    assert type(fresh) is kind._theirs
+    if method == "fit":
+        assert type(model.set_params(warm_start=False).fit(X, Y)) is kind._theirs
+
+
+@pytest.mark.usefixtures("patched")
+def test_boosting_with_our_leaves_in_scikit_learns_trees(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Any) -> None:
+        raise ValueError("not this time.")
+
+    monkeypatch.setattr(corollary.GradientBoostingRegressor, "_check_parameters", refuse)
+    model = ensemble.GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=31).fit(X, Y)
+    assert (model.max_leaf_nodes, model.max_depth, model.min_samples_leaf) == (31, 3, 1)
+    assert ensemble.GradientBoostingRegressor(n_estimators=3).fit(X, Y).max_leaf_nodes is None
+
+
+@pytest.mark.usefixtures("patched", "stricter")
+def test_what_was_asked_for_falls_back_too(tmp_path: Path) -> None:
+    """A value that is our default and not scikit-learn's is passed on if somebody has named it."""
+    ours, theirs = corollary.Ridge().tol, THEIRS["Ridge"]().tol
+    assert ours != theirs
+    named = linear_model.Ridge(solver="lsqr", tol=ours)
+    both = linear_model.Ridge(solver="lsqr"), linear_model.Ridge().set_params(solver="lsqr", tol=ours)
+    whole = linear_model.Ridge(**linear_model.Ridge(solver="lsqr").get_params())  # nobody has named what it has
+    for model, tol in ((named, ours), (both[0], theirs), (both[1], ours), (whole, theirs)):
+        for each in (clone(model), clone(clone(model)), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model):
+            assert type(each.fit(X, Y)) is THEIRS["Ridge"]
+            assert each.tol == tol
+            assert "_given" not in vars(each)
+    fitted = linear_model.Ridge(tol=ours).fit(X, Y)
+    assert fitted.evidence_.verify(X, Y)
+    corollary.save(fitted, tmp_path / "model.corollary")
+    assert vars(corollary.load(tmp_path / "model.corollary")).keys() == vars(corollary.Ridge().fit(X, Y)).keys()
+
+
 @pytest.mark.usefixtures("patched", "stricter")
 def test_bad_input_is_refused_in_our_words() -> None:
     with pytest.raises(ValueError, match="Ridge: alpha must be a number ≥ 0"):

@@ -33,7 +33,6 @@ CLOSE: dict[str, tuple[float, float]] = {
     "sparse_signals": (2e-3, 0.0),
 }
 USUAL = (1e-4, 1e-6)
-FALL_BACK = {"logistic_sparsity", "neighbour_weights"}  # as long as we refuse "saga" and "ball_tree"
 
 
 def numbers(printed: str) -> dict[str, list[float]]:
@@ -60,6 +59,5 @@ def test_the_same_program_on_our_classes(script: Path, capsys: pytest.CaptureFix
     for name, values in theirs.items():
         np.testing.assert_allclose(ours[name], values, rtol=rtol, atol=atol, err_msg=name)
     fits = report[report.index("corollary in the place of scikit-learn") :].splitlines()[1:]
-    if script.stem not in FALL_BACK:
-        assert not [line for line in fits if "×" in line], report
-        assert any(line.split()[-1] in ("optimal", "exact", "stationary", "checked") for line in fits), report
+    assert not [line for line in fits if "×" in line], report
+    assert any(line.split()[-1] in ("optimal", "exact", "stationary", "checked") for line in fits), report

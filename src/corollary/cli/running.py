@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 
-INTERRUPTED = 130
+from corollary.cli import INTERRUPTED
 
 
 @dataclass(frozen=True)

@@ -61,12 +61,25 @@ def _ours() -> dict[str, registry.Entry]:
     return {**registry.ESTIMATORS, **getattr(registry, "TRANSFORMERS", {})}
 
 
+_KEPT_AS: dict[type[Any], type[Any]] = {}  # class that stands in -> what files call it
+_IN_PLACE_OF: dict[type[Any], type[Any]] = {}  # class that stands in -> the one whose name it has taken
+
+
+def register_stand_in(cls: type[Any], *, kept_as: type[Any], in_place_of: type[Any]) -> None:
+    """Let model files see through a class that has taken the name of another in that one's module.
+
+    Models of ``cls`` are written as those of ``kept_as``, and a file that names the class whose place was taken means
+    ``in_place_of`` still, so that a file says the same with and without the change of names.
+    """
+    _KEPT_AS[cls], _IN_PLACE_OF[cls] = kept_as, in_place_of
+
+
 def resolve_class(class_id: Any) -> type[Any]:
     """The class behind an id, from the closed tables."""
     origin, _, name = class_id.partition(":") if isinstance(class_id, str) else ("", "", "")
     if origin == "sklearn" and class_id in CLASSES:
         cls: type[Any] = getattr(importlib.import_module(CLASSES[class_id]), name)
-        return getattr(cls, "_theirs", cls)  # where `patch_sklearn` has put ours in its place
+        return _IN_PLACE_OF.get(cls, cls)
     if origin == "corollary" and name in _ours():
         return _ours()[name].load()
     raise ModelFileError(f"it names the class {short(class_id)}, which this version of corollary does not know")
@@ -74,7 +87,7 @@ def resolve_class(class_id: Any) -> type[Any]:
 
 def identify_class(cls: type[Any]) -> str | None:
     """The id of a class, or None if model files cannot hold it; a subclass of a known class is another class."""
-    cls = getattr(cls, "_plain", cls)  # of what stands in for scikit-learn's, the class of ours that it is
+    cls = _KEPT_AS.get(cls, cls)
     origin = cls.__module__.partition(".")[0]
     class_id = f"{origin}:{cls.__name__}"
     known = class_id in CLASSES or (origin == "corollary" and cls.__name__ in _ours())

@@ -8,10 +8,14 @@ import inspect
 import time
 import types
 from abc import ABCMeta
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from typing import Any
 
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
+
+from corollary.io.classes import register_stand_in
 from corollary.patch.ledger import LEDGER
 from corollary.registry import ESTIMATORS
 
@@ -26,7 +30,8 @@ MODULES: dict[str, str] = {
     "decomposition": "decomposition",
 }
 # functions that take what scikit-learn's take. `export_text` and `plot_tree` are others of the same name, and
-# scikit-learn's draw our trees, too; `KDTree` has no kernel densities, and scikit-learn's serves whoever asks for them
+# scikit-learn's draw our trees, too; a `KDTree` is asked for its nodes (`get_arrays`, `get_tree_stats`), which ours
+# does not show, long after it was made: too late to step aside
 FUNCTIONS: dict[str, tuple[str, ...]] = {
     "linear": ("lasso_path", "enet_path"),
     "neighbors": ("kneighbors_graph", "radius_neighbors_graph"),
@@ -52,7 +57,11 @@ def stand_in(name: str) -> Any:
     )
     theirs = getattr(importlib.import_module(place), name)
     ours = getattr(importlib.import_module(f"corollary.{family}"), name)
-    return _StandIn.make(name, ours, theirs) if isinstance(ours, type) else _function(ours, theirs)
+    if not isinstance(ours, type):
+        return _function(ours, theirs)
+    made = _StandIn.make(name, ours, theirs)
+    register_stand_in(made, kept_as=ours, in_place_of=theirs)
+    return made
 
 
 class _StandIn(ABCMeta):
@@ -60,14 +69,21 @@ class _StandIn(ABCMeta):
 
     _plain: type[Any]  # our class
     _theirs: type[Any]  # scikit-learn's
+    _parameters: tuple[str, ...]
+    _unlike: frozenset[str]  # parameters whose defaults are not scikit-learn's
 
     @classmethod
     def make(mcs, name: str, ours: type[Any], theirs: type[Any]) -> type[Any]:
-        made = super().__new__(mcs, name, (ours,), {"__module__": "corollary.patch", "__doc__": ours.__doc__})
+        body = {"__module__": "corollary.patch", "__doc__": ours.__doc__, "_given": _given}
+        made = super().__new__(mcs, name, (ours,), body)
         made._plain, made._theirs = ours, theirs
-        for method in LEARNING:  # after the class is there: scikit-learn wraps what it finds in a class's body
+        made._parameters, made._unlike = tuple(inspect.signature(ours).parameters), _unlike(ours, theirs)
+        wrapped = {"set_params": _setting(ours.set_params), "__sklearn_clone__": _cloning(ours.__sklearn_clone__)}
+        for method in LEARNING:
             if inspect.isfunction(inspect.getattr_static(ours, method, None)):
-                setattr(made, method, _learning(getattr(ours, method), theirs))
+                wrapped[method] = _learning(getattr(ours, method), theirs)
+        for method, function in wrapped.items():  # now: scikit-learn wraps what it finds in a class's body
+            setattr(made, method, function)
         return made
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
@@ -80,9 +96,13 @@ class _StandIn(ABCMeta):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().__call__(*args, **kwargs)
+            model = super().__call__(*args, **kwargs)
         except TypeError as error:
             return _theirs_instead(cls._theirs, error, lambda: cls._theirs(*args, **kwargs))
+        given = {*cls._parameters[: len(args)], *kwargs}
+        if len(given) < len(cls._parameters):  # all of them come from another model, and tell nothing of what is meant
+            _note(model, given)
+        return model
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return isinstance(instance, (cls._plain, cls._theirs))
@@ -93,6 +113,48 @@ class _StandIn(ABCMeta):
     @property
     def __signature__(cls) -> inspect.Signature:
         return inspect.signature(cls._plain)
+
+
+# Of a model, the settings that were asked for though they may be our defaults, where scikit-learn has others. It is
+# declared as something cached, which is left out of model files: it means nothing there.
+_given: functools.cached_property[frozenset[str]] = functools.cached_property(lambda model: frozenset())
+
+
+def _asked(model: Any) -> frozenset[str]:
+    found: frozenset[str] = vars(model).get("_given", frozenset())
+    return found
+
+
+def _unlike(ours: type[Any], theirs: type[Any]) -> frozenset[str]:
+    mine = {name: parameter.default for name, parameter in inspect.signature(ours).parameters.items()}
+    other = {name: parameter.default for name, parameter in inspect.signature(theirs).parameters.items()}
+    both = [name for name in mine if other.get(name, inspect.Parameter.empty) is not inspect.Parameter.empty]
+    return frozenset(name for name in both if not _same(mine[name], other[name]))
+
+
+def _note(model: Any, names: Iterable[str]) -> None:
+    if new := type(model)._unlike.intersection(names):
+        model.__dict__["_given"] = _asked(model) | new
+
+
+def _setting(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def set_params(self: Any, **params: Any) -> Any:
+        method(self, **params)
+        _note(self, params)
+        return self
+
+    return set_params
+
+
+def _cloning(method: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(method)
+    def clone(self: Any) -> Any:
+        made = method(self)
+        _note(made, _asked(self))
+        return made
+
+    return clone
 
 
 def _theirs_instead(theirs: Any, refusal: Exception, attempt: Callable[[], Any]) -> Any:
@@ -119,6 +181,8 @@ def _learning(method: Callable[..., Any], theirs: type[Any]) -> Callable[..., An
         try:
             answer = method(self, *args, **kwargs)
         except REFUSALS as error:
+            if _goes_on(self, method.__name__):
+                raise
             return _theirs_instead(theirs, error, lambda: _become(self, theirs, method.__name__, args, kwargs))
         finally:
             _learners.reset(token)
@@ -128,12 +192,30 @@ def _learning(method: Callable[..., Any], theirs: type[Any]) -> Callable[..., An
     return learn
 
 
+def _goes_on(model: Any, method: str) -> bool:
+    """Whether a fit starts from what the model has learnt, which one of scikit-learn's would not know."""
+    if method != "partial_fit" and not getattr(model, "warm_start", False):
+        return False
+    try:
+        check_is_fitted(model)
+    except NotFittedError:
+        return False
+    return True
+
+
 def _become(model: Any, theirs: type[Any], method: str, args: Any, kwargs: Any) -> Any:
     """The model, learnt by scikit-learn's class and from now on of that class."""
     defaults, ours = inspect.signature(type(model)).parameters, model.get_params(deep=False)
     # defaults differ in a few places, and what nobody has asked for is scikit-learn's to choose
-    other = theirs(**{name: value for name, value in ours.items() if not _same(value, defaults[name].default)})
-    state = {name: value for name, value in vars(model).items() if name not in ours and not name.endswith("_")}
+    other = theirs(
+        **{
+            name: value
+            for name, value in ours.items()
+            if name in _asked(model) or not _same(value, defaults[name].default)
+        }
+    )
+    kept = [name for name in vars(model) if name not in (*ours, "_given") and not name.endswith("_")]
+    state = {name: vars(model)[name] for name in kept}
     other.__dict__.update(state)  # callbacks, metadata requests, set_output
     answer = getattr(other, method)(*args, **kwargs)
     model.__dict__.clear()
