@@ -36,7 +36,7 @@ def as_scorer(scoring: Any, default: str) -> Any:
 
 
 def score_function(scorer: Any, weights: Array | None, routed: dict[str, Any] | None, n: int) -> Score:
-    """What a scorer gives of some of n rows; weights are handed on to those that take them, or else what metadata routing says."""
+    """What a scorer gives of some of n rows; weights go to those that take them, or else what metadata routing says."""
     options = {} if routed is None else routed
     if routed is None and weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
         options = {"sample_weight": weights}
