@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -28,7 +29,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instanc
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
-from corollary.ensemble.combine.votes import float_type
+from corollary.ensemble.combine.votes import NoVoteError, float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, is_ours, refuse_other_kind, weakened
 from corollary.ensemble.routing import Told, asks_for_weights, router_of
 from corollary.labels import encode_labels
@@ -332,13 +333,16 @@ class Bagging(Estimator):
         return total / len(self.estimators_), float_type(X)
 
     def _if_judged(self, evidence: Evidence, *data: Any) -> Evidence:
-        """As ``_judged``; a member that cannot predict is no reason to refuse a fit which nobody asked to judge."""
+        """As ``_judged``; members without a vote are no reason to refuse a fit which nobody asked to judge.
+
+        These say nothing of rows that they are asked about, or are not fitted after their fit.
+        """
         try:
             return self._judged(evidence, *data)
-        except Exception as error:
+        except (NoVoteError, NotFittedError) as error:
             if self.oob_score:
                 raise
-            note = f"Nothing is known of the error out of the bag, since a member could not be asked: {error}"
+            note = f"Nothing is known of the error out of the bag, since a member has no vote: {error}"
             return replace(evidence, notes=(*evidence.notes, note))
 
     def _judged(
