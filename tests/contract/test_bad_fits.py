@@ -43,7 +43,7 @@ BAD_WEIGHTS: dict[str, tuple[Callable[[int], Any], str]] = {
     "all zero": (lambda n: np.zeros(n), "sample_weight is zero for every row"),
     "NaN": (lambda n: np.where(np.arange(n) == 2, np.nan, 1.0), "sample_weight contains NaN"),
     "inf": (lambda n: np.where(np.arange(n) == 2, np.inf, 1.0), "sample_weight contains infinity"),
-    "too short": (lambda n: np.ones(n - 1), "sample_weight must have one entry for each row"),
+    "too short": (lambda n: np.ones(n - 1), r"sample_weight.shape == .*: one entry for each row"),
     "two-dimensional": (lambda n: np.ones((n, 2)), "sample_weight has shape"),
 }
 

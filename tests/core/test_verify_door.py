@@ -89,7 +89,7 @@ def test_rows_and_weights_that_are_not_are_refused_for_every_family(model):
     for parts in (Blocks([X[:30], X[30:]]), [X[:30], X[30:]], (row for row in X)):
         with pytest.raises(ValueError, match=r"takes the rows as one array: pass np\.vstack of the blocks"):
             evidence.verify(parts, y)
-    with pytest.raises(ValueError, match=r"sample_weight must have one entry for each row of X \(60\)"):
+    with pytest.raises(ValueError, match=r"sample_weight.shape == .*, expected \(60,\): one entry for each row of X"):
         evidence.verify(X, y, np.ones(5))
     with pytest.raises(ValueError, match="Negative values in data passed to `sample_weight`"):
         evidence.verify(X, y, np.full(60, -1.0))

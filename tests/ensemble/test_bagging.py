@@ -291,6 +291,35 @@ def test_the_error_out_of_the_bag_has_an_interval() -> None:
     assert facts[f"{name}, high end"] - facts[name] == pytest.approx(half, rel=1e-3)
 
 
+class Silent(BaseEstimator):
+    """Has a predict that says nothing."""
+
+    def fit(self, X: Any, y: Any) -> Silent:
+        return self
+
+    def predict(self, X: Any) -> None:
+        return None
+
+
+class Faulty(Silent):
+    def predict(self, X: Any) -> None:
+        raise ValueError("a fault")
+
+
+@pytest.mark.parametrize("kind", [BaggingClassifier, BaggingRegressor])
+def test_only_members_without_a_vote_are_not_judged(kind: Any) -> None:
+    X, y, _ = data()
+    model = kind(Silent(), 3, random_state=0).fit(X, y)
+    assert "Nothing is known of the error out of the bag" in str(model.evidence_)
+    assert not any(name.startswith("out-of-bag") for name in model.evidence_.facts)
+    with pytest.raises(ValueError, match=r"Silent\.predict was asked about 120 rows and said nothing"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="said nothing"):
+        kind(Silent(), 3, random_state=0, oob_score=True).fit(X, y)
+    with pytest.raises(ValueError, match="a fault"):
+        kind(Faulty(), 3, random_state=0).fit(X, y)
+
+
 def test_without_rows_out_of_the_bag_no_error_is_claimed() -> None:
     X, y, _ = data()
     model = BaggingClassifier(DecisionTreeClassifier(), 3, bootstrap=False).fit(X, y)

@@ -114,9 +114,17 @@ def test_rows_of_nodes() -> None:
     model = GradientBoostingRegressor(n_estimators=1, min_samples_leaf=1, min_weight_fraction_leaf=0.2)
     leaves = model.fit(X, y, sample_weight=weights).apply(X)[:, 0]
     assert min(weights[leaves == leaf].sum() for leaf in np.unique(leaves)) >= 0.2 * weights.sum()
-    few = GradientBoostingRegressor(n_estimators=1).fit(X[:60], y[:60]).trees_
-    assert 3 <= few.count.min() < 20  # one for each twenty
-    assert GradientBoostingRegressor(n_estimators=1).fit(X, y).trees_.count.min() >= 20
+
+
+@pytest.mark.parametrize(("n", "least"), [(19, 1), (60, 3), (299, 14), (300, 15), (399, 19), (400, 20), (2000, 20)])
+def test_leaves_have_one_row_in_twenty_up_to_twenty(n: int, least: int) -> None:
+    X = np.random.default_rng(2).normal(size=(n, 2))
+    y = X[:, 0] ** 3 + X[:, 1]
+    auto = GradientBoostingRegressor(n_estimators=2).fit(X, y)
+    assert auto.trees_.count.min() >= least
+    np.testing.assert_array_equal(
+        auto.predict(X), GradientBoostingRegressor(n_estimators=2, min_samples_leaf=least).fit(X, y).predict(X)
+    )
 
 
 @pytest.mark.parametrize("name", ["min_impurity_decrease", "ccp_alpha"])

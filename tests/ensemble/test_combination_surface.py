@@ -27,6 +27,7 @@ from corollary import (
     VotingClassifier,
     VotingRegressor,
 )
+from corollary.ensemble.routing import Told
 from corollary.io import load, save
 
 
@@ -70,6 +71,12 @@ def test_metadata_reaches_those_who_ask_for_it() -> None:
         stack = StackingClassifier([("a", asking)], Listener().set_predict_request(note=True), cv=2)
         stack.fit(X, y, note="n").predict(X, note="m")
         assert stack.final_estimator_.asked_ == "m"
+
+
+def test_metadata_that_are_no_rows_reach_members_whole() -> None:
+    each, longer = list(range(10)), list(range(17))
+    told = Told(routed={"a": {"each": each, "longer": longer}}).of("a", Listener(), np.array([2, 2, 7]), 10)
+    assert told == {"each": [2, 2, 7], "longer": longer}
 
 
 def test_the_final_models_predict_takes_options() -> None:

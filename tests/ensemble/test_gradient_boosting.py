@@ -447,7 +447,7 @@ def test_fewer_rows_than_a_leaf_needs_is_a_constant():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"monotonic_cst": [1, 0]}, "each of the 5 columns"),
+        ({"monotonic_cst": [1, 0]}, "X has 5 features"),
         ({"interaction_cst": [[0, 9]]}, "columns 0 to 4"),
         ({"categorical_features": ["a"]}, "does not have"),
         ({"max_bins": 70_000}, "≤ 65535"),

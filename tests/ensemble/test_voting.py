@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import sklearn.ensemble
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.compose import make_column_transformer
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
@@ -220,3 +220,19 @@ def test_a_vote_that_is_not_the_sum_of_its_members_is_caught(monkeypatch: pytest
     monkeypatch.setattr(named, "weighted_sum", lambda weights, votes: real(weights[::-1], votes))
     with pytest.warns(UserWarning, match="error of the vote counted again"):
         assert not VotingClassifier(members, voting=voting, weights=[2, 1]).fit(X, y).evidence_.holds
+
+
+class Mute(ClassifierMixin, BaseEstimator):
+    def fit(self, X: Any, y: Any) -> Mute:
+        return self
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_of_a_vote_that_cannot_be_counted_nothing_is_claimed(voting: str) -> None:
+    X, y, _ = data()
+    with pytest.warns(UserWarning, match=r"members that cannot predict 0\.5 > 0 .*Without predict: mute"):
+        model = VotingClassifier([("mute", Mute()), ("linear", LogisticRegression())], voting=voting).fit(X, y)
+    evidence = model.evidence_
+    assert (evidence.holds, evidence.status, evidence.facts) == (False, Status.MUTE, {})
+    with pytest.raises(AttributeError, match="predict"):
+        model.predict(X)

@@ -65,7 +65,7 @@ def test_liblinear_keeps_float64_and_two_classes() -> None:
         *(({"solver": solver, "dual": True}, "supports only dual=False") for solver in ("auto", "lbfgs", *HINTS)),
         ({"solver": "liblinear", "l1_ratio": 0.5}, "Only 'saga' solver supports elasticnet"),
         ({"solver": "liblinear", "C": np.inf}, "not supported for the liblinear solver"),
-        ({"solver": "liblinear", "dual": True, "l1_ratio": 1.0}, "dual=True is for the L2 penalty"),
+        ({"solver": "liblinear", "dual": True, "l1_ratio": 1.0}, "combination of penalty='l1' and dual=True"),
     ],
 )
 def test_what_solvers_are_not_for(options: dict[str, Any], words: str) -> None:
@@ -107,6 +107,13 @@ def test_known_words_of_fits_that_end_too_soon(solver: str) -> None:
     with pytest.warns(UserWarning, match=f"{stopped}.*duality gap"):
         model = LogisticRegression(solver=solver, max_iter=1, tol=1e-15).fit(X, Y)
     assert model.n_iter_[0] == 1
+
+
+@pytest.mark.parametrize("solver", ["liblinear", "newton-cg", "newton-cholesky"])
+def test_words_about_a_solver_that_did_not_run_are_a_quotation(solver: str) -> None:
+    with pytest.warns(UserWarning, match=f"^solver='{solver}' was run as .*; where scikit-learn says \"") as told:
+        model = LogisticRegression(solver=solver, max_iter=1, tol=1e-15).fit(X, Y)
+    assert f"was run as {model.evidence_.solver};" in str(told[0].message)
 
 
 def test_without_an_iteration_nothing_is_known() -> None:

@@ -98,6 +98,18 @@ class TestRouting:
         if asked:
             assert sum(map(len, seen)) == 3 * 40
 
+    def test_what_is_not_of_rows_reaches_the_scorer_whole(self) -> None:
+        seen = []
+
+        def error(truth: np.ndarray, prediction: np.ndarray, table: Any = None) -> float:
+            seen.append(table)
+            return float(mean_absolute_error(truth, prediction))
+
+        scorer = make_scorer(error, greater_is_better=False).set_score_request(table=True)
+        table = np.arange(60.0)
+        RidgeCV(cv=4, scoring=scorer).fit(X, Y, table=table)
+        assert all(each is table for each in seen)
+
     def test_weights_need_no_request_without_a_scorer(self) -> None:
         model = clone(RidgeCV()).fit(X, Y, sample_weight=WEIGHTS)
         with sklearn.config_context(enable_metadata_routing=False):

@@ -7,27 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
+from corollary.core.door.metadata import of_rows
 from corollary.core.types import Array
 from corollary.ensemble.members import weight_argument
-
-
-def routing_enabled() -> bool:
-    """Whether ``sklearn.set_config(enable_metadata_routing=True)`` is in force."""
-    return bool(get_config().get("enable_metadata_routing", False))
-
-
-def refuse_metadata(owner: Any, method: str, metadata: dict[str, Any]) -> None:
-    """Raise ValueError for metadata that nobody routes."""
-    if metadata and not routing_enabled():
-        raise ValueError(
-            f"Passing {sorted(metadata)} to {type(owner).__name__}.{method} is only supported if "
-            "enable_metadata_routing=True (sklearn.set_config); set_fit_request of the members says who gets them."
-        )
 
 
 def asks_for_weights(owner: Any) -> bool:
@@ -67,12 +52,12 @@ class Told:
         sent = process_routing(owner, "fit", **given, **metadata)
         return cls(routed={name: dict(sent[name]["fit"]) for name in names})
 
-    def of(self, name: str, member: Any, rows: Array | None = None) -> dict[str, Any]:
-        """What a member's fit is called with; of some rows, where it is about rows."""
+    def of(self, name: str, member: Any, rows: Array | None = None, n: int = 0) -> dict[str, Any]:
+        """What a member's fit is called with; of some of the n rows, where it is about rows."""
         found = {} if self.routed is None else self.routed.get(name, {})
         if self.weights is not None and (key := _key_of_weights(member)) is not None:
             found = {**found, key: self.weights}
-        return found if rows is None else {key: _of_rows(value, rows) for key, value in found.items()}
+        return found if rows is None else {key: of_rows(value, rows, n) for key, value in found.items()}
 
 
 def deaf(members: Iterable[tuple[str, Any]]) -> list[tuple[str, Any]]:
@@ -87,11 +72,3 @@ def _key_of_weights(member: Any) -> str | None:
         return known
     kinds = {each.kind for each in inspect.signature(member.fit).parameters.values()}
     return "sample_weight" if inspect.Parameter.VAR_KEYWORD in kinds else None
-
-
-def _of_rows(value: Any, rows: Array) -> Any:
-    """The entries of some rows, of what has one for each; anything else as it is."""
-    sized = not isinstance(value, (str, bytes, dict)) and hasattr(value, "__len__")
-    if not sized or len(value) <= int(rows.max(initial=-1)):
-        return value
-    return value.iloc[rows] if hasattr(value, "iloc") else np.asarray(value)[rows]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn import get_config
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import process_routing
 
 from corollary.core.design import Design
+from corollary.core.door.metadata import enabled, refuse
 from corollary.core.evidence import Status
 from corollary.core.types import Array
 from corollary.solvers.linear.driver import Solution
@@ -36,12 +36,8 @@ def routes(model: Any, method: str, extra: dict[str, Any], sample_weight: Any = 
 
     Weights are routed along with them if somebody has asked for weights.
     """
-    if not get_config()["enable_metadata_routing"]:
-        if extra:
-            raise ValueError(
-                f"{sorted(extra)} are passed to {type(model).__name__}.{method}, which is only supported if "
-                "enable_metadata_routing=True: call sklearn.set_config(enable_metadata_routing=True) first."
-            )
+    refuse(model, method, extra)
+    if not enabled():
         return None
     weighed = {} if sample_weight is None else {"sample_weight": sample_weight}
     return process_routing(model, method, **extra, **weighed)

@@ -10,7 +10,7 @@ import numpy as np
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import Design, as_design, with_constant
-from corollary.core.evidence import Evidence, Status
+from corollary.core.evidence import Evidence
 from corollary.core.fitted import Fitted, Integers
 from corollary.core.limits import CLASS_WEIGHT, N_JOBS, RANDOM_STATE, Boolean, Choice, Integer, Limit, Real
 from corollary.core.loss import Logistic, SoftmaxLoss
@@ -20,13 +20,13 @@ from corollary.core.types import Array
 from corollary.labels import agreeing, encode_labels, signs
 from corollary.linear.classify import LinearClassifier, same_scores
 from corollary.linear.logistic_terms import (
-    FAILED,
     MIX,
     PENALTY,
     SOLVER,
     check_classes,
     check_terms,
     strength_and_mix,
+    told_as_known,
     warn_of_penalty,
 )
 from corollary.linear.predict import dense
@@ -231,8 +231,7 @@ class LogisticRegression(LinearClassifier):
         return State(coef[:, 0], float(intercept[0])) if (coef.shape[0], 1) == (*problem.coef_shape, 1) else None
 
     def _shortfall(self, evidence: Evidence) -> str:
-        words = FAILED.get(self.solver, "") if evidence.status is Status.MAX_ITER else ""
-        return " ".join([*filter(None, [words.format(evidence.n_iter)]), super()._shortfall(evidence)])
+        return told_as_known(self.solver, evidence, super()._shortfall(evidence))
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

@@ -12,6 +12,7 @@ from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping
 
 from corollary.base import assigning, fitting, predicting
 from corollary.core.design import as_design
+from corollary.core.door.metadata import of_rows
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Fitted, Floats, Integers, Maybe, Number
 from corollary.core.limits import ArrayLike, Boolean, Choice, Instance, Integer, Limit
@@ -183,11 +184,11 @@ class LogisticRegressionCV(LogisticRegression):
         check_classes(self, len(labels[0]))
         observe = self._observer(X, y, self.max_iter, partial(_attributes, labels[0], self._constant))
         folds = splits(self.cv, X, y, weights, classifier=True, **(routed.splitter.split if routed else {}))
-        of_rows = routed.scorer.score if routed else {} if (weights == 1).all() else {"sample_weight": weights}
+        told = routed.scorer.score if routed else {} if (weights == 1).all() else {"sample_weight": weights}
         tried = self._tried(len(folds), X.shape[1], len(labels[0]))
         last: State | None = None
         for number, fold in enumerate(folds):
-            last = self._score_fold(X, y, labels, fold, of_rows, [part[number] for part in tried])
+            last = self._score_fold(X, y, labels, fold, told, [part[number] for part in tried])
             if last is not None:
                 break
         self.scores_, self.coefs_paths_, self.n_iter_, gaps = tried
@@ -214,15 +215,14 @@ class LogisticRegressionCV(LogisticRegression):
         return np.full(grid, np.nan), np.full(paths, np.nan), np.zeros(grid, dtype=np.int32), np.full(grid, np.nan)
 
     def _score_fold(
-        self, X: Any, y: Array, labels: Labels, fold: Fold, of_rows: dict[str, Any], tried: list[Array]
+        self, X: Any, y: Array, labels: Labels, fold: Fold, told: dict[str, Any], tried: list[Array]
     ) -> State | None:
         """Fill in what was tried on one fold; the last fit if a callback asked to stop there."""
         (train, test), (classes, codes, weights) = fold, labels
         design, held_out = as_design(X).rows(train), as_design(X).rows(test).matrix()
         judge, score = LogisticRegression(), judge_of(self.scoring, classes)
         judge.classes_, judge.n_features_in_ = classes, X.shape[1]
-        each = {name: np.shape(value)[:1] == y.shape for name, value in of_rows.items()}
-        extra = {name: np.asarray(value)[test] if each[name] else value for name, value in of_rows.items()}
+        extra = {name: of_rows(value, test, len(y)) for name, value in told.items()}
         there, order = (classes, codes[train], weights[train]), np.argsort(self.Cs_, kind="stable")
         scores, paths, counts, gaps = tried
         for m, mix in enumerate(self.l1_ratios_):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from corollary.base import caller_level
+from corollary.core.evidence import Evidence, Status
 from corollary.core.limits import Choice, Limit, Real
 from corollary.core.types import Array
 
@@ -21,7 +22,7 @@ SOLVER = Choice(*OURS, "liblinear", "newton-cg", "newton-cholesky", "sag", "saga
 PENALTY: Limit = Choice("deprecated", "l1", "l2", "elasticnet", None)
 MIX = Real(low=0, high=1)
 ONLY_L2 = ("lbfgs", "newton-cg", "newton-cholesky", "sag")
-FAILED = {
+FAILED = {  # scikit-learn's words, which people search for and filter by; of "lbfgs" they are true of ours as well
     "lbfgs": "lbfgs failed to converge after {} iteration(s).",
     "liblinear": "Liblinear failed to converge, increase the number of iterations.",
     "newton-cg": "newton-cg failed to converge after {} iteration(s). Increase the number of iterations.",
@@ -29,6 +30,19 @@ FAILED = {
     "sag": "The max_iter was reached which means the coef_ did not converge.",
     "saga": "The max_iter was reached which means the coef_ did not converge.",
 }
+
+
+def told_as_known(solver: str, evidence: Evidence, sentence: str) -> str:
+    """What a fit that fell short says, with the words that scikit-learn has for that solver, where iterations ran out.
+
+    Words that name a solver which did not run are shown as a quotation, beside the one that did.
+    """
+    if evidence.status is not Status.MAX_ITER or solver not in FAILED:
+        return sentence
+    words = FAILED[solver].format(evidence.n_iter)
+    if solver in ("liblinear", "newton-cg", "newton-cholesky"):
+        words = f'solver={solver!r} was run as {evidence.solver}; where scikit-learn says "{words}":'
+    return f"{words} {sentence}"
 
 
 def strength_and_mix(model: Any) -> tuple[float, float]:
@@ -60,24 +74,24 @@ def check_terms(model: Any, Cs: Array, ratios: Array) -> None:
     anyone = 'leave solver at "auto", which takes every penalty'
     if solver in ONLY_L2 and sparse:
         asked = "elasticnet" if mixed else "l1"
-        raise ValueError(
-            f"Solver {solver} supports only 'l2' or None penalties, got {asked} penalty, which has kinks at zero: "
-            f"{anyone}."
-        )
+        raise ValueError(f"Solver {solver} supports only 'l2' or None penalties, got {asked} penalty: {anyone}.")
     if solver != "liblinear" and model.dual:
         raise ValueError(
-            f"Solver {solver} supports only dual=False, got dual={model.dual}: dual=True belongs to "
-            'solver="liblinear", and changes no answer.'
+            f"Solver {solver} supports only dual=False, got dual={model.dual}, which changes no answer: leave it out."
         )
     if solver == "liblinear" and mixed:
-        raise ValueError(f"Only 'saga' solver supports elasticnet penalty, got solver=liblinear: {anyone}.")
+        raise ValueError(
+            "Only 'saga' solver supports elasticnet penalty, got solver=liblinear (of scikit-learn's solvers): "
+            f"{anyone}."
+        )
     if solver == "liblinear" and not np.isfinite(Cs).all():
         raise ValueError(
-            "C=np.inf as well as penalty=None is not supported for the liblinear solver, which penalises the "
-            f"intercept too: {anyone}, or none."
+            f"C=np.inf as well as penalty=None is not supported for the liblinear solver: {anyone}, or none."
         )
     if model.dual and sparse:
-        raise ValueError("dual=True is for the L2 penalty: the combination of penalty='l1' with it is not supported.")
+        raise ValueError(
+            "The combination of penalty='l1' and dual=True is not supported: leave dual out, it changes no answer."
+        )
 
 
 def check_classes(model: Any, n_classes: int) -> None:

@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping
 
 from corollary.base import assigning, caller_level, fitting, predicting
+from corollary.core.door.metadata import enabled
 from corollary.core.drawing import axes
 from corollary.core.evidence import Status
 from corollary.core.fitted import Fitted, Floats, Maybe, Number
@@ -189,11 +189,11 @@ class RidgeCV(LeastSquaresRegressor):
         return np.mean(scores, axis=0)[:, None], False
 
     def _score(self, task: Task, routed: Any) -> Score:
-        return score_function(self._scorer(), task.weights, routed.scorer.score if routed else None)
+        return score_function(self._scorer(), task.weights, routed.scorer.score if routed else None, len(task.Y))
 
     def _scorer(self) -> Any:
         scorer = as_scorer(self.scoring, "r2")
-        if self.scoring is None and get_config()["enable_metadata_routing"]:
+        if self.scoring is None and enabled():
             return scorer.set_score_request(sample_weight=True)  # folds are scored with their weights
         return scorer
 

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import check_scoring
 
+from corollary.core.door.metadata import of_rows
 from corollary.core.types import Array
 from corollary.linear.folds import Fold
 from corollary.solvers.least_squares.closed_form import solve
@@ -34,22 +35,17 @@ def as_scorer(scoring: Any, default: str) -> Any:
     return check_scoring(_Predicted(), scoring=scoring or default)
 
 
-def score_function(scorer: Any, weights: Array | None, routed: dict[str, Any] | None) -> Score:
-    """What a scorer gives; weights are handed on to those that take them, or else what metadata routing says."""
+def score_function(scorer: Any, weights: Array | None, routed: dict[str, Any] | None, n: int) -> Score:
+    """What a scorer gives of some of n rows; weights go to those that take them, or else what metadata routing says."""
     options = {} if routed is None else routed
     if routed is None and weights is not None and "sample_weight" in inspect.signature(scorer).parameters:
         options = {"sample_weight": weights}
 
     def score(truth: Array, prediction: Array, rows: Array | None) -> float:
-        part = {name: value if rows is None else take(value, rows) for name, value in options.items()}
+        part = {name: value if rows is None else of_rows(value, rows, n) for name, value in options.items()}
         return float(scorer(_Predicted(), prediction, truth, **part))
 
     return score
-
-
-def take(value: Any, rows: Array) -> Any:
-    """The entries of these rows, of what has one entry a row."""
-    return np.asarray(value)[rows] if np.ndim(value) else value
 
 
 def leave_one_out_scores(

@@ -105,10 +105,11 @@ class _StandIn(ABCMeta):
         return model
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return isinstance(instance, (cls._plain, cls._theirs))
+        return cls.__subclasscheck__(type(instance))
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return issubclass(subclass, (cls._plain, cls._theirs))
+        # by descent alone: an abstract class asks its children, of which this is one
+        return any(type.__subclasscheck__(each, subclass) for each in (cls._plain, cls._theirs))
 
     @property
     def __signature__(cls) -> inspect.Signature:

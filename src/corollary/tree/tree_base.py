@@ -97,9 +97,8 @@ class DecisionTree(TableReader):
         wanted: Any = self.min_samples_split
         if isinstance(wanted, numbers.Integral) and wanted == 1:
             raise ValueError(
-                f"{type(self).__name__}: min_samples_split must be {GROWTH_LIMITS['min_samples_split']}, but it is "
-                f"{wanted!r}. The 'min_samples_split' of a tree must be an int in the range [2, inf) "
-                "or a float in the range (0.0, 1.0]: 1.0 is all rows, 1 is one, which cannot be split."
+                f"The 'min_samples_split' parameter of {type(self).__name__} must be an int in the range [2, inf) or a "
+                f"float in the range (0.0, 1.0], but it is {wanted!r}: 1.0 is all rows, 1 is one, which is never split."
             )
         super()._check_parameters()
 

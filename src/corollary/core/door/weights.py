@@ -92,10 +92,7 @@ def check_weights(sample_weight: Any, X: Any) -> Array:
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar, but sample_weight has shape {weights.shape}.")
     if len(weights) != n:
-        raise ValueError(
-            f"sample_weight.shape == {weights.shape}, expected {(n,)}: sample_weight must have one entry for each row "
-            f"of X ({n}), but it has {len(weights)}."
-        )
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n,)}: one entry for each row of X.")
     if (weights < 0).any():
         raise ValueError(f"Negative values in data passed to `sample_weight`: {int((weights < 0).sum())} of them.")
     if not weights.any():

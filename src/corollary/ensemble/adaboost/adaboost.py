@@ -55,7 +55,8 @@ class AdaBoostClassifier(BoostedVote):
         rows of a light class would get leaves of their own). Stumps and trees of this library with at most 6 levels,
         and no other limits, are grown on columns rounded to 255 bins (or ``max_bins``, if fewer), exactly if no column
         has more values. A learner without ``sample_weight`` is fitted to rows drawn with their weights as
-        probabilities.
+        probabilities. Since a fit whose first learner is no better than chance is an error, and a draw of few rows may
+        be the reason, rows of the first one are drawn up to ten times, until it is.
     n_estimators : int ≥ 1, default 50
     learning_rate : float > 0, default 1.0
         η above.

@@ -18,7 +18,7 @@ from corollary.tree.stump import DecisionStump
 
 GINI, ENTROPY = 0, 1
 MAX_BINS = 255
-_DRAWS = 10  # of rows for a first learner
+_DRAWS = 10  # of rows for a first learner, at most
 
 
 class AnyLearner:
@@ -39,7 +39,7 @@ class AnyLearner:
         if self._order is None:
             member = fit_member(seeded(self.estimator, self.random), self.X, labels, weights)
             said = self._said_by(member)
-        else:  # a first learner that is no better than chance may be so by the draw
+        else:  # without a first learner that beats chance there is no model, and of few rows that may be by the draw
             chance = 1 - 1 / len(self.classes)
             for _ in range(1 if self.models else _DRAWS):
                 member = self._drawn(self._order, labels, weights)
@@ -78,7 +78,11 @@ def binned_tree(estimator: Any) -> tuple[int, int, int] | None:
 
 
 def tree_model(owner: Any, trees: Trees, number: int) -> Any:
-    """One binned tree as a fitted tree classifier; its seed, which nothing is drawn from, tells it from the others."""
+    """One binned tree as a fitted tree classifier.
+
+    Its seed is its number: scikit-learn's members have seeds that differ, and code tells them apart by these. A tree of
+    this kind tries every column and threshold, so nothing is drawn from it, and a copy with it grows the same tree.
+    """
     model = clone(owner.estimator_)
     if "random_state" in model.get_params(deep=False):
         model.random_state = number

@@ -33,7 +33,6 @@ from corollary.solvers.trees.boosting.rules import HistogramRules
 from corollary.tree.counts import count_features, count_rows
 from corollary.tree.tree_base import GROWTH_LIMITS, Fraction
 
-FEW_ROWS = 300  # of which leaves of 20 rows would be too large a part
 PATIENCE = 10  # rounds without a lower validation loss, where nobody says how many
 
 LIMITS: dict[str, Limit] = {
@@ -339,7 +338,7 @@ class GradientBoosting(Stages):
 def _rows_of_a_leaf(wanted: Any, n: int) -> int:
     """Least rows of a leaf; "auto" is 20, but of few rows one for every twenty: leaves of 20 would hide them all."""
     if isinstance(wanted, str):
-        return 20 if n >= FEW_ROWS else max(1, n // 20)
+        return min(20, max(1, n // 20))
     return count_rows(wanted, n)
 
 

@@ -21,7 +21,7 @@ def refuse_beginning(owner: Any) -> None:
     if not (Choice(None, "zero") | Instance("a model", methods=("fit", needed))).accepts(init):
         raise ValueError(
             f"The 'init' parameter of {type(owner).__name__} must be a str among {{'zero'}}, None or an object "
-            f"implementing 'fit' and '{needed}'. Got {init!r}, which is none of these (a class is no object of it)."
+            f"implementing 'fit' and '{needed}', but it is {init!r}{', a class' if isinstance(init, type) else ''}."
         )
 
 

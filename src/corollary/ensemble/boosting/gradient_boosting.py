@@ -53,7 +53,7 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     min_samples_split : int ≥ 2, or fraction, default 2
         Least rows of a node that is split.
     min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
-        Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 300.
+        Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 400.
     min_weight_fraction_leaf : float in [0, 0.5], default 0
         Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
     min_impurity_decrease : float ≥ 0, default 0
@@ -275,7 +275,7 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     min_samples_split : int ≥ 2, or fraction, default 2
         Least rows of a node that is split.
     min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
-        Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 300.
+        Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 400.
     min_weight_fraction_leaf : float in [0, 0.5], default 0
         Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
     min_impurity_decrease : float ≥ 0, default 0

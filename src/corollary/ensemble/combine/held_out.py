@@ -75,7 +75,7 @@ def hold_out(
     ``says[m](member, X)`` gives the predictions of member m.
     """
     calls = [
-        partial(_one, clone(member), say, X, y, told.of(name, member, fit), fit, held)
+        partial(_one, clone(member), say, X, y, told.of(name, member, fit, len(y)), fit, held)
         for (name, member), say in zip(members, says, strict=True)
         for fit, held in splits
     ]

@@ -14,6 +14,7 @@ from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from corollary.base import Estimator, check_weights, fitting, predicting
+from corollary.core.door.metadata import enabled, refuse
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
 from corollary.core.evidence import Evidence
@@ -24,7 +25,7 @@ from corollary.ensemble.combine.held_out import HeldOut, hold_out, splits_of
 from corollary.ensemble.combine.votes import float_type, is_frame, score_of, votes_of, weighted_sum
 from corollary.ensemble.members import check_members, fit_member, in_order
 from corollary.ensemble.plots import plot_weights
-from corollary.ensemble.routing import Told, asks_for_weights, deaf, refuse_metadata, router_of, routing_enabled
+from corollary.ensemble.routing import Told, asks_for_weights, deaf, router_of
 from corollary.labels import encode_labels
 
 Members = list[tuple[str, Any]]
@@ -162,7 +163,7 @@ class NamedMembers(Estimator):
 
         ``metadata`` goes to the members that ask for it, with scikit-learn's metadata routing enabled.
         """
-        refuse_metadata(self, "fit", metadata)
+        refuse(self, "fit", metadata)
         members = self._members()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -182,7 +183,7 @@ class NamedMembers(Estimator):
 
     def _routed(self, members: Members, sample_weight: Any, metadata: dict[str, Any]) -> dict[str, Any] | None:
         """What routing sends each member; None where weights simply go to all, who must take them."""
-        if routing_enabled() and not asks_for_weights(self):
+        if enabled() and not asks_for_weights(self):
             return Told.by_routing(self, [name for name, _ in members], sample_weight, metadata).routed
         if metadata:
             raise ValueError(

@@ -18,6 +18,7 @@ from sklearn.utils.multiclass import type_of_target
 from sklearn.utils.validation import check_array, check_consistent_length
 
 from corollary.base import assigning, predicting
+from corollary.core.door.metadata import enabled
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.core.fitted import Count, Fitted, Labels, ListOf, Model, Text
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Integer, Limit
@@ -27,7 +28,7 @@ from corollary.ensemble.combine.held_out import CV, SEEN, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, NamedMembers, without_weights
 from corollary.ensemble.combine.votes import columns_type, float_type, is_frame, one_hot, score_of, take_rows, votes_of
 from corollary.ensemble.members import check_members, fit_member, weakened
-from corollary.ensemble.routing import Told, router_of, routing_enabled
+from corollary.ensemble.routing import Told, router_of
 from corollary.referee.verdict import Verification
 
 METHODS = ("predict_proba", "decision_function", "predict")
@@ -105,7 +106,7 @@ class _Stacking(TransformerMixin, NamedMembers):
         rows = found.rows
         table = self._joined(found.votes, take_rows(X, rows) if self.passthrough else None)
         target = self._as_given(y)[rows]
-        known = Told(told.weights).of("final_estimator", final, rows)
+        known = Told(told.weights).of("final_estimator", final, rows, len(y))
         self.final_estimator_ = fit_member(final, table, target, one_of_many=False, told=known)
         self._fit_members(members, X, y, told)
         self._widths = [votes.shape[1] for votes in found.votes]
@@ -173,7 +174,7 @@ class _Stacking(TransformerMixin, NamedMembers):
 
         ``options`` go to its ``predict``: ``return_std=True``, say, is about the uncertainty of the final model alone.
         """
-        if options and routing_enabled():
+        if options and enabled():
             options = process_routing(self, "predict", **options).final_estimator_.predict
         return self._ask("predict", X, **options)
 

@@ -18,6 +18,19 @@ from corollary.labels import agreeing
 AGAIN = "error of the vote counted again"
 
 
+class NoVoteError(ValueError):
+    """A member was asked, and what it said is not an answer for each row."""
+
+
+def predicted(member: Any, X: Any, **options: Any) -> Any:
+    """What a member predicts, one entry for each row; raises NoVoteError for anything else, such as None."""
+    said = member.predict(X, **options)
+    if np.shape(said)[:1] != (X.shape[0],):
+        what = "nothing" if said is None else f"something of shape {np.shape(said)}"
+        raise NoVoteError(f"{type(member).__name__}.predict was asked about {X.shape[0]} rows and said {what}.")
+    return said
+
+
 def has_vote(member: Any) -> bool:
     """Whether a member can say anything of rows."""
     return hasattr(member, "predict")
@@ -60,9 +73,9 @@ def votes_of(member: Any, X: Any, labels: Array | None, **options: Any) -> Array
     A classifier without probabilities casts a whole vote for what it predicts. ``options`` go to its method.
     """
     if labels is None:
-        return np.asarray(member.predict(X), dtype=np.float64)
+        return np.asarray(predicted(member, X), dtype=np.float64)
     if not hasattr(member, "predict_proba"):
-        return one_hot(np.searchsorted(labels, member.predict(X, **options)), len(labels))
+        return one_hot(np.searchsorted(labels, predicted(member, X, **options)), len(labels))
     said = np.asarray(member.predict_proba(X, **options), dtype=np.float64)
     votes = np.zeros((len(said), len(labels)))
     votes[:, np.searchsorted(labels, getattr(member, "classes_", labels))] = said  # who does not tell knows them all

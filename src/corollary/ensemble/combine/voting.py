@@ -21,7 +21,6 @@ from corollary.ensemble.combine.excess import HeldOutExcess
 from corollary.ensemble.combine.held_out import SEEN, SPLITS, HeldOut
 from corollary.ensemble.combine.named import NAMED_LIMITS, Members, WeightedMembers, without_weights
 from corollary.ensemble.combine.votes import (
-    AGAIN,
     ByMean,
     ByVote,
     columns_type,
@@ -63,11 +62,11 @@ class _Voting(TransformerMixin, WeightedMembers):
         found = None if self.cv is None else self._held_out(members, X, y, told)
         self._fit_members(members, X, y, told)
         mute = [name for name, member in zip(self._names, self.estimators_, strict=True) if not has_vote(member)]
-        certificate = Certificate(Kind.CHECKED, AGAIN, np.inf, 0.0) if mute else self._counted_again(X)
-        notes: tuple[str, ...] = (_NOT_HELD_OUT,)
         if mute:
-            facts, notes = {}, (f"These members cannot predict, so nothing was checked: {', '.join(mute)}.",)
-        elif found is None:
+            return _unchecked(mute, len(members))
+        certificate = self._counted_again(X)
+        notes: tuple[str, ...] = (_NOT_HELD_OUT,)
+        if found is None:
             facts = self._on_training_rows(X, y, weights)
         else:
             facts, notes = self._on_held_out_rows(found, y, weights)
@@ -149,6 +148,12 @@ class _Voting(TransformerMixin, WeightedMembers):
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Names of the columns of ``transform``."""
         return np.array(self._column_names([1] * len(self._names)), dtype=object)
+
+
+def _unchecked(mute: list[str], n_members: int) -> Evidence:
+    """Of a vote that cannot be counted, as scikit-learn lets people fit one, nothing is claimed."""
+    certificate = Certificate(Kind.CHECKED, "share of members that cannot predict", len(mute) / n_members, 0.0)
+    return Evidence(Status.MUTE, certificate, "voting", notes=(f"Without predict: {', '.join(mute)}.",))
 
 
 class SeveralLabelsError(NotImplementedError, ValueError):

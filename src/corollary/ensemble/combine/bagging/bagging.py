@@ -17,7 +17,7 @@ from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
-from corollary.ensemble.combine.votes import ByMean, ByVote, decisions_of, one_hot, votes_of
+from corollary.ensemble.combine.votes import ByMean, ByVote, decisions_of, one_hot, predicted, votes_of
 from corollary.ensemble.members import check_members
 from corollary.labels import agreeing, encode_labels
 
@@ -84,6 +84,10 @@ class BaggingClassifier(ByVote, Bagging):
     -----
     *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
     most 1000 rows) for each member. Memory: for each thread a copy of X and what the fit of a member takes.
+
+    *Weights.* Which rows are drawn is the same for a row of weight w and for w copies of it. So is the answer, if the
+    members take a weight for that many rows, as all of this library do, or get copies. Of others it need not be: of
+    those that draw rows of their own, or decide between equals by the numbers of rows, as scikit-learn's trees do.
 
     *Evidence.* Checked: members got the weight they were to get. The error out of the bag and its 95 % interval (of
     shares Wilson's, of squares the normal one) are in its sentence and its facts: of all rows with ``oob_score``, else
@@ -256,6 +260,10 @@ class BaggingRegressor(ByMean, Bagging):
     *Cost.* ``n_estimators`` fits; out-of-bag votes add one prediction of 37 % of the rows (without ``oob_score``: of at
     most 1000 rows) for each member. Memory: for each thread a copy of X and what the fit of a member takes.
 
+    *Weights.* Which rows are drawn is the same for a row of weight w and for w copies of it. So is the answer, if the
+    members take a weight for that many rows, as all of this library do, or get copies. Of others it need not be: of
+    those that draw rows of their own, or decide between equals by the numbers of rows, as scikit-learn's trees do.
+
     *Evidence.* As for :class:`BaggingClassifier`.
 
     Examples
@@ -308,7 +316,7 @@ class BaggingRegressor(ByMean, Bagging):
         return said.astype(answer_type(dtype, magnitude(said)))
 
     def _votes(self, member: Any, X: Any, **options: Any) -> Array:
-        return np.asarray(member.predict(X, **options), dtype=np.float64).reshape(X.shape[0], -1)
+        return np.asarray(predicted(member, X, **options), dtype=np.float64).reshape(X.shape[0], -1)
 
     def _error_out_of_bag(self, votes: Array, truth: Array, weights: Array) -> ErrorInterval:
         return ErrorInterval.of_squares(np.square(votes - truth).mean(axis=1), weights)

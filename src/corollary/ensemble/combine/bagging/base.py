@@ -13,11 +13,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.base import is_classifier
 from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import process_routing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.base import Estimator, assigning, caller_level, check_weights, fitting
+from corollary.core.door.metadata import refuse
 from corollary.core.door.sparse_input import sound
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
@@ -27,9 +29,9 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, Boolean, Choice, Instanc
 from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
-from corollary.ensemble.combine.votes import float_type
+from corollary.ensemble.combine.votes import NoVoteError, float_type
 from corollary.ensemble.members import SEEDS, generator, in_order, is_ours, refuse_other_kind, weakened
-from corollary.ensemble.routing import Told, asks_for_weights, refuse_metadata, router_of
+from corollary.ensemble.routing import Told, asks_for_weights, router_of
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import Urn
@@ -156,7 +158,7 @@ class Bagging(Estimator):
 
         ``metadata`` goes to the members, if they ask for it, with scikit-learn's metadata routing enabled.
         """
-        refuse_metadata(self, "fit", metadata)
+        refuse(self, "fit", metadata)
         told = Told.by_routing(self, ["estimator"], None, metadata) if metadata else Told()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
@@ -294,7 +296,7 @@ class Bagging(Estimator):
 
     def _routed(self, method: str, metadata: dict[str, Any]) -> dict[str, Any]:
         """What routing sends the members' counterpart of a method."""
-        refuse_metadata(self, method, metadata)
+        refuse(self, method, metadata)
         sent = process_routing(self, method, **metadata).estimator if metadata else {}
         return next(({**each} for each in sent.values() if each), {})
 
@@ -331,13 +333,16 @@ class Bagging(Estimator):
         return total / len(self.estimators_), float_type(X)
 
     def _if_judged(self, evidence: Evidence, *data: Any) -> Evidence:
-        """As ``_judged``; a member that cannot predict is no reason to refuse a fit which nobody asked to judge."""
+        """As ``_judged``; members without a vote are no reason to refuse a fit which nobody asked to judge.
+
+        These say nothing of rows that they are asked about, or are not fitted after their fit.
+        """
         try:
             return self._judged(evidence, *data)
-        except Exception as error:
+        except (NoVoteError, NotFittedError) as error:
             if self.oob_score:
                 raise
-            note = f"Nothing is known of the error out of the bag, since a member could not be asked: {error}"
+            note = f"Nothing is known of the error out of the bag, since a member has no vote: {error}"
             return replace(evidence, notes=(*evidence.notes, note))
 
     def _judged(

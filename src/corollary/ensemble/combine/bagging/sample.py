@@ -70,7 +70,7 @@ def fit_one(template: Any, X: Any, y: Array, sampler: Sampler, seed: int, consta
             fit_member(model, part, y, told=told.of("estimator", model) | {"sample_weight": amounts})
         else:
             rows = urn.listed(_whole_numbers(amounts, model))
-            fit_member(model, part[rows], y[rows], told=told.of("estimator", model, rows))
+            fit_member(model, part[rows], y[rows], told=told.of("estimator", model, rows, len(y)))
     except ValueError:
         order = urn.order[amounts[urn.order] > 0]
         if constant is None or len(np.unique(y[order])) > 1:
