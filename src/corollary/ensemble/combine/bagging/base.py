@@ -282,7 +282,7 @@ class Bagging(Estimator):
 
         weights = within_reach(check_weights(sample_weight, X))[0]
         if is_classifier(self):
-            weights = encode_labels(y, weights, self.class_weight)[2]
+            weights = encode_labels(y, weights, self.class_weight, one_class=True)[2]
         if len(weights) != len(self._rows[1]) or not np.allclose(self._rows[1], weights, rtol=1e-9, atol=0):
             return Verification(False, "the weights by which rows are said to be drawn are not those of the rows")
         return verify_bag(self, X, y, sample_weight)
