@@ -17,7 +17,7 @@ import joblib
 import numpy as np
 import pytest
 import sklearn
-from sklearn import cluster, decomposition, ensemble, linear_model, neighbors, tree
+from sklearn import cluster, decomposition, ensemble, linear_model, mixture, neighbors, tree
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -87,6 +87,14 @@ def test_old_models_stay_what_they_are() -> None:
     assert isinstance(corollary.Ridge(), linear_model.Ridge)
     assert not isinstance(corollary.Lasso(), linear_model.Ridge)
     assert not isinstance(linear_model.Ridge(), THEIRS["Ridge"])
+
+
+def test_every_class_that_stands_in_knows_strangers() -> None:
+    for module in (cluster, decomposition, ensemble, linear_model, mixture, neighbors, tree):
+        for name in module.__all__:
+            if isinstance(cls := getattr(module, name), type):
+                assert not isinstance(StandardScaler(), cls)
+                assert not issubclass(dict, cls)
 
 
 def test_pickles_cross_the_patch(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import pickle
 from typing import Any
 
@@ -98,9 +99,9 @@ def test_it_is_copied_with_the_model(tmp_path: Any) -> None:
     copies = [pickle.loads(pickle.dumps(model)).tree_, pickle.loads(pickle.dumps(model.tree_))]
     model.save(tmp_path / "tree.zip")
     copies.append(load(tmp_path / "tree.zip").tree_)
-    for copy in copies:
+    for each in copies:
         for name in (*ARRAYS, "children_left", "children_right", "missing_go_to_left"):
-            np.testing.assert_array_equal(getattr(copy, name), getattr(model.tree_, name))
+            np.testing.assert_array_equal(getattr(each, name), getattr(model.tree_, name))
 
 
 def test_missing_values_have_a_side() -> None:
@@ -138,3 +139,45 @@ def test_a_name_that_has_gone() -> None:
     with pytest.warns(FutureWarning, match="friedman_mse"):
         model = DecisionTreeRegressor(criterion="friedman_mse")
     assert model.criterion == "squared_error"
+
+
+@pytest.mark.parametrize("method", ["apply", "predict", "decision_path"])
+def test_rows_that_do_not_fit_the_tree_are_refused(method: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    tree = DecisionTreeRegressor(max_depth=3).fit(X, X[:, 3]).tree_
+    ask = getattr(tree, method)
+    for other in (X[:, :2], X[:, :0], np.hstack([X, X]), scipy.sparse.csr_array(X[:, :3])):
+        with pytest.raises(ValueError, match=r"columns|feature"):
+            ask(other)
+    for other in (X[0], [["a"] * 4], 3.0, None, X[None], X + 1j):
+        with pytest.raises(ValueError, match=r"X|array|Complex|string|float"):
+            ask(other)
+    expected = ask(X)
+    for same in (X.tolist(), np.asfortranarray(X), scipy.sparse.csc_matrix(X), scipy.sparse.coo_array(X)):
+        found = ask(same)
+        assert np.all((found != expected).sum() == 0)
+    narrow = X.astype(np.float32)
+    assert (ask(narrow) != ask(narrow.astype(np.float64))).sum() == 0
+    assert ask(X[:0]).shape[0] == 0
+
+
+def test_what_is_shown_cannot_be_changed() -> None:
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    model = DecisionTreeRegressor(max_depth=3).fit(X, X[:, 3])
+    tree = model.tree_
+    names = ["children_left", "children_right", "feature", "threshold", "missing_go_to_left", "impurity", "value"]
+    for name in [*names, "n_node_samples", "weighted_n_node_samples", "n_classes"]:
+        array = getattr(tree, name)
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+        with pytest.raises(ValueError, match=r"WRITEABLE|writeable"):
+            array.flags.writeable = True
+        assert array.base is None or not getattr(array.base, "flags", array.flags).writeable
+    for name in [*names, "n_features", "max_depth", "node_count", "something"]:
+        with pytest.raises(AttributeError, match="cannot be changed"):
+            setattr(tree, name, 0)
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        del tree.value
+    again = pickle.loads(pickle.dumps(tree))
+    np.testing.assert_array_equal(copy.deepcopy(again).value, tree.value)

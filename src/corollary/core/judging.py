@@ -195,7 +195,9 @@ def _check_labels(model: Any, y: Any, weights: Array | None) -> None:
     classes = vars(model).get("classes_")
     if y is None or not is_classifier(model) or not isinstance(classes, np.ndarray) or y.ndim != 1:
         return
-    known = set(classes.tolist())
+    known, by_class = set(classes.tolist()), getattr(model, "class_weight", None)
+    if isinstance(by_class, dict):
+        known |= {label for label, weight in by_class.items() if not weight}
     try:
         strange = {label for label in (y if weights is None else y[weights > 0]).tolist() if label not in known}
     except TypeError:

@@ -11,6 +11,7 @@ from corollary.base import check_weights, weights_by_class
 from corollary.core.door.weights import within_reach
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.labels import encode_labels
 from corollary.referee import boosting, ensembles
 from corollary.referee.steps import Steps
 from corollary.referee.trees import Nodes, Rules, misshapen
@@ -139,6 +140,7 @@ def verify_adaboost(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificat
     if y is None:
         return Verification(None, "errors of rounds need the y of the fit")
     weights = within_reach(check_weights(sample_weight, X))[0]
+    weights = encode_labels(y, weights, model.class_weight, one_class=True)[2]
     weights = np.where(np.isin(y, model.classes_), weights, 0.0)
     rows = model._read_predict(X)
     if "trees_" in vars(model):

@@ -47,6 +47,15 @@ def refuse_other_kind(ensemble: Any, estimator: Any) -> None:
         raise ValueError(f"{type(ensemble).__name__}: estimator must be a {wanted}, but {estimator!r} is a {given}.")
 
 
+def refuse_other_columns(before: int, now: int) -> None:
+    """Raise ValueError where ``warm_start`` would go on with members of other columns than X has."""
+    if before != now:
+        raise ValueError(
+            f"warm_start needs the {before} columns of the last fit; X has {now}. Give the same columns, or begin anew "
+            "with warm_start=False."
+        )
+
+
 def weight_argument(estimator: Any) -> str | None:
     """The name under which ``fit`` takes row weights; a pipeline's is that of its last step; None if it takes none."""
     if has_fit_parameter(estimator, "sample_weight"):

@@ -6,8 +6,10 @@ import functools
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from corollary.core.derived import Derived
+from corollary.core.door.sparse_input import sound
 from corollary.core.trees.arrays import Trees
 from corollary.core.trees.dependence import partial_dependence
 from corollary.core.trees.paths import decision_paths, depth_first
@@ -23,10 +25,19 @@ class TreeView:
     """
 
     def __init__(self, trees: Trees, n_features: int, n_classes: list[int]) -> None:
-        self._trees, self.n_features = trees, n_features
-        self._places = depth_first(trees)
-        self._order = np.argsort(self._places)
-        self.n_classes = _fixed(np.array(n_classes, dtype=np.intp))
+        places = depth_first(trees)
+        self.__dict__.update(
+            _trees=trees,
+            n_features=n_features,
+            n_classes=_fixed(np.array(n_classes, dtype=np.intp)),
+            _places=places,
+            _order=np.argsort(places),
+        )
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"tree_ shows the tree of a model and cannot be changed, so neither can its {name!r}.")
+
+    __delattr__ = functools.partialmethod(__setattr__, value=None)
 
     def __reduce__(self) -> Any:
         return TreeView, (self._trees, self.n_features, self.n_classes.tolist())
@@ -102,9 +113,17 @@ class TreeView:
     def _children(self, given: Array) -> Array:
         return _fixed(np.where(given >= 0, self._places[given], -1)[self._order])
 
+    def _leaves(self, X: Any) -> Array:
+        """(rows, 1), after a look at X: a walk down a tree does not ask whether a column is there."""
+        X = check_array(sound(X), accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite=False,
+                        ensure_min_samples=0, input_name="X")  # fmt: skip
+        if X.shape[1] != self.n_features:
+            raise ValueError(f"X has {X.shape[1]} columns, but the tree was grown on {self.n_features}.")
+        return self._trees.apply(X)
+
     def apply(self, X: Any) -> Array:
         """The leaf of each row of X, a dense or sparse matrix of numbers."""
-        found: Array = self._places[self._trees.apply(X)[:, 0]]
+        found: Array = self._places[self._leaves(X)[:, 0]]
         return found
 
     def predict(self, X: Any) -> Array:
@@ -114,7 +133,7 @@ class TreeView:
 
     def decision_path(self, X: Any) -> Any:
         """The nodes that each row passes, a CSR matrix (rows, nodes) of ones."""
-        return decision_paths(self._trees, self._trees.apply(X), self._places)
+        return decision_paths(self._trees, self._leaves(X), self._places)
 
     def compute_node_depths(self) -> Array:
         """1 for the root, 2 for its children, and so on."""
@@ -137,8 +156,8 @@ class TreeView:
 
 
 def _fixed(array: Array) -> Array:
-    array.flags.writeable = False
-    return array
+    """A copy that nobody can make writable again, for bytes are not."""
+    return np.frombuffer(array.tobytes(), dtype=array.dtype).reshape(array.shape)
 
 
 _views: Derived[TreeView] = Derived()

@@ -26,6 +26,7 @@ from corollary.core.types import Array
 from corollary.ensemble.boosting.beginning import fit_beginning, refuse_beginning, said_by
 from corollary.ensemble.boosting.monitor import Monitored
 from corollary.ensemble.boosting.stages import Stages
+from corollary.ensemble.members import refuse_other_columns
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
@@ -133,6 +134,18 @@ class GradientBoosting(Stages):
         if monitor is not None:
             observe.last(self.n_iter_)
         self._keep_evidence(evidence)
+
+    @property
+    def _goes_on(self) -> bool:
+        """Whether a fit begins with the trees of the last one."""
+        return bool(self.warm_start and hasattr(self, "trees_") and self.n_iter_)
+
+    def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
+        goes_on, before = self._goes_on, vars(self).get("n_features_in_")
+        read = super()._read_fit(X, y, sample_weight, **options)
+        if goes_on:  # trees would read past the end of narrower rows
+            refuse_other_columns(before, self.n_features_in_)
+        return read
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -242,7 +255,7 @@ class GradientBoosting(Stages):
     ) -> Start:  # fmt: skip
         """The best constant or what ``init`` is, or with ``warm_start`` the trees of the last fit."""
         judges = None if validation is None else validation[0]
-        if not (self.warm_start and hasattr(self, "trees_")) or not self.n_iter_:
+        if not self._goes_on:
             self._forget_histories()
             model = fit_beginning(self.init, X, y, None if weights is None else weights / self._weight_unit)
             if model is not None:

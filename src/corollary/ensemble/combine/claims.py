@@ -15,6 +15,7 @@ from corollary.ensemble.combine.held_out import HeldOut
 from corollary.ensemble.combine.votes import take_rows
 from corollary.ensemble.members import weight_argument
 from corollary.ensemble.routing import Told
+from corollary.labels import encode_labels
 from corollary.referee import ensembles, held_out
 from corollary.referee.verdict import Verification, together
 
@@ -53,7 +54,7 @@ def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     if y is None:
         return Verification(None, f"{sums.words}; errors on held-out rows need the y of the fit")
     rows, said, n = model.held_out_rows_, model.held_out_votes_, table.shape[0]
-    weights = within_reach(check_weights(sample_weight, X))[0]
+    weights = counting(model, X, y, sample_weight)[0]
     codes = np.searchsorted(model.classes_, y) if hasattr(model, "classes_") else y.ravel().astype(np.float64)
     if rows.max(initial=0) >= n or not (weights[rows] > 0).all():
         return Verification(False, "rows that are said to be held out are not among those that count")
@@ -65,9 +66,19 @@ def verify_voting(model: Any, X: Any, y: Any, sample_weight: Any) -> Verificatio
     return together(errors, _same_held_out(model, X, codes, sample_weight, weights), sums)
 
 
+def counting(model: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Array, Array | None]:
+    """What rows count, by their own weights and those of their classes; and what members were told, None if nothing."""
+    weights, unit = within_reach(check_weights(sample_weight, X))
+    by_class = getattr(model, "class_weight", None)
+    if by_class is not None:
+        weights = encode_labels(y, weights, by_class, one_class=True)[2]
+    return weights, None if sample_weight is None and by_class is None else weights / unit
+
+
 def _held_out_again(model: Any, X: Any, codes: Array, sample_weight: Any) -> HeldOut:
     """What members say of held-out rows that are fitted without them once more."""
-    given = None if sample_weight is None else check_weights(sample_weight, X)
+    y = model.classes_[codes] if hasattr(model, "classes_") else codes
+    given = counting(model, X, y, sample_weight)[1]
     found: HeldOut = model._held_out(model._members(), model._table(X, reset=False), codes, Told(given))
     return found
 
@@ -107,13 +118,14 @@ def _same_held_out(model: Any, X: Any, codes: Array, sample_weight: Any, weights
 
 def refuted_member(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification | None:
     """Members of ours were fitted to these rows, each with a claim of its own; the first that is refuted, or None."""
-    if y is None or getattr(model, "_prefit", False) or getattr(model, "class_weight", None) is not None:
-        return None  # then they were fitted to other rows or weights than these
+    if y is None or getattr(model, "_prefit", False):
+        return None  # then they were fitted to other rows than these
     table, k = model._table(X, reset=False), len(getattr(model, "classes_", ()))
     target = np.minimum(np.searchsorted(model.classes_, y), k - 1) if k else y
+    told = counting(model, X, y, sample_weight)[1]
     for name, member in zip(model._names, model.estimators_, strict=True):
         if isinstance(member, Judged):
-            weights = None if weight_argument(member) is None else sample_weight
+            weights = None if weight_argument(member) is None else told
             found = member.evidence_.verify(table, target, weights)
             if found.stands is False:
                 return Verification(False, f"the member {name}: {found.words}", found.found)

@@ -203,9 +203,15 @@ class NamedMembers(Estimator):
         y = check_array(y, ensure_2d=False, dtype=None if is_classifier(self) else np.float64, input_name="y")
         check_consistent_length(X, y)
         if is_classifier(self):
-            self.classes_, y, weights = encode_labels(y, weights, getattr(self, "class_weight", None))
+            by_class = getattr(self, "class_weight", None)
+            self.classes_, y, weights = encode_labels(y, weights, by_class, one_class=self._one_class)
             self._labels = self.classes_ if self._prefit else np.arange(len(self.classes_))
         return y, weights
+
+    @property
+    def _one_class(self) -> bool:
+        """Whether members may learn rows of one class, if they can."""
+        return False
 
     def _refuse_targets(self, y: Any) -> None:
         """Raise for targets that this ensemble has no use for, in words that say so."""

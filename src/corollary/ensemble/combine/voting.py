@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import type_of_target
 
 from corollary.base import assigning, predicting
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.fitted import Fitted, Floats, Integers, Maybe, Number
+from corollary.core.fitted import Fitted, Floats, Integers, Labels, Maybe, Number
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Boolean, Choice, Integer, Limit
 from corollary.core.types import Array
 from corollary.ensemble.combine.excess import HeldOutExcess
@@ -237,7 +237,11 @@ class VotingClassifier(ByVote, _Voting):
     (0.96, True)
     """
 
-    fitted: ClassVar[dict[str, Fitted]] = {"held_out_votes_": Maybe(Floats("members", "held", "?", low=0))}
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "held_out_votes_": Maybe(Floats("members", "held", "?", low=0)),
+        "_labels": Labels(low=1),
+        "classes_": Labels(low=1),
+    }
     limits: ClassVar[dict[str, Limit]] = NAMED_LIMITS | {
         "voting": Choice("hard", "soft"),
         "weights": Choice(None) | ArrayLike(),
@@ -260,6 +264,10 @@ class VotingClassifier(ByVote, _Voting):
         cv: Any = None,
         class_weight: Any = None,
     ) -> None: ...
+
+    @property
+    def _one_class(self) -> bool:
+        return True
 
     def _refuse_targets(self, y: Any) -> None:
         if type_of_target(y, input_name="y").startswith("multilabel"):

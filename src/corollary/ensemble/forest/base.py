@@ -35,6 +35,7 @@ from corollary.ensemble.forest.members import (
     samples,
     unfitted_member,
 )
+from corollary.ensemble.members import refuse_other_columns
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
 from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest, nothing_grown
@@ -129,10 +130,13 @@ class Forest(TableReader):
                 _warn_of_rows_without_votes(growth.bag)
         self._keep_evidence(evidence)
 
-    def _is_complete(self) -> bool:
+    def _is_complete(self, X: Any) -> bool:
         """Whether a warm start has nothing to add: it warns, trees stay what they are, and nothing is said of them."""
         if not self.warm_start or len(self.__dict__.get("nodes_", {}).get("sizes", ())) != self.n_estimators:
             return False
+        shape = getattr(X, "shape", None) or np.shape(X)
+        if len(shape) == 2:
+            refuse_other_columns(self.n_features_in_, shape[1])
         warnings.warn(
             "Warm-start fitting without increasing n_estimators does not fit new trees.",
             UserWarning,
@@ -192,8 +196,7 @@ class Forest(TableReader):
         nodes: dict[str, Array] | None = self.__dict__.get("nodes_")
         if not self.warm_start or nodes is None:
             return None
-        if len(nodes["n_bins"]) != n_columns:
-            raise ValueError(f"warm_start needs the {len(nodes['n_bins'])} columns of the last fit; X has {n_columns}.")
+        refuse_other_columns(len(nodes["n_bins"]), n_columns)
         if ("inner_sums" in nodes) != (self._stores_inner_nodes):
             raise ValueError("warm_start needs the criterion of the last fit: its trees are of another kind.")
         if self.n_estimators < len(nodes["sizes"]):

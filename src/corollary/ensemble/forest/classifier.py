@@ -70,7 +70,7 @@ class ForestClassifier(ClassShares, Forest):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees to labels y (n,) or (n, targets)."""
-        if self._is_complete():
+        if self._is_complete(X):
             return self
         X, y, weights, categorical = self._read_rows(X, y, sample_weight, y_numeric=False)
         columns = y[:, None] if y.ndim == 1 else y

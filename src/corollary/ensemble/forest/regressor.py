@@ -77,7 +77,7 @@ class ForestRegressor(RegressorMixin, Forest):
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Grow the trees."""
-        if self._is_complete():
+        if self._is_complete(X):
             return self
         refuse_for_poisson(self.criterion, y)
         X, y, weights, categorical = self._read_rows(X, y, sample_weight)

@@ -30,7 +30,15 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.bagging.sample import Bag, Sampler, columns_of
 from corollary.ensemble.combine.votes import NoVoteError, float_type
-from corollary.ensemble.members import SEEDS, generator, in_order, is_ours, refuse_other_kind, weakened
+from corollary.ensemble.members import (
+    SEEDS,
+    generator,
+    in_order,
+    is_ours,
+    refuse_other_columns,
+    refuse_other_kind,
+    weakened,
+)
 from corollary.ensemble.routing import Told, asks_for_weights, router_of
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
@@ -164,6 +172,7 @@ class Bagging(Estimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         refuse_other_kind(self, self.estimator)
         refuse_missing(y, numeric=not is_classifier(self))
+        goes_on, d = self.warm_start and hasattr(self, "estimators_"), vars(self).get("n_features_in_")
         # members know what numbers they can take
         X, y = validate_data(
             self,
@@ -174,6 +183,8 @@ class Bagging(Estimator):
             ensure_all_finite=False,
             multi_output=self._several,
         )
+        if goes_on:
+            refuse_other_columns(d, X.shape[1])
         weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
         if hasattr(X, "tocsr") and is_ours(self.estimator_):  # all of them want it so; others get what came
@@ -273,7 +284,7 @@ class Bagging(Estimator):
 
         weights = within_reach(check_weights(sample_weight, X))[0]
         if is_classifier(self):
-            weights = encode_labels(y, weights, self.class_weight)[2]
+            weights = encode_labels(y, weights, self.class_weight, one_class=True)[2]
         if len(weights) != len(self._rows[1]) or not np.allclose(self._rows[1], weights, rtol=1e-9, atol=0):
             return Verification(False, "the weights by which rows are said to be drawn are not those of the rows")
         return verify_bag(self, X, y, sample_weight)
