@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
 
 import corollary
@@ -128,3 +129,31 @@ def test_everything_of_scikit_learns_class_is_there(name: str) -> None:
     except (TypeError, ValueError) as error:
         lacks = {f"fit: {error}"}
     assert sorted(lacks) == []
+
+
+def shaped(value: Any) -> tuple[type[Any], tuple[int, ...], Any]:
+    return type(value), value.shape, value.dtype
+
+
+def test_types_and_shapes_that_methods_return() -> None:
+    from sklearn import ensemble, linear_model, tree
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = (X[:, 0] + 0.1 * rng.normal(size=60) > 0).astype(int)
+    for place in (ensemble, corollary):
+        boosted = place.GradientBoostingClassifier(n_estimators=2, random_state=0).fit(X, y)
+        assert [stage.shape for stage in boosted.staged_decision_function(X)] == [(60, 1)] * 2
+        paths, starts = place.RandomForestClassifier(2, random_state=0).fit(X, y).decision_path(X)
+        assert (type(paths), paths.dtype, starts.dtype) == (sparse.csr_matrix, np.int64, np.int64)
+    stages = list(boosted.staged_decision_function(X))
+    np.testing.assert_array_equal(stages[-1][:, 0], boosted.decision_function(X))
+    for place in (tree, corollary):
+        assert shaped(place.DecisionTreeClassifier(max_depth=1).fit(X, y).decision_path(X)) == (
+            sparse.csr_matrix, (60, 3), np.int64,
+        )  # fmt: skip
+    for interface, expected in (("spmatrix", sparse.csr_matrix), ("sparray", sparse.csr_array)):
+        for place in (linear_model, corollary):
+            with config_context(sparse_interface=interface):
+                found = place.Lasso(alpha=0.1).fit(X, y).sparse_coef_
+            assert shaped(found) == (expected, (1, 3), np.float64)
