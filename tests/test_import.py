@@ -54,6 +54,14 @@ def test_modules_are_reachable() -> None:
     assert set(corollary.linear.__all__) >= {"Lasso", "lasso_path", "LogisticRegression"}
 
 
+def test_linear_models_go_by_scikit_learns_module_too() -> None:
+    from corollary.linear_model import Ridge
+
+    assert Ridge is corollary.Ridge
+    assert corollary.linear_model.__all__ == corollary.linear.__all__
+    assert "corollary.linear.lasso" not in modules_after("from corollary.linear_model import Ridge")
+
+
 def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match="module 'corollary' has no attribute 'Lassoo'"):
         _ = corollary.Lassoo

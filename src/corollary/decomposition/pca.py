@@ -351,5 +351,5 @@ def _attributes(eigenvalues: Array, vectors: Array, rows: CentredRows, most: int
         "singular_values_": _short(np.sqrt(values) / unit, dtype),
         "mean_": rows.centre,
         "n_components_": k,
-        "noise_variance_": noise if k < most else 0.0,
+        "noise_variance_": np.float64(noise if k < most else 0.0),
     }

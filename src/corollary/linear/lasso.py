@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn
 from scipy import sparse
 
 from corollary.base import assigning, fitting
@@ -59,7 +60,7 @@ class ElasticNet(LinearRegressor):
     ----------
     coef_ : array of shape (d,), or (k, d) for k > 1 targets
     intercept_ : float, or array of shape (k,) if y has two dimensions
-    sparse_coef_ : CSR array of shape (1, d) or (k, d)
+    sparse_coef_ : CSR matrix of shape (1, d) or (k, d)
         ``coef_`` without its zeros.
     n_iter_ : int, or list of int for several targets
         Iterations of the solver.
@@ -196,8 +197,9 @@ class ElasticNet(LinearRegressor):
 
     @property
     def sparse_coef_(self) -> Any:
-        """``coef_`` as a CSR matrix."""
-        return sparse.csr_array(np.atleast_2d(self.coef_))
+        """``coef_`` as a CSR matrix, or array where scikit-learn is told to return arrays."""
+        arrays = sklearn.get_config().get("sparse_interface") == "sparray"
+        return (sparse.csr_array if arrays else sparse.csr_matrix)(np.atleast_2d(self.coef_))
 
     @staticmethod
     def path(X: Any, y: Any, **options: Any) -> Any:
@@ -239,7 +241,7 @@ class Lasso(ElasticNet):
     ----------
     coef_ : array of shape (d,), or (k, d) for k > 1 targets
     intercept_ : float, or array of shape (k,) if y has two dimensions
-    sparse_coef_ : CSR array of shape (1, d) or (k, d)
+    sparse_coef_ : CSR matrix of shape (1, d) or (k, d)
         ``coef_`` without its zeros.
     n_iter_ : int, or list of int for several targets
         Iterations of the solver.

@@ -156,7 +156,7 @@ class ElasticNetCV(LinearRegressor):
     >>> from corollary import ElasticNetCV
     >>> X, y = load_diabetes(return_X_y=True)
     >>> model = ElasticNetCV(l1_ratio=[0.5, 1.0], alphas=20).fit(X, y)
-    >>> model.l1_ratio_, bool(model.mse_path_.min() < 3100)
+    >>> float(model.l1_ratio_), bool(model.mse_path_.min() < 3100)
     (1.0, True)
     """
 
@@ -226,7 +226,7 @@ class ElasticNetCV(LinearRegressor):
         scored = self._cross_validate(_Folds(design, y, weights, folds, self.fit_intercept), ratios, grids)
         mean = mean_over_folds(scored.errors, weights, folds)
         best, at = np.unravel_index(int(np.where(np.isnan(mean), np.inf, mean).argmin()), mean.shape)
-        self.alpha_, self.l1_ratio_ = float(grids[best, at]), float(ratios[best])
+        self.alpha_, self.l1_ratio_ = np.float64(grids[best, at]), np.float64(ratios[best])
         if scored.last is not None:  # no time is left for a fit from the start
             whole.state = scored.last
         penalty = penalty_of(self.alpha_, self.l1_ratio_, self.positive)
@@ -236,7 +236,7 @@ class ElasticNetCV(LinearRegressor):
         start = whole.intercept(found) if self.fit_intercept else 0.0
         narrow = None if X.dtype == np.float64 else whole.rounded(penalty, found, start, X.dtype)
         dtype, (evidence,) = narrowest(X.dtype, [found.evidence], [narrow])
-        self.n_iter_, self.dual_gap_ = evidence.n_iter, absolute_gap(evidence)
+        self.n_iter_, self.dual_gap_ = evidence.n_iter, np.float64(absolute_gap(evidence))
         self._keep_coefficients(found.coef, start, dtype)
         facts = {"path fits": float(scored.errors.size), "path fits optimal": float(scored.optimal)}
         evidence = replace(evidence, facts={**evidence.facts, **facts})

@@ -82,7 +82,7 @@ class RidgeCV(LeastSquaresRegressor):
     >>> import numpy as np
     >>> from corollary.linear import RidgeCV
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> RidgeCV(alphas=[0.01, 100.0]).fit(X, [0.1, 0.9, 2.1, 2.9]).alpha_
+    >>> print(RidgeCV(alphas=[0.01, 100.0]).fit(X, [0.1, 0.9, 2.1, 2.9]).alpha_)
     0.01
     """
 
@@ -142,8 +142,8 @@ class RidgeCV(LeastSquaresRegressor):
             scores, stopped = self._by_folds(task, X, y, alphas * self._weight_unit, routed)
         self.mean_scores_ = scores if separate else scores[:, 0]
         best = self.mean_scores_.argmax(axis=0)
-        self.alpha_ = alphas[best] if separate else float(alphas[best])
-        self.best_score_ = self.mean_scores_.max(axis=0) if separate else float(self.mean_scores_[best])
+        self.alpha_ = alphas[best] if separate else np.float64(alphas[best])
+        self.best_score_ = self.mean_scores_.max(axis=0) if separate else np.float64(self.mean_scores_[best])
         task = task.at(self.alpha_ * self._weight_unit)
         answer, evidence = solve(task)
         self.effective_dof_ = one_or_each(answer.dof)

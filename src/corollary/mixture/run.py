@@ -174,8 +174,8 @@ class MixtureRun:
             "component_labels_": self.labels.names,
             "converged_": found.evidence.status in (Status.CONVERGED, Status.TOL),
             "n_iter_": found.evidence.n_iter,
-            "lower_bound_": found.objective,
-            "lower_bounds_": [-value for value in history[1:]],
+            "lower_bound_": np.float64(found.objective),
+            "lower_bounds_": [np.float64(-value) for value in history[1:]],
         }
 
 

@@ -52,7 +52,7 @@ class ClassShares(ClassifierMixin):
         """Keep the classes of each target; how many there are of each."""
         counts = [len(each) for each in classes]
         self.n_outputs_ = len(classes)
-        self.classes_, self.n_classes_ = (classes[0], counts[0]) if len(classes) == 1 else (classes, counts)
+        self.classes_, self.n_classes_ = (classes[0], np.int64(counts[0])) if len(classes) == 1 else (classes, counts)
         return counts
 
     def _check_state(self) -> None:

@@ -45,4 +45,6 @@ def decision_paths(trees: Trees, leaves: Array, places: Array) -> Any:
         place[on] -= 1
         node[on] = parent[node[on]]
     indptr = np.concatenate([[0], stops[trees.n_trees - 1 :: trees.n_trees]])
-    return scipy.sparse.csr_matrix((np.ones(len(indices)), indices, indptr), shape=(rows, trees.node_count))
+    return scipy.sparse.csr_matrix(
+        (np.ones(len(indices), dtype=np.int64), indices, indptr), shape=(rows, trees.node_count)
+    )

@@ -496,17 +496,20 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         return out
 
     def staged_decision_function(self, X: Any) -> Iterator[Array]:
-        """Raw predictions after 1, 2, … rounds."""
+        """Raw predictions (rows, classes) after 1, 2, … rounds; one column for two classes, as in scikit-learn."""
+        yield from self._staged_raw(X)
+
+    def _staged_scores(self, X: Any) -> Iterator[Array]:
         for raw in self._staged_raw(X):
             yield raw[:, 0] if raw.shape[1] == 1 else raw
 
     def staged_predict(self, X: Any) -> Iterator[Array]:
         """Predictions after 1, 2, … rounds."""
-        for raw in self.staged_decision_function(X):
+        for raw in self._staged_scores(X):
             yield self.classes_[winners(raw)]
 
     @available_if(_has_probabilities)
     def staged_predict_proba(self, X: Any) -> Iterator[Array]:
         """Probabilities after 1, 2, … rounds."""
-        for raw in self.staged_decision_function(X):
+        for raw in self._staged_scores(X):
             yield self._probabilities(raw)

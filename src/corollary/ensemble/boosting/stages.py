@@ -64,7 +64,7 @@ class Stages(TableReader):
     @property
     def oob_score_(self) -> float:
         """The last of ``oob_scores_``."""
-        return float(self.oob_scores_[-1])
+        return self.oob_scores_[-1]
 
     @property
     def init_(self) -> Any:
