@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -293,3 +294,18 @@ def test_verbose_leaves_iterations_out_of_a_fast_loop(capsys: pytest.CaptureFixt
 def test_verbose_can_be_off(silent: Any, capsys: pytest.CaptureFixture[str]) -> None:
     verbose(model(), silent).fit(X, Y)
     assert capsys.readouterr().out == ""
+
+
+def test_a_fit_is_not_lost_where_nobody_reads(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    closed = open(tmp_path / "closed", "w")  # noqa: SIM115 - to be closed
+    closed.close()
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "w", buffering=1) as broken:
+        for stream in (None, closed, broken):
+            with monkeypatch.context() as changed:
+                changed.setattr("sys.stdout", stream)
+                fitted = verbose(model()).fit(X, Y)
+            assert fitted.evidence_ is not None
+        with suppress(BrokenPipeError):
+            broken.close()

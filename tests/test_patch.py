@@ -363,3 +363,49 @@ def test_what_cannot_be_run(folder: Path) -> None:
     done = corollary_runs("-m", "nothing", cwd=folder)
     assert (done.returncode, done.stderr) == (1, "corollary: No module named nothing\n")
     assert "models" in corollary_runs("--help", cwd=folder).stdout
+
+
+def test_a_report_needs_a_program(folder: Path) -> None:
+    for arguments in (["--report"], ["--report", "-m"], ["--report", "models"]):
+        done = corollary_runs(*arguments, cwd=folder)
+        assert done.returncode == 2
+        assert done.stderr.startswith("corollary: --report needs a program to run after it: ")
+
+
+LATER = """\
+import atexit, pickle, sys, threading, time
+
+class Own:
+    pass
+
+def later(when):
+    from sklearn.linear_model import Ridge
+    model = Ridge().fit([[0.0], [1.0], [3.0]], [0.0, 1.0, 2.0])
+    pickle.dumps(Own())  # which needs __main__
+    print(when, hasattr(model, "evidence_"), sys.argv[1:], flush=True)
+
+def thread():
+    time.sleep(0.5)
+    later("thread")
+    threading.Thread(target=later, args=["another"]).start()
+
+atexit.register(later, "end")
+threading.Thread(target=thread).start()
+"""
+
+
+def test_threads_and_what_comes_at_the_end_of_the_process(folder: Path) -> None:
+    (folder / "later.py").write_text(LATER)
+    for arguments in (["later.py"], ["-m", "later"]):
+        done = corollary_runs("--report", *arguments, "a", cwd=folder)
+        assert done.stdout == "thread True ['a']\nanother True ['a']\nend True ['a']\n"
+        assert "Ridge    2 times" in done.stderr
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("close", ["sys.stdout.close()", "sys.stdout = None", "import os; os.close(1)"])
+def test_the_report_comes_without_an_output(close: str, folder: Path) -> None:
+    (folder / "silent.py").write_text(SCRIPT + f"{close}\n")
+    done = corollary_runs("--report", "silent.py", cwd=folder)
+    assert "1 optimal" in done.stderr
+    assert "corollary" not in done.stderr.replace("corollary in the place of", "")

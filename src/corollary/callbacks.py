@@ -12,6 +12,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import numpy as np
@@ -206,5 +207,9 @@ class Progress:
             self._write(text)
 
     def _write(self, text: str) -> None:
-        sys.stdout.write(f"{self.name}: {text}\n")  # in one piece: other threads may write as well
-        sys.stdout.flush()
+        stream = sys.stdout
+        if stream is None or getattr(stream, "closed", False):  # a service without a console
+            return
+        with suppress(OSError, ValueError):  # nobody reads any more, or it was closed just now: no reason to lose a fit
+            stream.write(f"{self.name}: {text}\n")  # in one piece: other threads may write as well
+            stream.flush()

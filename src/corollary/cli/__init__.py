@@ -19,9 +19,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     asked = program(sys.argv[1:] if arguments is None else arguments)
     if asked is not None and (asked.module or os.path.isfile(asked.name)):
-        return run_program(asked)
+        return run_program(asked, own=arguments is None)
     if asked is not None:
         _complain(f"{asked.name}: there is no such file to run")
+        return BAD_INPUT
+    if (sys.argv[1:] if arguments is None else list(arguments))[:1] == ["--report"]:
+        _complain("--report needs a program to run after it: corollary --report script.py, or --report -m module")
         return BAD_INPUT
     try:
         from corollary.cli.app import app

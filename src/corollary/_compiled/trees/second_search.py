@@ -22,19 +22,43 @@ def _log(mass, of):
 
 
 @inner_kernel
-def logs(criterion, left, totals, j, a, whole, near):
-    """What a cut of node j gains by logarithms, times the outputs; −inf if a side would predict zero."""
+def _bregman(t):
+    """(1 + t) log(1 + t) − t; near 0 by its series Σ (−t)ᵏ / (k (k − 1)), where the two would cancel."""
+    if abs(t) > 0.05:
+        return (1.0 + t) * math.log1p(t) - t
     found = 0.0
-    for k in range(totals.shape[1]):
-        mass, right = left[j, k], totals[j, k] - left[j, k]
-        if criterion == POISSON and min(mass, right) <= near * totals[j, k]:
-            return -math.inf
-        found += _log(totals[j, k], whole) - _log(mass, a) - _log(right, whole - a)
-    return found / math.log(2.0) if criterion == ENTROPY else found
+    for k in range(12, 1, -1):
+        found = 1.0 / (k * (k - 1)) - t * found
+    return t * t * found
 
 
 @inner_kernel
-def larger_gain(criterion, left, totals, j, whole, near, best):
+def _poisson(left, totals, centre, j, a, whole, near):
+    """What a cut of node j gains of Poisson deviance, times the outputs; −inf if a side would predict zero."""
+    found = 0.0
+    for k in range(totals.shape[1]):
+        mean = centre[j, k] + totals[j, k] / whole
+        q = left[j, k] - a * (totals[j, k] / whole)
+        if min(a * mean + q, (whole - a) * mean - q) <= near * whole * mean:
+            return -math.inf
+        found += a * mean * _bregman(q / (a * mean)) + (whole - a) * mean * _bregman(-q / ((whole - a) * mean))
+    return found
+
+
+@inner_kernel
+def logs(criterion, left, totals, centre, j, a, whole, near):
+    """What a cut of node j gains by logarithms, times the outputs; −inf if a side would predict zero."""
+    if criterion == POISSON:
+        return _poisson(left, totals, centre, j, a, whole, near)
+    found = 0.0
+    for k in range(totals.shape[1]):
+        mass, right = left[j, k], totals[j, k] - left[j, k]
+        found += _log(totals[j, k], whole) - _log(mass, a) - _log(right, whole - a)
+    return found / math.log(2.0)
+
+
+@inner_kernel
+def larger_gain(criterion, left, totals, centre, j, whole, near, best):
     """The gain of the cut of node j with the sums ``left``, or ``best`` if that is larger.
 
     Of squares it is W Σ q² / (a b) with q = left − a · mean; divided only where more is gained.
@@ -43,7 +67,7 @@ def larger_gain(criterion, left, totals, j, whole, near, best):
     a, gained = left[j, width], 0.0
     b = whole - a
     if criterion != SQUARES:
-        return max(best, logs(criterion, left, totals, j, a, whole, near))
+        return max(best, logs(criterion, left, totals, centre, j, a, whole, near))
     for k in range(width):
         q = left[j, k] - a * totals[j, k]
         gained += q * q
@@ -125,7 +149,7 @@ def describe(first, node, side, criterion, codes, y, w, weight, centre, totals, 
                 if turn == 2 and side[p]:
                     on_left[j, totals.shape[1]] += w[i]
                     add(on_left, j, i, w[i], codes, y, centre, j)
-        if turn < 2 and codes is None and criterion == SQUARES:
+        if turn < 2 and codes is None:
             for j in range(m):
                 for k in range(totals.shape[1]):
                     centre[j, k] += totals[j, k] / weight[j]
@@ -137,7 +161,7 @@ def describe(first, node, side, criterion, codes, y, w, weight, centre, totals, 
             for k in range(totals.shape[1]):
                 taken[j] += (on_left[j, k] - a * totals[j, k]) ** 2 * whole / (a * (whole - a))
         elif a > 0.0:
-            taken[j] = logs(criterion, on_left, totals, j, a, whole, near)
+            taken[j] = logs(criterion, on_left, totals, centre, j, a, whole, near)
 
 
 @lean_kernel
@@ -169,7 +193,7 @@ def search_columns(
                 if before > last[j] and count[j] >= min_leaf and size[j] - count[j] >= min_leaf:
                     a, b = left[j, width], weight[j] - left[j, width]
                     if a >= min_weight and b >= min_weight:
-                        best[j] = larger_gain(criterion, left, totals, j, weight[j], near, best[j])
+                        best[j] = larger_gain(criterion, left, totals, centre, j, weight[j], near, best[j])
                 last[j] = before
                 count[j] += 1
                 left[j, width] += w[row]

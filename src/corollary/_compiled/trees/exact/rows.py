@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, kernel
+from corollary._compiled.trees.deviance import deviance
 from corollary._compiled.trees.exact.scan import ABSOLUTE, GINI, SQUARED, class_impurity, weight_of, xlogx
 
 
@@ -101,8 +102,8 @@ def _describe_output(records, start, stop, mask, criterion, y_all, w_all, o):
     for i in range(n):
         if criterion == SQUARED:
             spread += w[i] * (y[i] - mean) * (y[i] - mean)
-        elif y[i] > 0.0:
-            spread += w[i] * y[i] * math.log(y[i] / mean)
+        else:
+            spread += deviance(w[i] * (y[i] - mean), w[i], mean)
     return weight, mean, max(spread, 0.0) / weight, False
 
 

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, kernel
+from corollary._compiled.trees.deviance import deviance
 
 GINI, ENTROPY, SQUARED, POISSON, ABSOLUTE = 0, 1, 2, 3, 4
 
@@ -213,22 +214,28 @@ def sums_score(criterion, left, right, w_left, w_right):
         return left * left / w_left + right * right / w_right
     if min(left, right) <= 1e-13 * (left + right):  # zero but for rounding
         return -math.inf
-    return left * math.log(left / w_left) + right * math.log(right / w_right)
+    mean = (left + right) / (w_left + w_right)
+    apart = w_left / (w_left + w_right) * w_right * (left / w_left - right / w_right)
+    return deviance(apart, w_left, mean) + deviance(-apart, w_right, mean)
 
 
 @kernel
 def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w, totals):
     """Squared error of several outputs, and Poisson deviance."""
     n_outputs = v.shape[1]
-    sums = np.empty(n_outputs)
+    sums, apart, mean, whole = np.empty(n_outputs), np.empty(n_outputs), np.zeros(n_outputs), np.zeros(n_outputs)
     base = 0.0
-    for o in range(n_outputs):
-        if criterion == POISSON and totals[o] > 0.0:
-            base += totals[o] * math.log(totals[o] / node.weight) / n_outputs
+    if criterion == POISSON:  # what v is apart from the mean is added up besides, as small as it is
+        for o in range(n_outputs):
+            mean[o] = totals[o] / node.weight
+            for i in range(node.start, node.stop):
+                row = np.int64(records[i] & mask)
+                whole[o] += v[row, o] - weight_of(w, row) * mean[o]
+            base += deviance(whole[o], node.weight, mean[o]) / n_outputs
     gain, position, missing_left, bar = -1.0, -1, 0, -math.inf
     for side in range(1 if valid == node.stop else 2):
         for o in range(n_outputs):
-            sums[o] = 0.0
+            sums[o], apart[o] = 0.0, 0.0
         w_left = 0.0
         for part in range(3):
             a, b = _part(part, side, node, valid, low, high)
@@ -236,13 +243,21 @@ def scan_sums(records, mask, node, valid, low, high, direction, criterion, v, w,
                 row = np.int64(records[i] & mask)
                 for o in range(n_outputs):
                     sums[o] += v[row, o]
+                    if criterion == POISSON:
+                        apart[o] += v[row, o] - weight_of(w, row) * mean[o]
                 w_left += weight_of(w, row)
                 w_right = node.weight - w_left
                 if part < 2 or (records[i] ^ records[i + 1]) <= mask or w_right <= 0.0:
                     continue
                 score = 0.0
                 for o in range(n_outputs):
-                    score += sums_score(criterion, sums[o], totals[o] - sums[o], w_left, w_right) / n_outputs
+                    if criterion == SQUARED:
+                        score += sums_score(criterion, sums[o], totals[o] - sums[o], w_left, w_right) / n_outputs
+                    elif min(sums[o], totals[o] - sums[o]) <= 1e-13 * totals[o]:  # zero but for rounding
+                        score = -math.inf
+                    else:
+                        both = deviance(apart[o], w_left, mean[o]) + deviance(whole[o] - apart[o], w_right, mean[o])
+                        score += both / n_outputs
                 if score > bar:
                     left, right = sums[0] / w_left, (totals[0] - sums[0]) / w_right
                     if _allowed(left, right, w_left, w_right, direction, node):

@@ -50,7 +50,7 @@ def _gain(criterion, left, right, totals, whole):
         score = 0.0
         for o in range(last):
             score += sums_score(criterion, left[o], right[o], a, b) / last
-        return score - whole
+        return score
     heaviest, squares, others = -1, 0.0, 0.0
     if criterion == GINI:
         heaviest = 0
@@ -75,9 +75,6 @@ def scan_uneven(records, mask, node, valid, low, high, direction, criterion, cod
     whole = 0.0
     if criterion == ENTROPY:
         whole = class_impurity(totals, criterion)
-    if criterion == POISSON:
-        for o in range(last):
-            whole += totals[o] * math.log(totals[o] / node.weight) / last if totals[o] > 0.0 else 0.0
     column = 1 if codes is not None else 0
     gain, position, missing_left, bar = -1.0, -1, 0, -math.inf
     for side in range(1 if valid == node.stop else 2):

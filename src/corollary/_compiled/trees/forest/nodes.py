@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, kernel, lean_kernel
+from corollary._compiled.trees.deviance import deviance
 
 
 @inner_kernel
@@ -88,14 +89,14 @@ def leaf_means(rows, start, stop, leaves, y, mass, mean, spread):
 
 @lean_kernel
 def leaf_deviances(rows, start, stop, leaves, y, mass, mean, spread):
-    """As ``leaf_means``, but with Σ mass · y ln(y / mean) for the squares."""
+    """As ``leaf_means``, but with the Poisson deviance for the squares."""
     for k in range(leaves.shape[0]):
         spread[k] = 0.0
         for i in range(start[leaves[k]], stop[leaves[k]]):
             for j in range(y.shape[1]):
-                v = y[rows[i], j]
-                if v > 0.0:
-                    spread[k] += mass[rows[i]] * v * math.log(v / mean[k, j])
+                w = mass[rows[i]]
+                if w > 0.0:
+                    spread[k] += deviance(w * (y[rows[i], j] - mean[k, j]), w, mean[k, j])
 
 
 @lean_kernel
@@ -181,7 +182,7 @@ def fill_classes(
 
 
 @lean_kernel
-def average_up(left, mean, mass, rows, spread, gain, deviance):
+def average_up(left, mean, mass, rows, spread, gain, poisson):
     """Means of inner nodes from those of the leaves, with what each split gained and the impurity above it."""
     for node in range(left.shape[0] - 1, -1, -1):
         a = left[node]
@@ -195,10 +196,9 @@ def average_up(left, mean, mass, rows, spread, gain, deviance):
         for j in range(mean.shape[1]):
             u, v = mean[a, j], mean[b, j]
             mean[node, j] = u + share * (v - u)
-            if deviance:
-                for w, m in ((u, mass[a]), (v, mass[b])):
-                    if w > 0.0:
-                        gain[node] += m * w * math.log(w / mean[node, j])
+            if poisson:
+                apart = mass[a] * share * (v - u)
+                gain[node] += deviance(-apart, mass[a], mean[node, j]) + deviance(apart, mass[b], mean[node, j])
             else:
                 gain[node] += mass[a] * share * (v - u) ** 2
         spread[node] = spread[a] + spread[b] + gain[node]

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from corollary._compiled._jit import inner_kernel, lowest_bit
+from corollary._compiled.trees.deviance import deviance
 from corollary._compiled.trees.forest.layout import (
     BEST,
     CUT,
@@ -138,7 +139,7 @@ def side_score(side, node, rest, criterion):
             out += s * s
         elif criterion == POISSON:
             # a mean of zero has no likelihood
-            out += (s + w) * math.log1p(s / w) if s + w > 0.0 else -np.inf
+            out += deviance(s, w, 1.0) if s + w > 0.0 else -np.inf
         else:
             if s > 0.0:
                 out += s * math.log(s / w)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from corollary.core.types import Array
+from corollary.solvers.trees.deviance import deviances
 
 _MANY = 16
 NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
@@ -55,10 +56,12 @@ class Targets:
         return _class_impurity(self, np.concatenate(masses))
 
     def size(self) -> float:
-        """What gains are differences of: all weights; of Poisson's, all weighted targets; of others the impurity."""
+        """What last bits of gains are parts of: all weights; of Poisson's, what bits of means of y change; else 0."""
         if self.n_classes:
             return float(self.weights.sum())
-        return float((self.weights @ self.y).mean()) if self.criterion == "poisson" else 0.0
+        if self.criterion != "poisson":
+            return 0.0
+        return float(np.sqrt((self.weights @ self.y).mean() * self.impurity()))
 
     def gain_unit(self, unit: float, gain: float) -> float:
         """A gain of targets that were then multiplied by ``unit``."""
@@ -74,10 +77,9 @@ class Targets:
             for o, first in enumerate(np.cumsum((0, *self.n_classes[:-1]))):
                 sums[np.arange(len(rows)), first + y[:, o].astype(np.intp)] = w
             return Node(self, y, w, sums)
-        if self.criterion == "poisson":
-            return Node(self, y, w, w[:, None] * y)
-        moved = y - means(y, w)
-        return Node(self, moved, w, w[:, None] * moved)
+        mean = means(y, w)
+        moved = y - mean
+        return Node(self, moved, w, w[:, None] * moved, mean)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +90,7 @@ class Node:
     y: Array
     weights: Array
     sums: Array
+    mean: Array | None = None  # of numbers
 
     @cached_property
     def even(self) -> bool:
@@ -102,16 +105,14 @@ class Node:
             return self._cost(np.ones(len(self.y), dtype=bool))
         if self.of.criterion == "squared_error":
             return float((self.sums * self.y).sum() / self.of.n_outputs)
-        masses = self.sums.sum(axis=0)
-        logs = np.log(np.where(self.y > 0, self.y * self.weights.sum() / np.where(masses > 0, masses, 1.0), 1.0))
-        return float((self.sums * logs).sum() / self.of.n_outputs)
+        return float((self.weights[:, None] * deviances(self.y, self.mean)).sum() / self.of.n_outputs)
 
     def gain(self, left: Array) -> float:
         """The gain of sending the rows of that mask left."""
         if self.of.criterion == "absolute_error":
             return self._cost(np.ones_like(left)) - self._cost(left) - self._cost(~left)
         sides = [(self.sums[side].sum(axis=0), self.weights[side].sum()) for side in (left, ~left)]
-        return float(gains(self.of, *sides[0], *sides[1]))
+        return float(gains(self.of, *sides[0], *sides[1], self.mean))
 
     def best_gain(self, values: Array, min_leaf: int, min_weight: float) -> float:
         """The largest gain of all cuts between different values (m, columns), NaN on either side; −inf if none."""
@@ -133,8 +134,9 @@ class Node:
         parts = [self._sides(column, order) for column in self.sums.T]
         left, right = (np.stack(side, axis=-1) for side in zip(*parts, strict=True))
         if self.of.criterion == "poisson":  # no side may predict zero
-            allowed &= (np.minimum(left, right) > NEAR * (left + right)).all(axis=-1)
-        found = gains(self.of, left, on_left, right, on_right)
+            full = [side + weight[..., None] * self.mean for side, weight in ((left, on_left), (right, on_right))]
+            allowed &= (np.minimum(*full) > NEAR * (full[0] + full[1])).all(axis=-1)
+        found = gains(self.of, left, on_left, right, on_right, self.mean)
         return float(found[allowed].max(initial=-np.inf))
 
     def _sides(self, x: Array, order: Array) -> tuple[Array, Array]:
@@ -172,8 +174,10 @@ class Node:
         return self._cost(np.ones(len(order), dtype=bool)) - float(cost.min(initial=np.inf))
 
 
-def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: Array) -> Array:
-    """Gains of cuts (…,) from the sums (…, width) and weights (…,) of both sides."""
+def gains(
+    targets: Targets, left: Array, w_left: Array, right: Array, w_right: Array, mean: Array | None = None
+) -> Array:
+    """Gains of cuts (…,) from the sums (…, width) and weights (…,) of both sides; of numbers about their ``mean``."""
     if targets.criterion in ("gini", "squared_error"):
         apart = left / np.expand_dims(w_left, -1) - right / np.expand_dims(w_right, -1)
         if targets.n_classes:
@@ -181,10 +185,11 @@ def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: A
         squares: Array = w_left / (w_left + w_right) * w_right * (apart**2).sum(axis=-1) / targets.n_outputs
         return squares
     if targets.criterion == "poisson":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean = (left + right) / np.expand_dims(w_left + w_right, -1)
-            parts = [s * np.log(s / np.expand_dims(w, -1) / mean) for s, w in ((left, w_left), (right, w_right))]
-            total: Array = np.where(left + right > 0, parts[0] + parts[1], 0.0).sum(axis=-1) / targets.n_outputs
+        parts = [
+            np.expand_dims(w, -1) * deviances(s / np.expand_dims(w, -1), mean)
+            for s, w in ((left, w_left), (right, w_right))
+        ]
+        total: Array = (parts[0] + parts[1]).sum(axis=-1) / targets.n_outputs
         return total
     return _entropy(targets, left + right) - _entropy(targets, left) - _entropy(targets, right)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from corollary.core.trees import Trees
 from corollary.core.types import Array
+from corollary.solvers.trees.deviance import deviances
 
 
 def impurity_balance(
@@ -68,9 +69,8 @@ def _squared(group: Array, y: Array, weights: Array) -> float:
 
 
 def _poisson(group: Array, y: Array, weights: Array) -> float:
-    positive = y > 0
-    mean = _means(group, y, weights)[positive]
-    return float((weights[positive] * y[positive] * np.log(y[positive] / mean)).sum())
+    mean = _means(group, y, weights)
+    return float((weights * deviances(y - mean, mean)).sum())
 
 
 def _absolute(group: Array, y: Array, weights: Array) -> float:

@@ -9,6 +9,7 @@ import numpy as np
 
 from corollary._compiled.trees.forest.layout import TOTALS, Tree
 from corollary.core.types import Array
+from corollary.solvers.trees.deviance import deviances
 from corollary.solvers.trees.forest.rows import BinnedRows
 
 
@@ -153,8 +154,8 @@ class KernelNodes:
         y, mass = self.rows.y, self.mass
         mean = mass @ y / self.all_mass
         if self.criterion == "poisson":
-            logs = np.log(np.where(y > 0, y, 1.0) / np.where(mean > 0, mean, 1.0))
-            return float((mass[:, None] * y * logs).sum() / y.shape[1])
+            mean = mean + mass @ (y - mean) / self.all_mass
+            return float((mass[:, None] * deviances(y - mean, mean)).sum() / y.shape[1])
         spread = float((mass[:, None] * (y - mean) ** 2).sum() / y.shape[1])
         rounding = 1e-14 * np.abs(y[mass > 0]).max(initial=0.0)
         return spread if spread > rounding**2 * self.all_mass else 0.0
