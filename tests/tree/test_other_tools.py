@@ -87,24 +87,14 @@ def test_treelite(cls: Any) -> None:
     np.testing.assert_allclose(found.reshape(answer(model, X).shape), answer(model, X), rtol=1e-12)
 
 
-def as_dictionary(tree: Any, n_trees: int) -> dict[str, Any]:
-    """The recipe of the documentation."""
-    missing = np.where(tree.missing_go_to_left, tree.children_left, tree.children_right)
-    return {
-        "children_left": tree.children_left, "children_right": tree.children_right, "children_default": missing,
-        "features": tree.feature, "thresholds": tree.threshold, "values": tree.value[:, 0] / n_trees,
-        "node_sample_weight": tree.weighted_n_node_samples,
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("cls", FORESTS)
+@pytest.mark.parametrize("cls", [DecisionTreeClassifier, DecisionTreeRegressor, *FORESTS])
 def test_shap(cls: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import shap
 
         model, X, _ = fitted(cls)
-        explainer = shap.TreeExplainer({"trees": [as_dictionary(each.tree_, 5) for each in model.estimators_]})
+        explainer = shap.TreeExplainer(model)
         values = explainer.shap_values(X[:7])
     np.testing.assert_allclose(
         values.sum(axis=1) + explainer.expected_value, answer(model, X[:7]), rtol=1e-5, atol=1e-12

@@ -47,7 +47,7 @@ def refuse_other_kind(ensemble: Any, estimator: Any) -> None:
         raise ValueError(f"{type(ensemble).__name__}: estimator must be a {wanted}, but {estimator!r} is a {given}.")
 
 
-def refuse_other_columns(before: int, now: int) -> None:
+def refuse_other_columns(before: int | None, now: int) -> None:
     """Raise ValueError where ``warm_start`` would go on with members of other columns than X has."""
     if before != now:
         raise ValueError(

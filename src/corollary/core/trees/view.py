@@ -24,6 +24,12 @@ class TreeView:
     Nodes are numbered depth first, as ``apply`` and ``decision_path`` of models number them.
     """
 
+    n_features: int
+    n_classes: Array
+    _trees: Trees
+    _places: Array
+    _order: Array
+
     def __init__(self, trees: Trees, n_features: int, n_classes: list[int]) -> None:
         places = depth_first(trees)
         self.__dict__.update(
@@ -38,6 +44,11 @@ class TreeView:
         raise AttributeError(f"tree_ shows the tree of a model and cannot be changed, so neither can its {name!r}.")
 
     __delattr__ = functools.partialmethod(__setattr__, value=None)
+
+    @property  # type: ignore[misc]  # read only: it answers those who ask, and is not the class that this is
+    def __class__(self) -> type[Any]:
+        """Scikit-learn's class of trees: shap asks for it before it reads the arrays."""
+        return _scikit_learns()
 
     def __reduce__(self) -> Any:
         return TreeView, (self._trees, self.n_features, self.n_classes.tolist())
@@ -153,6 +164,13 @@ class TreeView:
         Of the other columns rows go to both sides, in proportion to the training weight that did.
         """
         out += partial_dependence(self._trees, X, [int(f) for f in target_features])[:, 0]
+
+
+@functools.cache
+def _scikit_learns() -> type[Any]:
+    from sklearn.tree import ExtraTreeClassifier
+
+    return type(ExtraTreeClassifier().fit([[0.0]], [0]).tree_)
 
 
 def _fixed(array: Array) -> Array:

@@ -105,6 +105,7 @@ class Node:
             return self._cost(np.ones(len(self.y), dtype=bool))
         if self.of.criterion == "squared_error":
             return float((self.sums * self.y).sum() / self.of.n_outputs)
+        assert self.mean is not None  # numbers have one
         return float((self.weights[:, None] * deviances(self.y, self.mean)).sum() / self.of.n_outputs)
 
     def gain(self, left: Array) -> float:
@@ -185,6 +186,7 @@ def gains(
         squares: Array = w_left / (w_left + w_right) * w_right * (apart**2).sum(axis=-1) / targets.n_outputs
         return squares
     if targets.criterion == "poisson":
+        assert mean is not None  # numbers have one
         parts = [
             np.expand_dims(w, -1) * deviances(s / np.expand_dims(w, -1), mean)
             for s, w in ((left, w_left), (right, w_right))
