@@ -88,6 +88,20 @@ def test_a_function_as_metric(name: str) -> None:
     np.testing.assert_array_equal(own.labels_, known.labels_)
 
 
+def test_a_metric_of_x_alone_makes_the_table_as_in_scikit_learn():
+    from sklearn.metrics.pairwise import manhattan_distances, pairwise_distances
+
+    X, known = rows(40), AgglomerativeClustering(3, linkage="average", metric="l1").fit(rows(40))
+    for metric in (lambda X: pairwise_distances(X, metric="l1"), manhattan_distances):
+        ours = AgglomerativeClustering(3, linkage="average", metric=metric).fit(X)
+        np.testing.assert_array_equal(ours.labels_, known.labels_)
+        np.testing.assert_allclose(ours.distances_, known.distances_)
+        theirs = Reference(3, linkage="average", metric=metric).fit(X)
+        assert adjusted_rand_score(theirs.labels_, ours.labels_) == 1.0
+    with pytest.raises(ValueError, match=r"must return the distances of all 40 rows .* shape is \(40,\)"):
+        AgglomerativeClustering(3, linkage="average", metric=lambda X: X[:, 0]).fit(X)
+
+
 @pytest.mark.parametrize("name", LINKAGES)
 def test_weights_are_repetitions(name: str) -> None:
     X, weights = rows(100), np.random.default_rng(1).integers(0, 4, 100)

@@ -207,6 +207,11 @@ def test_without_iterations_the_model_is_its_start() -> None:
     with pytest.warns(ConvergenceWarning, match="stopped at max_iter"):
         started = GaussianMixture(2, means_init=means, max_iter=0, random_state=0).fit(X)
     np.testing.assert_allclose(started.means_, means)
+    from sklearn.datasets import load_iris
+
+    near = GaussianMixture(2, max_iter=0, random_state=0).fit(load_iris().data)  # a start whose next step is short
+    assert near.evidence_.holds
+    assert near.converged_ is False  # as in scikit-learn
 
 
 def test_words_of_a_fit_that_did_not_converge() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any, ClassVar
 
@@ -54,7 +55,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         How many clusters to cut the tree into; None if ``distance_threshold`` decides.
     metric : str or function, default="euclidean"
         "euclidean", "sqeuclidean", "manhattan", "chebyshev", "cosine", any other metric of scikit-learn's
-        ``pairwise_distances``, a symmetric function of two rows, or "precomputed": X is then the table of distances.
+        ``pairwise_distances``, or "precomputed": X is then the table of distances. A function that can be called with
+        X alone makes that table, as in scikit-learn; one that needs two arguments is a symmetric function of two rows.
         Ward's and centroid linkage are about means and need "euclidean".
     memory : str, object with a method ``cache`` as ``joblib.Memory`` has, or None, default=None
         A folder where trees are kept, so that another ``n_clusters`` for the same rows only cuts them anew.
@@ -171,7 +173,7 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         self._check_cut(int((weights > 0).sum()))
         self._observer(X, None, 0, lambda state: {})
         graph = sound(self.connectivity(X) if callable(self.connectivity) else self.connectivity, "connectivity")
-        rows = read_leaves(X, self.metric, weights > 0)
+        rows = read_leaves(*_table_of(X, self.metric), weights > 0)
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         if self.linkage == "ward":
             rows, weights = rows.with_root(self._weight_unit, weights)
@@ -276,3 +278,20 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         from corollary.cluster.dendrogram import plot_dendrogram
 
         return plot_dendrogram(self, ax, max_leaves=max_leaves, labels=labels)
+
+
+def _table_of(X: Any, metric: Any) -> tuple[Any, Any]:
+    """X and the metric; the table of all distances and "precomputed", where the metric is a function of X alone."""
+    if not callable(metric):
+        return X, metric
+    try:
+        inspect.signature(metric).bind(X)
+    except (TypeError, ValueError):  # it needs another argument, or does not tell what it takes
+        return X, metric
+    table = np.asarray(metric(X), dtype=np.float64)
+    if table.shape != (len(X), len(X)):
+        raise ValueError(
+            f"metric, called with X, must return the distances of all {len(X)} rows to each other, of shape "
+            f"{(len(X), len(X))}, but their shape is {table.shape}."
+        )
+    return table, "precomputed"

@@ -172,7 +172,8 @@ class MixtureRun:
         return {
             **kept,
             "component_labels_": self.labels.names,
-            "converged_": found.evidence.status in (Status.CONVERGED, Status.TOL),
+            # a start that is not followed by a step has not converged, be it as good as it may
+            "converged_": self.parameters.max_iter > 0 and found.evidence.status in (Status.CONVERGED, Status.TOL),
             "n_iter_": found.evidence.n_iter,
             "lower_bound_": np.float64(found.objective),
             "lower_bounds_": [np.float64(-value) for value in history[1:]],
