@@ -64,7 +64,9 @@ def test_nothing_of_ours_is_hidden() -> None:
     for module in (linear_model, cluster, decomposition, ensemble, neighbors, tree):
         for each in vars(module).values():
             if (plain := getattr(each, "_plain", None)) is not None:
-                assert not [name for name in vars(each) if re.match("_(?!_|abc_|sklearn_)", name) and hasattr(plain, name)], each
+                assert not [
+                    name for name in vars(each) if re.match("_(?!_|abc_|sklearn_)", name) and hasattr(plain, name)
+                ], each
 
 
 def test_scikit_learn_gets_its_classes_back() -> None:
