@@ -6,6 +6,7 @@ import copy
 import inspect
 import os
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -55,6 +56,17 @@ def test_names_are_replaced_and_intact() -> None:
     assert linear_model.SGDRegressor is THEIRS["SGDRegressor"]  # which we do not have
     for module in (cluster, decomposition, ensemble, neighbors, tree):
         assert any(getattr(each, "_plain", None) is not None for each in vars(module).values())
+
+
+@pytest.mark.usefixtures("patched")
+def test_nothing_of_ours_is_hidden() -> None:
+    """What a class that stands in adds has names of its own, which ours does not use for anything else."""
+    for module in (linear_model, cluster, decomposition, ensemble, neighbors, tree):
+        for each in vars(module).values():
+            if (plain := getattr(each, "_plain", None)) is not None:
+                assert not [
+                    name for name in vars(each) if re.match("_(?!_|abc_|sklearn_)", name) and hasattr(plain, name)
+                ], each
 
 
 def test_scikit_learn_gets_its_classes_back() -> None:
@@ -221,7 +233,7 @@ def test_what_was_asked_for_falls_back_too(tmp_path: Path) -> None:
         for each in (clone(model), clone(clone(model)), copy.deepcopy(model), pickle.loads(pickle.dumps(model)), model):
             assert type(each.fit(X, Y)) is THEIRS["Ridge"]
             assert each.tol == tol
-            assert "_given" not in vars(each)
+            assert "_patch_given" not in vars(each)
     fitted = linear_model.Ridge(tol=ours).fit(X, Y)
     assert fitted.evidence_.verify(X, Y)
     corollary.save(fitted, tmp_path / "model.corollary")

@@ -69,15 +69,15 @@ class _StandIn(ABCMeta):
 
     _plain: type[Any]  # our class
     _theirs: type[Any]  # scikit-learn's
-    _parameters: tuple[str, ...]
-    _unlike: frozenset[str]  # parameters whose defaults are not scikit-learn's
+    _patch_names: tuple[str, ...]
+    _patch_unlike: frozenset[str]  # parameters whose defaults are not scikit-learn's
 
     @classmethod
     def make(mcs, name: str, ours: type[Any], theirs: type[Any]) -> type[Any]:
-        body = {"__module__": "corollary.patch", "__doc__": ours.__doc__, "_given": _given}
+        body = {"__module__": "corollary.patch", "__doc__": ours.__doc__, "_patch_given": _given}
         made = super().__new__(mcs, name, (ours,), body)
         made._plain, made._theirs = ours, theirs
-        made._parameters, made._unlike = tuple(inspect.signature(ours).parameters), _unlike(ours, theirs)
+        made._patch_names, made._patch_unlike = tuple(inspect.signature(ours).parameters), _unlike(ours, theirs)
         wrapped = {"set_params": _setting(ours.set_params), "__sklearn_clone__": _cloning(ours.__sklearn_clone__)}
         for method in LEARNING:
             if inspect.isfunction(inspect.getattr_static(ours, method, None)):
@@ -99,8 +99,8 @@ class _StandIn(ABCMeta):
             model = super().__call__(*args, **kwargs)
         except TypeError as error:
             return _theirs_instead(cls._theirs, error, lambda: cls._theirs(*args, **kwargs))
-        given = {*cls._parameters[: len(args)], *kwargs}
-        if len(given) < len(cls._parameters):  # all of them come from another model, and tell nothing of what is meant
+        given = {*cls._patch_names[: len(args)], *kwargs}
+        if len(given) < len(cls._patch_names):  # all of them come from another model, and tell nothing of what is meant
             _note(model, given)
         return model
 
@@ -122,7 +122,7 @@ _given: functools.cached_property[frozenset[str]] = functools.cached_property(la
 
 
 def _asked(model: Any) -> frozenset[str]:
-    found: frozenset[str] = vars(model).get("_given", frozenset())
+    found: frozenset[str] = vars(model).get("_patch_given", frozenset())
     return found
 
 
@@ -134,8 +134,8 @@ def _unlike(ours: type[Any], theirs: type[Any]) -> frozenset[str]:
 
 
 def _note(model: Any, names: Iterable[str]) -> None:
-    if new := type(model)._unlike.intersection(names):
-        model.__dict__["_given"] = _asked(model) | new
+    if new := type(model)._patch_unlike.intersection(names):
+        model.__dict__["_patch_given"] = _asked(model) | new
 
 
 def _setting(method: Callable[..., Any]) -> Callable[..., Any]:
@@ -215,7 +215,7 @@ def _become(model: Any, theirs: type[Any], method: str, args: Any, kwargs: Any) 
             if name in _asked(model) or not _same(value, defaults[name].default)
         }
     )
-    kept = [name for name in vars(model) if name not in (*ours, "_given") and not name.endswith("_")]
+    kept = [name for name in vars(model) if name not in (*ours, "_patch_given") and not name.endswith("_")]
     state = {name: vars(model)[name] for name in kept}
     other.__dict__.update(state)  # callbacks, metadata requests, set_output
     answer = getattr(other, method)(*args, **kwargs)

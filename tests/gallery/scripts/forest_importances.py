@@ -6,7 +6,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.model_selection import train_test_split
 
 X, y = make_classification(
-    n_samples=800, n_features=8, n_informative=3, n_redundant=0, n_classes=2, random_state=0, shuffle=False
+    n_samples=2400, n_features=8, n_informative=3, n_redundant=0, n_classes=2, random_state=0, shuffle=False
 )
 X_train, X_test, y_train, y_test = train_test_split(X, y, stratify=y, random_state=42)
 for cls in (RandomForestClassifier, ExtraTreesClassifier):
