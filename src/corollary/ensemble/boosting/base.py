@@ -229,11 +229,16 @@ class GradientBoosting(Stages):
         )
 
     def _rows_of_a_share(self, weights: Array) -> int:
-        """So many rows that even the lightest have ``min_weight_fraction_leaf`` of the weight."""
+        """How many rows have ``min_weight_fraction_leaf`` of the weight, which only equal rows can tell."""
         if not self.min_weight_fraction_leaf:
             return 1
-        reach = np.cumsum(np.sort(weights))
-        return 1 + int(np.searchsorted(reach, self.min_weight_fraction_leaf * reach[-1] * (1 - 1e-12)))
+        if weights.max() > weights.min() * (1 + 1e-9):
+            raise ValueError(
+                f"{type(self).__name__}: min_weight_fraction_leaf={self.min_weight_fraction_leaf} needs rows of equal "
+                "weight: boosted trees count the rows of a leaf and do not weigh them. With sample_weight or "
+                "class_weight that differ set min_samples_leaf instead, or repeat rows."
+            )
+        return int(np.ceil(self.min_weight_fraction_leaf * len(weights) * (1 - 1e-12)))
 
     def _groups(self, n_columns: int) -> tuple[frozenset[int], ...] | None:
         """Sets of columns that may meet on a path; columns that are not named form one more set."""
