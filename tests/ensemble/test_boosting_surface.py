@@ -178,6 +178,15 @@ def test_shares_of_the_weight_need_equal_weights(cls: Any) -> None:
     model.set_params(min_weight_fraction_leaf=0.0).fit(X, y, sample_weight=weights)
 
 
+def test_shares_of_the_weight_of_classes() -> None:
+    X, y = data(classes=2)
+    model = GradientBoostingClassifier(n_estimators=1, min_samples_leaf=1, min_weight_fraction_leaf=0.1)
+    leaves = model.set_params(class_weight={0: 1.0, 1: 3.0}).fit(X, y).apply(X)[:, 0, 0]
+    weights = np.where(y == 1, 3.0, 1.0)
+    assert len(np.unique(leaves)) > 1
+    assert min(weights[leaves == leaf].sum() for leaf in np.unique(leaves)) >= 0.1 * weights.sum()
+
+
 class Says(BaseEstimator):
     """A model that answers what it is told to."""
 

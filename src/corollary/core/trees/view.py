@@ -24,6 +24,12 @@ class TreeView:
     Nodes are numbered depth first, as ``apply`` and ``decision_path`` of models number them.
     """
 
+    n_features: int
+    n_classes: Array
+    _trees: Trees
+    _places: Array
+    _order: Array
+
     def __init__(self, trees: Trees, n_features: int, n_classes: list[int]) -> None:
         places = depth_first(trees)
         self.__dict__.update(
@@ -37,7 +43,8 @@ class TreeView:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"tree_ shows the tree of a model and cannot be changed, so neither can its {name!r}.")
 
-    __delattr__ = functools.partialmethod(__setattr__, value=None)
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
 
     def __reduce__(self) -> Any:
         return TreeView, (self._trees, self.n_features, self.n_classes.tolist())
