@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression as Peer
 from sklearn.metrics import log_loss, mean_squared_error
@@ -110,10 +111,6 @@ def test_rows_of_nodes() -> None:
     assert trees.count[~trees.is_leaf].min() >= 80
     trees = GradientBoostingRegressor(n_estimators=3, min_samples_leaf=0.1).fit(X, y).trees_
     assert trees.count.min() >= 30
-    weights = np.random.default_rng(1).uniform(0.5, 2.0, len(y))
-    model = GradientBoostingRegressor(n_estimators=1, min_samples_leaf=1, min_weight_fraction_leaf=0.2)
-    leaves = model.fit(X, y, sample_weight=weights).apply(X)[:, 0]
-    assert min(weights[leaves == leaf].sum() for leaf in np.unique(leaves)) >= 0.2 * weights.sum()
 
 
 @pytest.mark.parametrize(("n", "least"), [(19, 1), (60, 3), (299, 14), (300, 15), (399, 19), (400, 20), (2000, 20)])
@@ -171,3 +168,69 @@ def test_what_is_refused() -> None:
         GradientBoostingClassifier(loss="exponential").fit(X, y)
     with pytest.warns(FutureWarning, match="criterion"):
         GradientBoostingClassifier(criterion="friedman_mse", n_estimators=1).fit(X, y)
+
+
+@pytest.mark.parametrize("cls", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_shares_of_the_weight_need_equal_weights(cls: Any) -> None:
+    X, y = data(classes=2)
+    model = cls(n_estimators=3, min_samples_leaf=1, min_weight_fraction_leaf=0.15)
+    assert model.fit(X, y).trees_.count.min() >= 0.15 * len(y)
+    plain = model.predict(X)
+    np.testing.assert_array_equal(model.fit(X, y, sample_weight=np.full(len(y), 2.0)).predict(X), plain)
+    dropped = np.arange(len(y)) % 3 > 0  # a weight of zero is no row at all
+    kept = model.fit(X[dropped], y[dropped]).predict(X)
+    np.testing.assert_allclose(model.fit(X, y, sample_weight=2.0 * dropped).predict(X), kept, rtol=1e-9)
+    weights = np.random.default_rng(1).integers(1, 4, len(y))
+    with pytest.raises(ValueError, match=r"min_weight_fraction_leaf.*equal weight"):
+        model.fit(X, y, sample_weight=weights)
+    model.set_params(min_weight_fraction_leaf=0.0).fit(X, y, sample_weight=weights)
+
+
+def test_shares_of_the_weight_of_classes() -> None:
+    X, y = data(classes=2)
+    model = GradientBoostingClassifier(n_estimators=1, min_samples_leaf=1, min_weight_fraction_leaf=0.1)
+    leaves = model.set_params(class_weight={0: 1.0, 1: 3.0}).fit(X, y).apply(X)[:, 0, 0]
+    weights = np.where(y == 1, 3.0, 1.0)
+    assert len(np.unique(leaves)) > 1
+    assert min(weights[leaves == leaf].sum() for leaf in np.unique(leaves)) >= 0.1 * weights.sum()
+
+
+class Says(BaseEstimator):
+    """A model that answers what it is told to."""
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Says:
+        self.n_features_in_ = X.shape[1]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.answer(len(X))
+
+    predict_proba = predict
+
+
+@pytest.mark.parametrize("answer", [
+    lambda n: np.zeros(n - 1),
+    lambda n: np.zeros((n, 3)),
+    lambda n: 0.0,
+    lambda n: np.full(n, np.nan),
+    lambda n: np.full((n, 2), np.nan),
+    lambda n: np.full((n, 2), np.inf),
+    lambda n: [None] * n,
+])  # fmt: skip
+@pytest.mark.parametrize("cls", [GradientBoostingRegressor, GradientBoostingClassifier])
+def test_a_beginning_that_is_no_answer(cls: Any, answer: Any) -> None:
+    X, y = data(classes=2)
+    with pytest.raises(ValueError, match=r"init: Says\.predict"):
+        cls(n_estimators=2, init=Says(answer)).fit(X, y)
+
+
+def test_a_column_is_a_beginning() -> None:
+    X, y = data()
+    column, flat = (
+        GradientBoostingRegressor(n_estimators=2, init=Says(each)).fit(X, y).predict(X)
+        for each in (lambda n: np.ones((n, 1)), lambda n: np.ones(n))
+    )
+    np.testing.assert_array_equal(column, flat)

@@ -43,7 +43,8 @@ class TreeView:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"tree_ shows the tree of a model and cannot be changed, so neither can its {name!r}.")
 
-    __delattr__ = functools.partialmethod(__setattr__, value=None)
+    def __delattr__(self, name: str) -> None:
+        self.__setattr__(name, None)
 
     @property  # type: ignore[misc]  # read only: it answers those who ask, and is not the class that this is
     def __class__(self) -> type[Any]:

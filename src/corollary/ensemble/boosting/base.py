@@ -141,11 +141,22 @@ class GradientBoosting(Stages):
         return bool(self.warm_start and hasattr(self, "trees_") and self.n_iter_)
 
     def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
-        goes_on, before = self._goes_on, vars(self).get("n_features_in_")
+        before = self.n_features_in_ if self._goes_on else None
         read = super()._read_fit(X, y, sample_weight, **options)
-        if goes_on:  # trees would read past the end of narrower rows
+        if before is not None:  # trees would read past the end of narrower rows
             refuse_other_columns(before, self.n_features_in_)
+        if self.min_weight_fraction_leaf:
+            self._refuse_unequal(read[2])
         return read
+
+    def _refuse_unequal(self, weights: Array) -> None:
+        """Raise ValueError where a row of weight two would not be two rows: leaves are not weighed."""
+        if weights.max() > weights[weights > 0].min(initial=np.inf) * (1 + 1e-9):
+            raise ValueError(
+                f"{type(self).__name__}: min_weight_fraction_leaf={self.min_weight_fraction_leaf} needs rows of equal "
+                "weight: boosted trees count the rows of a leaf and do not weigh them. With a sample_weight that "
+                "differs set min_samples_leaf instead, or repeat rows."
+            )
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -228,7 +239,7 @@ class GradientBoosting(Stages):
         )
 
     def _rows_of_a_share(self, weights: Array) -> int:
-        """So many rows that even the lightest have ``min_weight_fraction_leaf`` of the weight."""
+        """So many rows that even those of the lightest class have ``min_weight_fraction_leaf`` of the weight."""
         if not self.min_weight_fraction_leaf:
             return 1
         reach = np.cumsum(np.sort(weights))

@@ -11,7 +11,6 @@ from sklearn.dummy import DummyClassifier, DummyRegressor
 from corollary.core.limits import Choice, Instance
 from corollary.core.loss import Loss
 from corollary.core.types import Array
-from corollary.ensemble.combine.votes import votes_of
 from corollary.ensemble.members import fit_member, weight_argument
 
 
@@ -39,14 +38,35 @@ def fit_beginning(init: Any, X: Any, y: Array, weights: Array | None) -> Any:
 
 def said_by(model: Any, X: Any, loss: Loss, n_classes: int | None) -> Array:
     """What a model says of rows, as raw predictions (rows, outputs)."""
+    n, eps = X.shape[0], np.finfo(np.float64).eps
     if n_classes is None:
-        return loss.link.forward(np.asarray(model.predict(X), dtype=np.float64).ravel())[:, None]
-    eps = np.finfo(np.float64).eps
-    shares = np.clip(votes_of(model, X, np.arange(n_classes)), eps, 1 - eps)
+        said = _numbers(model, "predict", X, ((n,), (n, 1)))
+        return loss.link.forward(said.ravel())[:, None]
+    known = np.asarray(getattr(model, "classes_", np.arange(n_classes)))  # who does not tell knows them all
+    if not np.isin(known, np.arange(n_classes)).all():
+        raise ValueError(f"init: {type(model).__name__} has classes_ {known!r} that it was not fitted to.")
+    shares = np.zeros((n, n_classes))
+    shares[:, known] = _numbers(model, "predict_proba", X, ((n, len(known)),))
+    shares = np.clip(shares, eps, 1 - eps)
     if loss.multiclass:
         return loss.link.forward(shares)
     second = shares[:, 1]
     return (loss.link.forward(second) if loss.link.probabilistic else 2 * second - 1)[:, None]
+
+
+def _numbers(model: Any, method: str, X: Any, shapes: tuple[tuple[int, ...], ...]) -> Array:
+    """What a method of the model answers, if it is finite and of one of these shapes; else ValueError."""
+    name = f"{type(model).__name__}.{method}"
+    try:
+        said = np.asarray(getattr(model, method)(X)).astype(np.float64)
+    except TypeError as error:
+        raise ValueError(f"init: {name} must answer with numbers: {error}") from error
+    if said.shape not in shapes:
+        wanted = " or ".join(map(str, shapes))
+        raise ValueError(f"init: {name} must answer {shapes[0][0]} rows with shape {wanted}, but it gave {said.shape}.")
+    if not np.isfinite(said).all():
+        raise ValueError(f"init: {name} answers with NaN or infinity, which nothing can be boosted from.")
+    return said
 
 
 def constant_model(owner: Any, loss: Loss) -> Any:

@@ -55,7 +55,8 @@ class GradientBoostingRegressor(RegressorMixin, GradientBoosting):
     min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
         Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 400.
     min_weight_fraction_leaf : float in [0, 0.5], default 0
-        Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
+        Least share of the weight in a leaf. Trees count rows and do not weigh them, so unequal entries of
+        ``sample_weight`` (zeros aside) are refused: set ``min_samples_leaf``.
     min_impurity_decrease : float ≥ 0, default 0
         By how much a split must lower the loss (to second order, twice the mean over all rows): for squared errors
         that is the mean square.
@@ -277,7 +278,9 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
     min_samples_leaf : int ≥ 1, fraction or "auto", default "auto"
         Least rows of a leaf. "auto" is 20, or one for every 20 rows if there are fewer than 400.
     min_weight_fraction_leaf : float in [0, 0.5], default 0
-        Least share of the weight in a leaf: it has so many rows that even the lightest of the training rows would do.
+        Least share of the weight in a leaf. Trees count rows and do not weigh them, so unequal entries of
+        ``sample_weight`` (zeros aside) are refused: set ``min_samples_leaf``. With ``class_weight`` leaves have so many
+        rows that even those of the lightest class would do.
     min_impurity_decrease : float ≥ 0, default 0
         By how much a split must lower the loss (to second order, twice the mean over all rows): for squared errors
         that is the mean square.

@@ -172,7 +172,7 @@ class Bagging(Estimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None.")
         refuse_other_kind(self, self.estimator)
         refuse_missing(y, numeric=not is_classifier(self))
-        goes_on, d = self.warm_start and hasattr(self, "estimators_"), vars(self).get("n_features_in_")
+        before = self.n_features_in_ if self.warm_start and hasattr(self, "estimators_") else None
         # members know what numbers they can take
         X, y = validate_data(
             self,
@@ -183,8 +183,8 @@ class Bagging(Estimator):
             ensure_all_finite=False,
             multi_output=self._several,
         )
-        if goes_on:
-            refuse_other_columns(d, X.shape[1])
+        if before is not None:
+            refuse_other_columns(before, X.shape[1])
         weights = self._within_reach(check_weights(sample_weight, X))
         target, drawn = self._target(y, weights)
         if hasattr(X, "tocsr") and is_ours(self.estimator_):  # all of them want it so; others get what came
