@@ -30,7 +30,11 @@ def test_terms_keep_their_digits(t: float) -> None:
     powers = sum((-1) ** k * np.longdouble(t) ** k / (k * (k - 1)) for k in range(2, 40))
     with np.errstate(divide="ignore", invalid="ignore"):
         exact = 1.0 if t == -1 else powers if abs(t) < 0.2 else (1 + np.longdouble(t)) * np.log1p(np.longdouble(t)) - t
-    np.testing.assert_allclose([getattr(bregman, "py_func", bregman)(t), float(deviances(np.array(t), np.array(1.0)))], float(exact), rtol=1e-14)
+    np.testing.assert_allclose(
+        [getattr(bregman, "py_func", bregman)(t), float(deviances(np.array(t), np.array(1.0)))],
+        float(exact),
+        rtol=1e-14,
+    )
 
 
 @pytest.mark.parametrize("mean", [1e3, 1e6, 1e8])
@@ -56,7 +60,7 @@ def test_models_of_large_means(model: Any, mean: float, tmp_path: Path) -> None:
 
 
 def test_weights_and_outputs_of_large_means(tmp_path: Path) -> None:
-    Y, weights = np.column_stack([SPREAD, SPREAD[::-1]]) + [1e6, 10.0], RNG.integers(1, 5, 60).astype(float)
+    Y, weights = np.column_stack([SPREAD + 1e6, SPREAD[::-1] + 10.0]), RNG.integers(1, 5, 60).astype(float)
     for each in (weights, weights * np.where(np.arange(60) % 2, 1e6, 1.0)):
         for model in (
             DecisionTreeRegressor(criterion="poisson", max_depth=4),
