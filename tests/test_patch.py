@@ -320,6 +320,27 @@ def test_what_scikit_learn_builds_around_them() -> None:
     assert type(both.best_estimator_) is linear_model.Ridge
 
 
+@pytest.mark.usefixtures("patched")
+def test_derived_classes_call_what_they_are_derived_from() -> None:
+    class Logistic(linear_model.LogisticRegression):
+        def __init__(self, C: float = 1.0) -> None:
+            linear_model.LogisticRegression.__init__(self, C=C)
+
+    class Doubled(linear_model.Ridge):
+        def fit(self, X: Any, y: Any) -> Any:
+            return linear_model.Ridge.fit(self, X, 2 * y)
+
+        def predict(self, X: Any) -> Any:
+            return linear_model.Ridge.predict(self, X) / 2
+
+    assert Logistic(C=0.5).fit(X, Y > 0).C == 0.5
+    assert clone(Logistic(C=0.5)).C == 0.5
+    np.testing.assert_allclose(Doubled().fit(X, Y).predict(X), THEIRS["Ridge"]().fit(X, Y).predict(X))
+    ours = linear_model.Ridge.fit(linear_model.Ridge(), X, Y)
+    assert ours.evidence_.holds
+    np.testing.assert_array_equal(linear_model.Ridge.predict(ours, X), ours.predict(X))
+
+
 SCRIPT = """\
 import sys
 from sklearn.linear_model import Ridge

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ from sklearn.cluster import AgglomerativeClustering as Reference
 from sklearn.metrics import adjusted_rand_score
 from sklearn.neighbors import kneighbors_graph
 
+from corollary.base import EvidenceWarning
 from corollary.cluster import AgglomerativeClustering
+from corollary.solvers.linkage.fit import grow
+from corollary.solvers.linkage.leaves import read_leaves
 
 LINKAGES = ("ward", "complete", "average", "single", "centroid")
 
@@ -93,6 +97,48 @@ def test_trees_are_kept_in_a_folder(tmp_path: Any) -> None:
             np.testing.assert_array_equal(kept.labels_, plain.labels_)
             assert kept.evidence_.holds
     assert len(list(tmp_path.rglob("output.pkl"))) == 3
+
+
+class Cache:
+    """Answers with what it is told to, whatever is asked."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def cache(self, function: Any) -> Any:
+        return lambda *args, **kwargs: self.answer
+
+
+def test_what_a_cache_mixes_up_is_not_proved() -> None:
+    """The check is against the rows that were given, not against any that came out of the cache."""
+    X = rows()
+    kept = read_leaves(X[::-1] ** 3, "euclidean", np.ones(len(X), dtype=bool)).measure
+    model = AgglomerativeClustering(
+        3, linkage="average", memory=Cache(grow(kept, np.ones(len(X)), "average", None, 99))
+    )
+    with pytest.warns(EvidenceWarning, match="AgglomerativeClustering"):
+        model.fit(X)
+    assert not model.evidence_.holds
+
+
+def test_what_is_no_tree_is_refused() -> None:
+    X = rows()
+    tree = grow(read_leaves(X, "euclidean", np.ones(len(X), dtype=bool)).measure, np.ones(len(X)), "single", None, 99)
+    far = tree.children.copy()
+    far[0, 0] = 10**9
+    wrong = [
+        {"a": 1},
+        replace(tree, n=3),
+        replace(tree, children=far),
+        replace(tree, children=tree.children.astype(float)),
+        replace(tree, heights=tree.heights[1:]),
+        replace(tree, heights=np.full_like(tree.heights, np.nan)),
+        replace(tree, counts=tree.counts + 1),
+    ]
+    assert AgglomerativeClustering(3, linkage="single", memory=Cache(tree)).fit(X).evidence_.holds
+    for answer in wrong:
+        with pytest.raises(ValueError, match="Delete the cache folder"):
+            AgglomerativeClustering(3, linkage="single", memory=Cache(answer)).fit(X)
 
 
 def test_stopping_early() -> None:

@@ -274,6 +274,10 @@ def test_bad_json(text, reason, tmp_path):
         (estimator(None), "names the class"),
         (estimator("sklearn:Pipeline"), "Pipeline lacks its parameter 'steps'"),
         (estimator("sklearn:Pipeline", steps=[], memory="cache"), "Pipeline.memory is a folder of pickles"),
+        (
+            estimator("corollary:AgglomerativeClustering", memory="cache"),
+            "AgglomerativeClustering.memory is a folder of pickles",
+        ),
         ({"estimator": {"class": "sklearn:Pipeline"}}, "estimator with the entries"),
         ({"estimator": [1]}, "where named values are expected"),
         ({"estimator": {"class": "sklearn:StandardScaler", "attributes": [["a", 1]]}}, "where named values"),

@@ -17,7 +17,7 @@ from sklearn.linear_model import SGDClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from corollary import io
+from corollary import AgglomerativeClustering, io
 
 
 class Ours(StandardScaler):
@@ -65,6 +65,7 @@ DEEP = functools.reduce(lambda inner, _: [inner], range(100), [])
         (SELF, r"copy → \[0\]: it contains itself"),
         (StandardScaler(copy=DEEP), r"nested more than 64 levels"),
         (make_pipeline(StandardScaler(), memory="cache"), r"Pipeline\.memory is a folder of pickles"),
+        (AgglomerativeClustering(memory="cache"), r"AgglomerativeClustering\.memory is a folder of pickles"),
         (StandardScaler, r"cannot save this type: the model: the class .*StandardScaler"),
         ({"model": 1}, r"cannot save this dict: it holds a dict where an estimator is expected"),
         (BaseEstimator(), r"the model: sklearn\.base\.BaseEstimator cannot be stored"),

@@ -126,3 +126,10 @@ def test_unchecked_input_is_held_to_fortran_order() -> None:
     np.testing.assert_allclose(Lasso().fit(np.asfortranarray(X), Y, check_input=False).coef_, expected)
     with pytest.raises(ValueError, match="Fortran order"):
         Lasso().fit(np.ascontiguousarray(X), Y, check_input=False)
+
+
+def test_a_start_that_is_none() -> None:
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20.0)
+    for start, why in (([0.0, np.nan, 1.0], "entries that are NaN"), ([0.0, 1.0], r"its shape is \(2,\)")):
+        with pytest.raises(ValueError, match=f"coef_init must be 3 finite numbers, .*{why}"):
+            lasso_path(X, y, coef_init=start)

@@ -133,3 +133,17 @@ def test_results_and_scores_have_the_shapes_of_scikit_learn() -> None:
             for name in ("alpha_", "best_score_", "coef_", "intercept_"):
                 assert np.shape(getattr(ours, name)) == np.shape(getattr(theirs, name)), (name, options)
             np.testing.assert_array_equal(ours.coef_, Ridge(ours.alpha_).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("cv", [None, 3])
+def test_scores_that_are_none(cv: int | None) -> None:
+    X, y = np.random.default_rng(0).normal(size=(20, 3)), np.arange(20.0)
+    for missing, chosen in ((0.1, 1.0), (1.0, 0.1)):
+        number = [0.1, 1.0].index(missing)
+        calls = iter(range(100))
+        model = RidgeCV([0.1, 1.0], cv=cv, scoring=lambda *_, c=calls, n=number: np.nan if next(c) == n else 1.0)
+        with pytest.warns(UserWarning, match=f"test scores are non-finite: scoring gave NaN at alpha={missing:g}"):
+            model.fit(X, y)
+        assert (model.alpha_, model.best_score_) == (chosen, 1.0)
+    with pytest.raises(ValueError, match="gave NaN at every alpha"):
+        RidgeCV([0.1, 1.0], cv=cv, scoring=lambda *_: np.nan).fit(X, y)

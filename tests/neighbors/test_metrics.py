@@ -226,3 +226,22 @@ def test_what_a_tree_refuses() -> None:
         tree.kernel_density(Q, 0.0)
     with pytest.raises(ValueError, match="cannot both be true"):
         tree.query_radius(Q, 1.0, return_distance=True, count_only=True)
+
+
+def test_across_the_antimeridian() -> None:
+    """A difference of longitudes near a whole turn loses no digits."""
+    for gap in (1e-9, 1e-12):
+        place, query = np.array([[0.3, math.pi - gap]]), np.array([[0.3, gap - math.pi]])
+        turn = 2 * ((math.pi - gap) - math.pi) - 2.4492935982947064e-16  # the first exactly, and the rest of 2π
+        true = 2 * math.asin(math.cos(0.3) * abs(math.sin(turn / 2)))
+        found = NearestNeighbors(n_neighbors=1, metric="haversine").fit(place).kneighbors(query)[0]
+        np.testing.assert_allclose(found[0, 0], true, rtol=1e-14)
+
+
+def test_rows_without_a_common_column_have_no_vote_by_distance() -> None:
+    rows, y = np.array([[0.0, np.nan], [1.0, np.nan], [np.nan, 5.0]]), np.array([0.0, 3.0, 9.0])
+    for weights in ("distance", "inverse", "gaussian"):
+        model = KNeighborsRegressor(3, metric="nan_euclidean", weights=weights).fit(rows, y)
+        assert 0 < model.predict([[0.5, np.nan]])[0] < 3  # the third has no distance to it
+        with pytest.raises(ValueError, match=r"Row 1 of X has no column in common .* weights='uniform'"):
+            model.predict([[0.5, np.nan], [np.nan, np.nan]])

@@ -19,7 +19,7 @@ from corollary.referee.merges import cut, merges
 from corollary.referee.verdict import Verification
 from corollary.solvers.distances import is_euclidean
 from corollary.solvers.linkage.check import NAME, check
-from corollary.solvers.linkage.fit import Merged, merge
+from corollary.solvers.linkage.fit import Merged, grow, merge, remembering
 from corollary.solvers.linkage.leaves import read_leaves
 from corollary.solvers.linkage.tree import Hierarchy, with_absent
 
@@ -59,7 +59,9 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         X alone makes that table, as in scikit-learn; one that needs two arguments is a symmetric function of two rows.
         Ward's and centroid linkage are about means and need "euclidean".
     memory : str, object with a method ``cache`` as ``joblib.Memory`` has, or None, default=None
-        A folder where trees are kept, so that another ``n_clusters`` for the same rows only cuts them anew.
+        A folder where trees are kept, so that another ``n_clusters`` for the same rows only cuts them anew. They are
+        pickles, as in scikit-learn, which can run code when they are read: keep the folder to yourself. What comes from
+        it is checked against the rows given to ``fit``. A model with a folder cannot be saved to a file.
     connectivity : sparse or dense array of shape (n, n), function of X, or None, default=None
         Only clusters with an edge between them merge. Complete and average linkage then know the lengths of edges
         only. A graph in several pieces gives a warning, and the shortest bridges between the pieces are added.
@@ -177,8 +179,8 @@ class AgglomerativeClustering(ClusterMixin, Estimator):
         most = len(X) if self._full(len(X)) else len(X) - int(self.n_clusters or 1)
         if self.linkage == "ward":
             rows, weights = rows.with_root(self._weight_unit, weights)
-        grow = merge if self.memory is None else check_memory(self.memory).cache(merge)
-        merged = grow(rows, weights, self.linkage, graph, most)
+        known = grow if self.memory is None else remembering(check_memory(self.memory).cache(grow))
+        merged = merge(rows, weights, self.linkage, graph, most, known)
         self._warn_pieces(merged)
         tree = merged.tree
         tree = with_absent(tree, *rows.absent(weights > 0)) if len(X) > rows.n else tree

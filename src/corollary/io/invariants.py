@@ -71,10 +71,11 @@ def _penalty(model: Any, penalty: Penalty, columns: Any) -> None:
         raise ModelFileError(f"{type(model).__name__}: {error}") from None
 
 
-def _pipeline(model: Any) -> None:
-    if model.memory is not None:
+def _no_cache(model: Any) -> None:
+    if getattr(model, "memory", None) is not None:
+        name = type(model).__name__
         raise ModelFileError(
-            "Pipeline.memory is a folder of pickles that fitting would read; set memory=None before saving"
+            f"{name}.memory is a folder of pickles that fitting would read; set memory=None before saving"
         )
 
 
@@ -139,8 +140,9 @@ def _require(holds: bool, otherwise: str) -> None:
 
 
 _RULES: dict[str, Callable[[Any], None]] = {
+    "corollary:AgglomerativeClustering": _no_cache,
     "sklearn:CountVectorizer": _vocabulary,
     "sklearn:OneHotEncoder": _one_hot,
-    "sklearn:Pipeline": _pipeline,
+    "sklearn:Pipeline": _no_cache,
     "sklearn:TfidfVectorizer": _vocabulary,
 }

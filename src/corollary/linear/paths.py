@@ -112,7 +112,7 @@ def enet_path(
     path = next(squared_paths(X, y[:, None], weights, fit_intercept=centred))
     grid = _grid(wanted, eps, l1_ratio, lambda: path.alpha_max(l1_ratio, positive))
     if coef_init is not None:
-        path.state = State(np.array(coef_init, dtype=np.float64), 0.0)
+        path.state = State(_start(coef_init, X.shape[1]), 0.0)
     coefs, gaps, counts = np.empty((X.shape[1], len(grid)), order="F"), np.empty(len(grid)), []
     for k, alpha in enumerate(grid):
         fit = uninterrupted(path.solve(penalty_of(float(alpha), l1_ratio, positive), tol=tol, max_iter=max_iter))
@@ -137,6 +137,14 @@ def _checked(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Array, Array]:
     if len(weights) != X.shape[0] or len(y) != X.shape[0]:
         raise ValueError(f"X has {X.shape[0]} rows, y has {len(y)} and sample_weight {len(weights)}.")
     return X, y, weights
+
+
+def _start(coef_init: Any, d: int) -> Array:
+    start = np.array(coef_init, dtype=np.float64)
+    if start.shape != (d,) or not np.isfinite(start).all():
+        came = f"its shape is {start.shape}" if start.shape != (d,) else "it has entries that are NaN or infinite"
+        raise ValueError(f"coef_init must be {d} finite numbers, one for each column of X, but {came}.")
+    return start
 
 
 def _asked(alphas: Any, n_alphas: Any) -> Any:

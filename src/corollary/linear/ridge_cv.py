@@ -141,9 +141,10 @@ class RidgeCV(LeastSquaresRegressor):
                     )
             scores, stopped = self._by_folds(task, X, y, alphas * self._weight_unit, routed)
         self.mean_scores_ = scores if separate else scores[:, 0]
-        best = self.mean_scores_.argmax(axis=0)
-        self.alpha_ = alphas[best] if separate else np.float64(alphas[best])
-        self.best_score_ = self.mean_scores_.max(axis=0) if separate else np.float64(self.mean_scores_[best])
+        ranked = self._ranked(self.mean_scores_.reshape(len(alphas), -1), alphas)
+        best = ranked.argmax(axis=0)
+        self.alpha_ = alphas[best] if separate else np.float64(alphas[best[0]])
+        self.best_score_ = ranked.max(axis=0) if separate else np.float64(ranked[best[0], 0])
         task = task.at(self.alpha_ * self._weight_unit)
         answer, evidence = solve(task)
         self.effective_dof_ = one_or_each(answer.dof)
@@ -187,6 +188,21 @@ class RidgeCV(LeastSquaresRegressor):
             if self._stop_between("fold"):
                 return np.mean(scores, axis=0)[:, None], True
         return np.mean(scores, axis=0)[:, None], False
+
+    def _ranked(self, scores: Array, alphas: Array) -> Array:
+        """The scores, −inf where there is none, with a warning; an error where there is none to choose by."""
+        missing = np.isnan(scores)
+        if missing.all(axis=0).any():
+            raise ValueError(f"RidgeCV: scoring={self.scoring!r} gave NaN at every alpha, so that none can be chosen.")
+        if missing.any():
+            warnings.warn(
+                "RidgeCV: One or more of the test scores are non-finite: scoring gave NaN at alpha="
+                f"{', '.join(f'{alpha:g}' for alpha in alphas[missing.any(axis=1)])}, which cannot be chosen.",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        ranked: Array = np.where(missing, -np.inf, scores)
+        return ranked
 
     def _score(self, task: Task, routed: Any) -> Score:
         return score_function(self._scorer(), task.weights, routed.scorer.score if routed else None, len(task.Y))

@@ -87,6 +87,8 @@ class VotingNeighbors(NeighborsModel):
             block = slice(a, min(a + _QUERIES, X.shape[0]))
             own = np.arange(block.start, block.stop) if others else None
             distances, rows, copies = self._with_copies(X[block], own)
+            if self._with_gaps and isinstance(self.weights, str) and self.weights != "uniform":
+                copies = _with_a_distance(distances, copies, a)
             yield block, rows, vote_weights(self.weights, distances, copies, *options)
 
     def _with_copies(self, Q: Any, own: Array | None) -> tuple[Array, Array, Array]:
@@ -118,6 +120,18 @@ class VotingNeighbors(NeighborsModel):
         """How many equal rows each of ``rows`` (m, k) stands for; of a row that asks, one is itself."""
         places = self.multiplicity_[rows]
         return places if own is None else np.where(rows == own[:, None], np.maximum(places - 1.0, 0.0), places)
+
+
+def _with_a_distance(distances: Array, copies: Array, first: int) -> Array:
+    """The copies that vote by their distance: rows that share no column with the query have none, and count nothing."""
+    voting = np.where(np.isfinite(distances), copies, 0.0)
+    alone = np.flatnonzero(~voting.any(axis=1))
+    if alone.size:
+        raise ValueError(
+            f"Row {first + alone[0]} of X has no column in common with any row that was fitted, so none of them has a "
+            "distance to weigh its vote by. Fill in some of its gaps, leave it out, or use weights='uniform'."
+        )
+    return voting
 
 
 def _widened(values: Array, count: int, filler: float) -> Array:

@@ -20,8 +20,9 @@ def patch_sklearn(names: Iterable[str] | None = None) -> None:
     What is imported from ``sklearn.linear_model`` and its like afterwards is ours, names as before. Modules that have
     imported a class already keep it, so call this first. A class that we do not have stays scikit-learn's; a setting
     that we do not take but scikit-learn does makes that one model scikit-learn's, and :func:`report` says so. So does
-    a class that is derived from one of theirs: it may rest on what is inside. Pickles of either library load as what
-    they are.
+    a class that is derived from one of theirs: it may rest on what is inside. It may call ``Ridge.fit(self, X, y)`` and
+    ``super().fit(X, y)``; ``super(Ridge, self)``, with the name of the replaced class, cannot work. Pickles of either
+    library load as what they are.
 
     Parameters
     ----------

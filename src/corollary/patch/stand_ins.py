@@ -84,6 +84,8 @@ class _StandIn(ABCMeta):
                 wrapped[method] = _learning(getattr(ours, method), theirs)
         for method, function in wrapped.items():  # now: scikit-learn wraps what it finds in a class's body
             setattr(made, method, function)
+        for method in ("__init__", *_public_methods(ours, theirs)):
+            setattr(made, method, _either(getattr(made, method), getattr(theirs, method), theirs))
         return made
 
     def __new__(mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any) -> Any:
@@ -156,6 +158,23 @@ def _cloning(method: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return clone
+
+
+def _public_methods(ours: type[Any], theirs: type[Any]) -> list[str]:
+    """Methods that both classes have as plain functions."""
+    both = sorted(name for name in dir(ours) if not name.startswith("_") and hasattr(theirs, name))
+    return [name for name in both if all(inspect.isfunction(inspect.getattr_static(c, name)) for c in (ours, theirs))]
+
+
+def _either(method: Callable[..., Any], other: Callable[..., Any], theirs: type[Any]) -> Callable[..., Any]:
+    """Our method, or scikit-learn's for a model of theirs: derived classes call it, as in ``Ridge.fit(self, …)``."""
+
+    @functools.wraps(method)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        # in fact and not by registration: some classes of ours count as scikit-learn's
+        return (other if theirs in type(self).__mro__ else method)(self, *args, **kwargs)
+
+    return call
 
 
 def _theirs_instead(theirs: Any, refusal: Exception, attempt: Callable[[], Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,22 +43,50 @@ class Merged:
     notes: tuple[str, ...]
 
 
-def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: int) -> Merged:
-    """Agglomerate the rows of positive weight, along the edges of a graph where one is given, up to ``most`` merges."""
-    kept, measure = weights > 0, rows.measure
-    w, edges, notes = weights[kept], None, []
+Grow = Callable[[Points | Distances, Array, str, Edges | None, int], Hierarchy]
+
+
+def grow(measure: Points | Distances, weights: Array, linkage: str, edges: Edges | None, most: int) -> Hierarchy:
+    """The tree of these rows, along the edges where there are any, of up to ``most`` merges."""
     if measure.n == 1:
-        steps = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-        inversions = False
-    elif connectivity is not None:
-        edges = read_edges(connectivity, measure, kept)
-        steps = merge_along(measure, edges, w, linkage, most - int((~kept).sum()))
-        inversions = linkage in CENTRAL
+        steps: Merges = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+    elif edges is not None:
+        steps = merge_along(measure, edges, weights, linkage, most)
     else:
-        steps, inversions = _unconstrained(measure, w, linkage), linkage == "centroid"
+        steps = _unconstrained(measure, weights, linkage)
     if not np.isfinite(steps[2]).all():
         raise too_large()
-    tree = hierarchy(measure.n, *steps, inversions=inversions)
+    return hierarchy(measure.n, *steps, inversions=_may_invert(linkage, edges))
+
+
+def remembering(cached: Grow) -> Grow:
+    """``grow`` from a cache, whose answer is looked at as anyone's: compiled code trusts the numbers of its nodes."""
+
+    def recall(measure: Points | Distances, weights: Array, linkage: str, edges: Edges | None, most: int) -> Hierarchy:
+        tree = cached(measure, weights, linkage, edges, most)
+        if not (isinstance(tree, Hierarchy) and tree.sound(measure.n, edges is None)):
+            raise ValueError(
+                "memory: what the cache holds for these rows is not a tree of them. Delete the cache folder, and fit "
+                "again."
+            )
+        return tree
+
+    return recall
+
+
+def _may_invert(linkage: str, edges: Edges | None) -> bool:
+    return linkage == "centroid" if edges is None else linkage in CENTRAL
+
+
+def merge(rows: Leaves, weights: Array, linkage: str, connectivity: Any, most: int, known: Grow = grow) -> Merged:
+    """Agglomerate the rows of positive weight, along the edges of a graph where one is given, up to ``most`` merges.
+
+    What is told of the rows is worked out here, and only the tree comes from ``known``, which may be a cache.
+    """
+    kept, measure = weights > 0, rows.measure
+    w, notes = weights[kept], []
+    edges = None if connectivity is None or measure.n == 1 else read_edges(connectivity, measure, kept)
+    tree, inversions = known(measure, w, linkage, edges, most - int((~kept).sum())), _may_invert(linkage, edges)
     if edges is not None and len(edges.sizes) > 1:
         notes.append(_pieces(edges.sizes))
     if not kept.all():

@@ -19,6 +19,22 @@ class Hierarchy:
     heights: Array
     counts: Array
 
+    def sound(self, n: int, whole: bool) -> bool:
+        """Whether this is a tree of n leaves, a whole one if need be, that joins nodes which are there, each once."""
+        arrays = self.children, self.heights, self.counts
+        if not (isinstance(self.n, int) and self.n == n and all(type(each) is np.ndarray for each in arrays)):
+            return False
+        m = len(self.heights) if self.heights.ndim == 1 else -1
+        shaped = self.children.shape == (m, 2) and self.counts.shape == (m,) and (m == n - 1 if whole else 0 <= m < n)
+        if not (shaped and self.children.dtype == np.int64 and self.heights.dtype == np.float64):
+            return False
+        ends = self.children.ravel()
+        there = bool(((ends >= 0) & (ends < np.repeat(n + np.arange(m), 2))).all()) and len(np.unique(ends)) == 2 * m
+        if not (there and np.isfinite(self.heights).all() and (self.heights >= 0).all()):
+            return False
+        counts = np.concatenate([np.ones(n), self.counts])[self.children].sum(axis=1)
+        return bool(np.array_equal(self.counts, counts))
+
     @property
     def inversion(self) -> float:
         """The largest relative amount by which a merge is below one that it builds on."""

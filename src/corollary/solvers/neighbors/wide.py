@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from corollary._compiled.codes import CHEBYSHEV, MANHATTAN
+from corollary.core.double_double import two_sum
 from corollary.core.scaling import magnitude
 from corollary.core.types import Array
 from corollary.solvers.neighbors.long import add, dot, ratio, times, unit_peak
@@ -20,6 +21,7 @@ from corollary.solvers.neighbors.metric import Metric
 
 VALUES = 1 << 20  # that are held at once
 _SPARSE_PAIRS = 256
+_TURN = np.array(2 * np.pi), np.array(2.4492935982947064e-16)  # 2π to twice the digits
 _ANGLE = 2.0**-98  # what is left of nothing by rounding, for each column
 
 
@@ -75,10 +77,17 @@ def _measured(metric: Metric, left: Array, right: Array, shrink: float) -> Array
 def _angles_on_sphere(left: Array, right: Array) -> Array:
     """Angles between points given by latitude and longitude, by half chords to one point and to the one opposite."""
     (u, v), (x, y) = (np.asarray(side, dtype=np.float64).T for side in (left, right))
-    both, turn = np.cos(u) * np.cos(x), 0.5 * (v - y)
+    both, turn = np.cos(u) * np.cos(x), 0.5 * _part_of_turn(v, y)
     near = np.sin(0.5 * (u - x)) ** 2 + both * np.sin(turn) ** 2
     far = np.sin(0.5 * (u + x)) ** 2 + both * np.cos(turn) ** 2
     return np.asarray(2.0 * np.arctan2(np.sqrt(np.maximum(near, 0.0)), np.sqrt(np.maximum(far, 0.0))))
+
+
+def _part_of_turn(v: Array, y: Array) -> Array:
+    """v − y less whole turns, rounded once: across the antimeridian the plain difference would lose its digits."""
+    gap = two_sum(v, -y)
+    turns = -np.rint(gap[0] / _TURN[0])
+    return add(gap, times((turns, np.zeros_like(turns)), _TURN))[0]
 
 
 def _powers(metric: Metric, left: Array, right: Array, shrink: float) -> Array:

@@ -1,4 +1,4 @@
-"""The terms of a Poisson deviance in NumPy, without the cancellation of Σ w y log(y / m) where y is far from 0."""
+"""Terms of a Poisson deviance in plain NumPy, without the cancellation of Σ w y log(y / m) where y is far from 0."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from corollary.core.types import Array
 from corollary.solvers.trees.deviance import deviances
 
 _MANY = 16
+_NONE: Array = np.zeros(())  # classes have no mean
 NEAR = 1e-9  # limits that a sum meets but for rounding may count either way, so such splits are not held against it
 
 
@@ -76,7 +77,7 @@ class Targets:
             sums = np.zeros((len(rows), self.width))
             for o, first in enumerate(np.cumsum((0, *self.n_classes[:-1]))):
                 sums[np.arange(len(rows)), first + y[:, o].astype(np.intp)] = w
-            return Node(self, y, w, sums)
+            return Node(self, y, w, sums, _NONE)
         mean = means(y, w)
         moved = y - mean
         return Node(self, moved, w, w[:, None] * moved, mean)
@@ -90,7 +91,7 @@ class Node:
     y: Array
     weights: Array
     sums: Array
-    mean: Array | None = None  # of numbers
+    mean: Array  # of numbers
 
     @cached_property
     def even(self) -> bool:
@@ -175,9 +176,7 @@ class Node:
         return self._cost(np.ones(len(order), dtype=bool)) - float(cost.min(initial=np.inf))
 
 
-def gains(
-    targets: Targets, left: Array, w_left: Array, right: Array, w_right: Array, mean: Array | None = None
-) -> Array:
+def gains(targets: Targets, left: Array, w_left: Array, right: Array, w_right: Array, mean: Array = _NONE) -> Array:
     """Gains of cuts (…,) from the sums (…, width) and weights (…,) of both sides; of numbers about their ``mean``."""
     if targets.criterion in ("gini", "squared_error"):
         apart = left / np.expand_dims(w_left, -1) - right / np.expand_dims(w_right, -1)
