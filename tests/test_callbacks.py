@@ -275,7 +275,8 @@ def test_verbose_of_fits_without_iterations_and_of_several_parts(capsys: pytest.
     out = capsys.readouterr().out
     assert out.count("start") == 2
     assert "KMeans: start 2 done\n" in out
-    verbose(LogisticRegressionCV(Cs=[0.1, 1.0], cv=3)).fit(X, Y)
+    now = {"scoring": "neg_log_loss", "l1_ratios": (0.0,), "use_legacy_attributes": False}
+    verbose(LogisticRegressionCV(Cs=[0.1, 1.0], cv=3, **now)).fit(X, Y)
     assert "LogisticRegressionCV: strength 6 done\n" in capsys.readouterr().out
 
 
@@ -290,7 +291,7 @@ def test_verbose_leaves_iterations_out_of_a_fast_loop(capsys: pytest.CaptureFixt
     assert set(some[:-1]) <= set(every)
 
 
-@pytest.mark.parametrize("silent", [0, False, None])
+@pytest.mark.parametrize("silent", [0, False])
 def test_verbose_can_be_off(silent: Any, capsys: pytest.CaptureFixture[str]) -> None:
     verbose(model(), silent).fit(X, Y)
     assert capsys.readouterr().out == ""

@@ -77,7 +77,8 @@ def _table() -> Iterator[Entry]:
     yield Entry("ElasticNetCV", "linear.lasso_cv", "L3", reg, "full", {"l1_ratio": [0.5, 0.9, 0.99], "eps": 1e-4})
     yield Entry("HuberRegressor", "linear.huber", "L5", reg, "fast")
     yield Entry("LogisticRegression", "linear.logistic", "L9", cla, "fast")
-    yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full")
+    ranked = {"scoring": "neg_log_loss", "l1_ratios": (0.0,), "use_legacy_attributes": False}
+    yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full", ranked)
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
     yield Entry("DecisionStump", "tree.stump", "T1", cla)
     yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})

@@ -134,7 +134,7 @@ def test_a_mixture_with_means_of_another_shape(tmp_path):
 def test_parameters_outside_their_limits(tmp_path):
     X = np.random.default_rng(0).normal(size=(50, 4))
     model = LinearRegression().fit(X, X[:, 0]).set_params(tol=-1.0)
-    with pytest.raises(io.ModelFileError, match="LinearRegression: tol must be a number > 0, but it is -1"):
+    with pytest.raises(io.ModelFileError, match="LinearRegression: tol must be a number ≥ 0, but it is -1"):
         io.save(model, tmp_path / "m")
 
 
