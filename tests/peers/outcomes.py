@@ -128,7 +128,7 @@ def run(family: str, modules: list[str], expression: str, workers: int, *, swapp
             *os.environ.get("PYTHONPATH", "").split(os.pathsep),
         ]
         environment = {
-            **os.environ,
+            **{name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")},
             "PYTHONPATH": os.pathsep.join(path for path in paths if path),
             FAMILY: family if swapped else "",
             RESULT: str(result),

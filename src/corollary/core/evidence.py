@@ -29,7 +29,7 @@ class Status(Enum):
     STALLED = "cannot make further progress in this precision; rescale the data, loosen tol, or use float64"
     BUDGET = "was stopped by a callback; the best answer so far, by its own objective, was kept"
     INTERRUPTED = "was interrupted from the keyboard; the best answer so far was kept"
-    MUTE = "has members that cannot predict, so that nothing could be checked; drop them"
+    MUTE = "cannot be checked, for some of its members cannot predict; drop them"
     RISING = "let the training loss rise; lower learning_rate or raise l2_regularization, or rescale y"
     SEPARABLE = "separates all rows but those that lie in a plane, so no finite optimum exists; add a penalty"
 

@@ -125,8 +125,8 @@ class HuberRegressor(LinearRegressor):
         )
         self.n_iter_ = found.evidence.n_iter
         scale, residual = float(found.state.memory["scale"]), y - problem.raw(found.coef, found.intercept)
-        scale, evidence = _zero_if_optimal(problem, found, residual, scale)
-        self.scale_ = np.float64(scale)
+        delivered, evidence = _zero_if_optimal(problem, found, residual, scale)
+        self.scale_ = np.float64(delivered)
         # a row on the plane is not an outlier, even if its residual is not exactly zero because of rounding
         rounding = 1e-6 * float(np.abs(residual).mean()) if self.scale_ == 0.0 else 0.0
         self.outliers_ = np.abs(residual) > max(self.epsilon * scale, rounding)

@@ -95,7 +95,7 @@ class DecisionTree(TableReader):
 
     def _check_parameters(self) -> None:
         wanted: Any = self.min_samples_split
-        if isinstance(wanted, numbers.Integral) and wanted == 1:
+        if wanted is not True and isinstance(wanted, numbers.Integral) and wanted == 1:
             raise ValueError(
                 f"The 'min_samples_split' parameter of {type(self).__name__} must be an int in the range [2, inf) or a "
                 f"float in the range (0.0, 1.0], but it is {wanted!r}: 1.0 is all rows, 1 is one, which is never split."
