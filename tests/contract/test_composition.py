@@ -262,7 +262,8 @@ def test_pickles_and_memory_maps(model: Any, grid: Any, y: Any, tmp_path: Path) 
 def test_weights_reach_every_fit_of_a_search(model: Any, grid: Any, y: Any) -> None:
     """Rows of weight zero are not there, however deep the fit is that they are routed to."""
     if not has_fit_parameter(model, "sample_weight"):
-        pytest.skip("neighbours count rows")
+        assert "Neighbors" in type(model).__name__  # which take none in scikit-learn either
+        return
     kept = np.arange(90) % 2 == 0
     wrong = np.where(kept, y, y[::-1])
     with sklearn.config_context(enable_metadata_routing=True):
