@@ -145,5 +145,7 @@ def test_scores_that_are_none(cv: int | None) -> None:
         with pytest.warns(UserWarning, match=f"test scores are non-finite: scoring gave NaN at alpha={missing:g}"):
             model.fit(X, y)
         assert (model.alpha_, model.best_score_) == (chosen, 1.0)
-    with pytest.raises(ValueError, match="gave NaN at every alpha"):
-        RidgeCV([0.1, 1.0], cv=cv, scoring=lambda *_: np.nan).fit(X, y)
+    with pytest.warns(UserWarning, match="gave NaN at every alpha, so that the first is taken"):
+        model = RidgeCV([0.1, 1.0], cv=cv, scoring=lambda *_: np.nan).fit(X, y)
+    assert model.alpha_ == 0.1
+    assert np.isnan(model.best_score_)

@@ -144,7 +144,8 @@ class RidgeCV(LeastSquaresRegressor):
         ranked = self._ranked(self.mean_scores_.reshape(len(alphas), -1), alphas)
         best = ranked.argmax(axis=0)
         self.alpha_ = alphas[best] if separate else np.float64(alphas[best[0]])
-        self.best_score_ = ranked.max(axis=0) if separate else np.float64(ranked[best[0], 0])
+        found = np.take_along_axis(self.mean_scores_.reshape(len(alphas), -1), best[None], axis=0)[0]
+        self.best_score_ = found if separate else np.float64(found[0])
         task = task.at(self.alpha_ * self._weight_unit)
         answer, evidence = solve(task)
         self.effective_dof_ = one_or_each(answer.dof)
@@ -190,11 +191,16 @@ class RidgeCV(LeastSquaresRegressor):
         return np.mean(scores, axis=0)[:, None], False
 
     def _ranked(self, scores: Array, alphas: Array) -> Array:
-        """The scores, −inf where there is none, with a warning; an error where there is none to choose by."""
+        """The scores, −inf where there is none, with a warning; where there is none at all the first alpha is taken."""
         missing = np.isnan(scores)
         if missing.all(axis=0).any():
-            raise ValueError(f"RidgeCV: scoring={self.scoring!r} gave NaN at every alpha, so that none can be chosen.")
-        if missing.any():
+            warnings.warn(
+                "RidgeCV: One or more of the test scores are non-finite: scoring gave NaN at every alpha, so that the "
+                "first is taken and nothing speaks for it.",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        elif missing.any():
             warnings.warn(
                 "RidgeCV: One or more of the test scores are non-finite: scoring gave NaN at alpha="
                 f"{', '.join(f'{alpha:g}' for alpha in alphas[missing.any(axis=1)])}, which cannot be chosen.",
