@@ -209,7 +209,7 @@ class SpectralClustering(ClusterMixin, Estimator):
         return self
 
     @property
-    def _words(self) -> dict[str, str]:  # type: ignore[override]
+    def _words(self) -> dict[str, str]:  # type: ignore[override]  # which words are known depends on assign_labels
         return {"iteration": "Iteration"} | ({"objective": "inertia"} if self.assign_labels == "kmeans" else {})
 
     @property
