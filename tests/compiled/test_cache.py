@@ -1,4 +1,4 @@
-"""The cache of machine code: reused while no source changed, never used when any did, and never a reason to fail."""
+"""The cache of machine code: reused while what it was made of is unchanged, never else, and never a reason to fail."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_an_unchanged_tree_loads_and_an_edit_of_a_callee_compiles(tree: Path) ->
     assert run(tree) == (30.0, 0)
     assert run(tree) == (30.0, 1)
     (tree / "elsewhere.py").write_text("# a new file")
-    assert run(tree) == (30.0, 0)
+    assert run(tree) == (30.0, 1)  # no kernel mentions it
     assert not list(tree.rglob("*.tmp.*"))
     assert not list((tree / "deep").rglob("*.nb*"))  # what only kernels call is kept inside those that call it
 
@@ -162,7 +162,7 @@ def test_sources_edited_while_a_process_runs_leave_nothing_wrong_behind(tree: Pa
     program = f"""
 from pathlib import Path
 import corollary._compiled._cache as cache
-cache._stamp()
+cache._seen()
 path = Path({str(path)!r})
 path.write_text(path.read_text().replace("1.0", "2.0"))
 {PROGRAM}
@@ -193,18 +193,38 @@ def test_several_processes_at_once(tree: Path) -> None:
     assert run(tree) == (20.0, 1)
 
 
-def test_the_stamp_sees_names_and_contents(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "how",
+    [
+        "from corollary._compiled.deep.inner import inner",
+        "from corollary._compiled.deep import (\n    inner,\n)",
+        "import corollary._compiled.deep.inner as module",
+        "def later():\n    from corollary._compiled.deep import inner",
+    ],
+)
+def test_the_stamp_sees_names_and_contents_of_what_is_mentioned(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
     monkeypatch.setattr(_cache, "TOP", str(tree))
-    stamps = [_cache._hash_sources()]
+    (tree / "outer.py").write_text("from corollary._compiled.between import x\n")
+    (tree / "between.py").write_text(how)
+
+    def stamp() -> str:
+        return _cache._stamp("outer.py", _cache._look())
+
+    stamps = [stamp()]
+    (tree / "deep" / "inner.py").write_text(INNER + " ")
+    stamps.append(stamp())
     (tree / "deep" / "inner.py").rename(tree / "deep" / "other.py")
-    stamps.append(_cache._hash_sources())
-    (tree / "deep" / "other.py").write_text(INNER + " ")
-    stamps.append(_cache._hash_sources())
-    assert len(set(stamps)) == 3
+    stamps.append(stamp())
+    (tree / "between.py").write_text(how.replace("inner", "other"))
+    stamps.append(stamp())
+    assert len(set(stamps)) == 4
     (tree / "__pycache__").mkdir(exist_ok=True)
-    (tree / "__pycache__" / "ignored.py").touch()
-    (tree / "notes.txt").touch()
-    assert _cache._hash_sources() == stamps[-1]
+    for ignored in ("__pycache__/ignored.py", "notes.txt", "new.py"):
+        (tree / ignored).touch()
+    assert stamp() == stamps[-1]
+    assert _cache._stamp("nowhere.py", _cache._look()) == ""
 
 
 def test_two_processes_never_write_two_signatures_to_one_file(tmp_path: Path) -> None:

@@ -1,9 +1,9 @@
 """Where compiled kernels are kept: a cache on disk, and machine code that came with the package.
 
 **The cache** is Numba's, read before all that only compiling needs is loaded (0.2 s). Numba looks for changes in a
-kernel's own file only; kernels hold code of the kernels that they call, in other files too, so here an edit to any file
-makes all kernels compile anew. Kernels that only kernels call (``@inner_kernel``) have no files: their code is kept
-inside those that call them. A cache that cannot be read or written is no reason to fail.
+kernel's own file only; kernels hold code of the kernels that they call, in other files too, so here an edit to a file
+makes all kernels compile anew whose files mention it, directly or through others. Kernels that only kernels call
+(``@inner_kernel``) have no files: their code is kept inside those that call them. A cache that cannot be read or written is no reason to fail.
 
 **Shipped code** lies in the folder ``shipped`` beside this file, if there is one: ``corollary warmup --package`` makes
 it. It is for any processor of a level (x86-64-v3, which is AVX2 and FMA; any aarch64), for the Python and the Numba it
@@ -17,6 +17,7 @@ import hashlib
 import os
 import pickle
 import platform
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +26,8 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataC
 from numba.core.runtime import rtsys
 
 TOP = os.path.dirname(__file__)
+_MENTIONED = re.compile(rb"\b(corollary\._compiled(?:\.\w+)*)(?:[ \t]+import[ \t]*(\([^)]*\)|[^\n]*))?")
+_NAME = re.compile(rb"\w+")
 SHIPPED = os.path.join(TOP, "shipped")
 SHIP = "COROLLARY_SHIP"  # the variable that names a folder to which compiled kernels are written as well
 # by machine: the level, as the compiler calls it, and what a processor must have
@@ -34,21 +37,50 @@ LEVELS = {
 }
 
 
-def _hash_sources() -> str:
-    """A hash of all source files of compiled code, 1 ms. Empty where there are none to see, as in a zip archive."""
-    found = hashlib.sha256()
+def _look() -> dict[str, tuple[bytes, list[str]]]:
+    """Every source file of compiled code: its hash, and the modules that it mentions. Takes 2 ms."""
+    found = {}
     for folder, folders, files in os.walk(TOP):
-        folders[:] = sorted(name for name in folders if name != "__pycache__")
-        for name in sorted(files):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        for name in files:
             if name.endswith(".py"):
                 path = os.path.join(folder, name)
                 with open(path, "rb") as source:
-                    found.update(hashlib.sha256(source.read()).digest())
-                found.update(os.path.relpath(path, TOP).encode())
-    return found.hexdigest()
+                    content = source.read()
+                found[os.path.relpath(path, TOP)] = hashlib.sha256(content).digest(), _mentioned(content)
+    return found
 
 
-_stamp = functools.cache(_hash_sources)  # of the sources that this process runs
+def _mentioned(content: bytes) -> list[str]:
+    """Files that this source may import, by their places below ``TOP``; not all of them need to be there."""
+    found = []
+    for place, names in _MENTIONED.findall(content):
+        base = place.decode().split(".")[2:]
+        for module in (base, *([*base, name.decode()] for name in _NAME.findall(names))):
+            path = os.path.join("", *module)
+            found += [f"{path}.py", os.path.join(path, "__init__.py")]
+    return found
+
+
+_seen = functools.cache(_look)  # the sources that this process runs
+
+
+def _stamp(start: str, sources: dict[str, tuple[bytes, list[str]]]) -> str:
+    """A hash of the file ``start`` and of all that it mentions, that these mention, and so on: names and contents.
+
+    A kernel holds code of these and of no others. Empty where there are none to see, as in a zip archive.
+    """
+    met, waiting = set[str](), [start]
+    while waiting:
+        path = waiting.pop()
+        if path in sources and path not in met:
+            met.add(path)
+            waiting += sources[path][1]
+    found = hashlib.sha256()
+    for path in sorted(met):
+        found.update(sources[path][0])
+        found.update(path.encode())
+    return found.hexdigest() if met else ""
 
 
 def machine() -> str:
@@ -121,16 +153,17 @@ class KernelCache(FunctionCache):
     def __init__(self, function: Any) -> None:
         super().__init__(function)
         name = self._impl.filename_base
-        stamp = self._impl.locator.get_source_stamp(), _stamp()
-        self._cache_file = _FilePerSignature(self._cache_path, name, stamp)
-        folder = os.path.relpath(os.path.dirname(function.__code__.co_filename), TOP)
-        self._shipped = _FilePerSignature(os.path.join(SHIPPED, folder), name, _stamp())
+        self._file = os.path.relpath(function.__code__.co_filename, TOP)
+        stamp = _stamp(self._file, _seen())
+        self._cache_file = _FilePerSignature(self._cache_path, name, (self._impl.locator.get_source_stamp(), stamp))
+        folder = os.path.dirname(self._file)
+        self._shipped = _FilePerSignature(os.path.join(SHIPPED, folder), name, stamp)
         target = os.environ.get(SHIP)
-        self._to_ship = None if not target else _FilePerSignature(os.path.join(target, folder), name, _stamp())
+        self._to_ship = None if not target else _FilePerSignature(os.path.join(target, folder), name, stamp)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         with suppress(OSError):  # of sources edited while this process runs, it may hold some old and some new
-            if _hash_sources() == _stamp():
+            if _stamp(self._file, _look()) == _stamp(self._file, _seen()):
                 super().save_overload(sig, data)
                 if self._to_ship is not None and self._impl.check_cachable(data):
                     os.makedirs(self._to_ship._cache_path, exist_ok=True)
