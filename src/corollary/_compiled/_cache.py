@@ -3,7 +3,8 @@
 **The cache** is Numba's, read before all that only compiling needs is loaded (0.2 s). Numba looks for changes in a
 kernel's own file only; kernels hold code of the kernels that they call, in other files too, so here an edit to a file
 makes all kernels compile anew whose files mention it, directly or through others. Kernels that only kernels call
-(``@inner_kernel``) have no files: their code is kept inside those that call them. A cache that cannot be read or written is no reason to fail.
+(``@inner_kernel``) have no files: their code is kept inside those that call them. A cache that cannot be read or
+written is no reason to fail.
 
 **Shipped code** lies in the folder ``shipped`` beside this file, if there is one: ``corollary warmup --package`` makes
 it. It is for any processor of a level (x86-64-v3, which is AVX2 and FMA; any aarch64), for the Python and the Numba it
@@ -38,7 +39,7 @@ LEVELS = {
 
 
 def _look() -> dict[str, tuple[bytes, list[str]]]:
-    """Every source file of compiled code: its hash, and the modules that it mentions. Takes 2 ms."""
+    """Every source file of compiled code: its hash, and the modules that it mentions. Takes a few ms."""
     found = {}
     for folder, folders, files in os.walk(TOP):
         folders[:] = [name for name in folders if name != "__pycache__"]
