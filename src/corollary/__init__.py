@@ -13,8 +13,8 @@ from corollary.registry import ESTIMATORS, FUNCTIONS
 __version__ = "0.1.0"
 
 _MODULES = (
-    *("callbacks", "cluster", "core", "decomposition", "ensemble", "evaluate", "io", "linear", "linear_model"),
-    *("mixture", "neighbors", "patch", "registry", "report", "solvers", "tabular", "tree"),
+    *("bayes", "callbacks", "cluster", "core", "decomposition", "ensemble", "evaluate", "graphical", "io", "linear"),
+    *("linear_model", "mixture", "neighbors", "patch", "registry", "report", "solvers", "tabular", "tree"),
 )
 
 __all__ = sorted([*ESTIMATORS, *FUNCTIONS, "__version__"])

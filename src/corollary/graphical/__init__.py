@@ -1,0 +1,5 @@
+"""Bayesian networks. Names resolve lazily from the registry."""
+
+from corollary.registry import lazy_family
+
+__all__, __getattr__ = lazy_family("graphical")

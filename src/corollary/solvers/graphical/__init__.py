@@ -1,0 +1,1 @@
+"""Bayesian networks: inference, sampling, learning of parameters and of structure, on numbered variables."""
