@@ -38,7 +38,7 @@ def test_other_classes(model: Any, names: list[Any]) -> None:
     first = np.array(["a", "b", "c"])[Y]
     model = clone(model).fit(X, first)
     said = model.predict(X)
-    with pytest.raises(ValueError, match="warm_start needs the (same )?classes (as|of) the"):
+    with pytest.raises(ValueError, match=r"warm_start needs the (same )?classes (as|of) the"):
         model.set_params(n_estimators=5).fit(X, np.array(names)[np.minimum(Y, len(names) - 1)])
     np.testing.assert_array_equal(model.predict(X), said)  # and the model is as it was
     again = model.fit(X, first)
@@ -63,7 +63,7 @@ def test_other_categories(model: Any) -> None:
     said = model.predict(frame(["red", "green", "blue"]))
     model.set_params(n_estimators=5)
     for other in (["red", "green", "yellow"], ["red", "green"], ["a", "red", "green", "blue"]):
-        with pytest.raises(ValueError, match="same categories in column 1 as the fit before, .'blue', 'green', 'red'"):
+        with pytest.raises(ValueError, match=r"same categories in column 1 as the fit before, .'blue', 'green', 'red'"):
             model.fit(frame(other), Y)
     with pytest.raises(ValueError, match=r"column 1 was one of categories, but it is one of numbers now"):
         model.fit(frame(["red", "green"]).assign(kind=X[:, 1]), Y)

@@ -62,7 +62,7 @@ def test_precomputed_is_the_same_as_computed() -> None:
 
 
 def test_a_row_is_not_its_own_neighbour_even_among_equals() -> None:
-    """The first of the others; of more equal rows than are asked for, as in scikit-learn, the first is the one too many."""
+    """The first of the others; of more equal rows than are asked for the first is one too many, as in scikit-learn."""
     same = np.vstack([np.zeros((8, 2)), np.ones((1, 2))])
     for algorithm in ("auto", "kd_tree", "brute"):
         rows = NearestNeighbors(n_neighbors=3, algorithm=algorithm).fit(same).kneighbors(return_distance=False)

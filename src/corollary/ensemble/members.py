@@ -60,8 +60,8 @@ def refuse_other_classes(before: Any, now: Any) -> None:
     """Raise ValueError where ``warm_start`` would go on with members that tell other classes apart than y has."""
     if not np.array_equal(before, now):
         raise ValueError(
-            f"warm_start needs the same classes as the fit before, {_shown(before)}, but y has {_shown(now)}. Begin anew "
-            "with warm_start=False."
+            f"warm_start needs the same classes as the fit before, {_shown(before)}, but y has {_shown(now)}. Begin "
+            "anew with warm_start=False."
         )
 
 

@@ -35,10 +35,10 @@ class RidgeCV(LeastSquaresRegressor):
     """Ridge at the alpha with the best cross-validation score; leave-one-out in closed form by default.
 
     The error of row i in a fit without it is rᵢ / (1 − hᵢ), with rᵢ its residual and hᵢ its leverage in the fit to all
-    rows. If all weights are whole numbers, a row of weight w is w rows, of which one is left out at a time. If any is not,
-    they are degrees of importance and not counts, there is no one of them to leave out, and the row is left out with all
-    of its weight, as in scikit-learn. One decomposition of X gives all rows and all alphas, so the whole path costs about
-    as much as two fits.
+    rows. If all weights are whole numbers, a row of weight w is w rows, of which one is left out at a time. If any is
+    not, they are no counts but degrees of importance, there is no single one to leave out, and the row is left out with
+    all of its weight, as scikit-learn does it always. One decomposition of X gives all rows and all alphas, so the
+    whole path costs about as much as two fits.
 
     Parameters
     ----------

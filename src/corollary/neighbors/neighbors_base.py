@@ -150,10 +150,9 @@ class NeighborsModel(Estimator, KNeighborsMixin):
                     f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
                     'this problem either set p >= 1 or algorithm="brute".'
                 )
-            words = (
-                "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the execution with "
-                "`algorithm='brute'`, which does not need one: a detour can be shorter."
-            )
+            words = "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics"
+            known = ". Continuing the execution with `algorithm='brute'`, which needs none"  # as scikit-learn says it
+            words += f"{known if self.algorithm == 'brute' else ''}: a detour can be shorter."
             warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
@@ -210,9 +209,7 @@ class NeighborsModel(Estimator, KNeighborsMixin):
             distances, rows = self._nearest(self._queries(X), k)
         return (distances, rows) if return_distance else rows
 
-    def _nearest(
-        self, Q: Any, k: int, own: Array | None = None, *, skip_first: bool = False
-    ) -> tuple[Array, Array]:
+    def _nearest(self, Q: Any, k: int, own: Array | None = None, *, skip_first: bool = False) -> tuple[Array, Array]:
         """The k nearest of checked queries; query i, if it is the training row own[i], is not its own neighbour."""
         if k > self.n_samples_fit_ - (own is not None):
             sign, why = ("<=", "") if own is None else ("<", ": a row is not its own neighbour")
@@ -221,8 +218,8 @@ class NeighborsModel(Estimator, KNeighborsMixin):
                 f"{self.n_samples_fit_}, n_samples = {Q.shape[0]}{why}."
             )
         if own is not None:
-            return self._search.others(Q, own, k, skip_first=skip_first)  # type: ignore[no-any-return]
-        return self._search.nearest(Q, k)  # type: ignore[no-any-return]
+            return self._search.others(Q, own, k, skip_first=skip_first)
+        return self._search.nearest(Q, k)
 
     @predicting
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:

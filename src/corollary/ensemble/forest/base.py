@@ -271,6 +271,11 @@ class Forest(TableReader):
         return members(self)
 
     @property
+    def _n_samples_bootstrap(self) -> int | None:
+        """Rows that a tree draws, by scikit-learn's name; None without draws."""
+        return self._n_draws or None
+
+    @property
     def estimators_samples_(self) -> list[Array]:
         """The rows that each tree drew, as often as it did, int32."""
         check_is_fitted(self, "nodes_")
