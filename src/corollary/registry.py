@@ -128,6 +128,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
         "SquaredHinge Tweedie",
     ),
+    "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 
