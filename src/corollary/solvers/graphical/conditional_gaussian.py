@@ -25,7 +25,7 @@ LOG_TWO_PI = float(np.log(2.0 * np.pi))
 
 @dataclass(frozen=True)
 class Exact:
-    """Settings of the free states with their probabilities, and the Gaussian of the asked numbers under each of them."""
+    """Settings of the free states with their probabilities, and the Gaussian of the asked numbers under each."""
 
     states: tuple[int, ...]  # the free variables with states
     settings: Array  # (settings, those)
@@ -52,10 +52,12 @@ class Exact:
         )
 
 
-def why_not_exact(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float]) -> str | None:
+def why_not_exact(
+    network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float], *, whole: bool = False
+) -> str | None:
     """Why a question has no exact answer here; None if it has one."""
-    free = relevant(network, given, variables)
-    for v in _concerned(network, free, given):
+    free = relevant(network, given, variables, whole=whole)
+    for v in _concerned(network, free, given, whole):
         hidden = [p for p in network.split[v][1] if p not in given]
         if not network.cpds[v].numeric and hidden:
             return f"the states of variable {v} depend on the number of variable {hidden[0]}, which is not known"
@@ -64,19 +66,23 @@ def why_not_exact(network: MixedNetwork, variables: tuple[int, ...], given: Mapp
     return None if count <= MOST else f"there are {count:.3g} settings of {len(states)} variables, more than {MOST}"
 
 
-def exact(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float]) -> Exact:
+def exact(
+    network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float], *, whole: bool = False
+) -> Exact:
     """The distribution of ``variables`` given what is known, setting by setting of the free states.
+
+    With ``whole``, ``log_evidence`` is that of all that is known, also of what does not matter to ``variables``.
 
     Notes
     -----
     *Cost.* O(settings × m³) for m numbers that matter; ``why_not_exact`` says beforehand if it cannot be done.
     """
-    free = relevant(network, given, variables)
+    free = relevant(network, given, variables, whole=whole)
     states = tuple(v for v in free if network.cards[v])
     numbers = tuple(v for v in variables if v in free and not network.cards[v])
     cards = tuple(network.cards[v] for v in states)
     count = int(np.prod(cards, dtype=np.int64))
-    concerned = _concerned(network, free, given)
+    concerned = _concerned(network, free, given, whole)
     m = sum(1 for v in concerned if network.cpds[v].numeric)
     size = max(1, BLOCK // max(1, m * m))
     blocks = []
@@ -95,10 +101,11 @@ def exact(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int,
     return Exact(states, settings, np.exp(logs - total), numbers, means, covariances, total)
 
 
-def _concerned(network: MixedNetwork, free: tuple[int, ...], given: Mapping[int, float]) -> list[int]:
-    """Free variables, and known ones whose distribution depends on a free one, in the order of the network."""
+def _concerned(network: MixedNetwork, free: tuple[int, ...], given: Mapping[int, float], whole: bool) -> list[int]:
+    """Free variables, and known ones (all, or those with a free parent), in the order of the network."""
     inside = set(free)
-    return [v for v in network.order if v in inside or (v in given and inside.intersection(network.parents[v]))]
+    known = {v for v in given if whole or inside.intersection(network.parents[v])}
+    return [v for v in network.order if v in inside or v in known]
 
 
 def _weighed(
@@ -150,7 +157,9 @@ class _System:
         away = np.array([given[v] for v in known]) - self.mean[:, at]
         q, r = np.linalg.qr(self.spread[:, at].swapaxes(1, 2))
         scaled = np.linalg.solve(r.swapaxes(1, 2), away[..., None])  # lower triangular, one row after the other
-        density = -0.5 * (scaled[..., 0] ** 2).sum(axis=1) - np.log(np.abs(np.diagonal(r, axis1=1, axis2=2))).sum(axis=1)
+        density = -0.5 * (scaled[..., 0] ** 2).sum(axis=1) - np.log(np.abs(np.diagonal(r, axis1=1, axis2=2))).sum(
+            axis=1
+        )
         along = spread @ q
         rest = spread - along @ q.swapaxes(1, 2)
         return density - 0.5 * len(known) * LOG_TWO_PI, mean + (along @ scaled)[..., 0], rest @ rest.swapaxes(1, 2)

@@ -1,8 +1,8 @@
 """The most likely noisy-or, by a projected Newton method.
 
 With θ₀ = −log(1 − leak) and θⱼ = −log(1 − strengthⱼ) the probability of no effect is exp(−t), t = θ₀ + Σ θⱼ over the
-causes that are there, and −log-likelihood is Σ n₀ t − n₁ log(1 − exp(−t)) over settings of the causes: convex in θ, on a
-box. So there is a bound: no θ of the box is better by more than Σⱼ max gⱼ (θⱼ − z) over its z.
+causes that are there, and −log-likelihood is Σ n₀ t − n₁ log(1 − exp(−t)) over settings of the causes: convex in θ,
+on a box. So there is a bound: no θ of the box is better by more than Σⱼ max gⱼ (θⱼ − z) over its z.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def fit_noisy_or(
     found = run(_Newton(design, absent, present), Rules(max_iter, tol))
     shares = -np.expm1(-found.state.theta)
     shares[found.state.theta >= SURE] = 1.0
-    notes = ()
+    notes: tuple[str, ...] = ()
     unseen = [j for j in range(k) if not settings[:, j].any()]
     if unseen:
         notes = (f"Cause {unseen[0]} is there in no row, so its strength is not known: 0 was kept.",)
@@ -104,10 +104,18 @@ class _Newton(Algorithm[_State]):
             gain = state.value - self._value(tried)
             if gain > 0 and gain >= 1e-4 * float(g @ (theta - tried)):
                 return self._at(tried)
+            if abs(gain) <= 1e-14 * (1.0 + abs(state.value)):  # rounding hides it, the gap need not
+                new = self._at(tried)
+                if _gap(new) < _gap(state):
+                    return new
             size *= 0.5
         return _State(theta, state.value, g, state.hessian, stuck=True)
 
     def measure(self, state: _State) -> Measure:
-        g, theta = state.gradient, state.theta
-        gap = np.maximum(g * theta, g * (theta - SURE)).sum()
-        return Measure(state.value, max(float(gap), 0.0), stalled=state.stuck)
+        return Measure(state.value, _gap(state), stalled=state.stuck)
+
+
+def _gap(state: _State) -> float:
+    """No θ of the box has an objective that is lower by more than this."""
+    g, theta = state.gradient, state.theta
+    return max(float(np.maximum(g * theta, g * (theta - SURE)).sum()), 0.0)

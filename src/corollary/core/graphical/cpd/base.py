@@ -30,7 +30,7 @@ class CPD(Part, ABC):
 
     @abstractmethod
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
-        """Raise ValueError unless it is of parents with so many states, so many numeric parents, and ``card`` states."""
+        """Raise ValueError unless parents with so many states, so many numeric parents and ``card`` states fit it."""
 
     @abstractmethod
     def log_prob(self, codes: Array, numbers: Array, child: Array) -> Array:
@@ -69,7 +69,7 @@ class DiscreteCPD(CPD):
         return np.minimum(found, last).astype(np.float64)
 
     def chain(self) -> tuple[float, list[Array]] | None:
-        """The same as a chain of tables (2, 2, 2) that take in one parent after the other, and P(1) before the first."""
+        """P(1) without parents, and tables (2, 2, 2) that take them in one after the other, if it is such a chain."""
         return None
 
     def table(self, cards: tuple[int, ...]) -> Array:

@@ -1,4 +1,4 @@
-"""Linear Gaussian: a number whose mean is linear in its numeric parents, in a way of its own for each setting of the rest."""
+"""Linear Gaussian: a number whose mean is linear in numeric parents, in its own way for each setting of the others."""
 
 from __future__ import annotations
 
@@ -34,6 +34,10 @@ class LinearGaussian(CPD):
     """
 
     name = "linear_gaussian"
+    intercept: Any
+    coef: Any
+    variance: Any
+    alpha: float
     numeric = True
     numeric_parents = True
     limits: ClassVar[dict[str, Limit]] = {"alpha": Real(0, finite=True)}

@@ -35,6 +35,10 @@ class LogisticCPD(DiscreteCPD):
     """
 
     name = "logistic"
+    coef: Any
+    intercept: Any
+    cards: tuple[int, ...]
+    C: float
     numeric_parents = True
     limits: ClassVar[dict[str, Limit]] = {"C": Real(0, above=True)}
 
@@ -67,7 +71,9 @@ class LogisticCPD(DiscreteCPD):
         first = 0
         raw = self.intercept + numbers @ self.coef[:, self.coef.shape[1] - numbers.shape[1] :].T
         for j, card in enumerate(self.cards):
-            columns = np.concatenate([np.zeros((len(self.intercept), 1)), self.coef[:, first : first + card - 1]], axis=1)
+            columns = np.concatenate(
+                [np.zeros((len(self.intercept), 1)), self.coef[:, first : first + card - 1]], axis=1
+            )
             raw = raw + columns.T[codes[:, j]]
             first += card - 1
         return np.asarray(raw)

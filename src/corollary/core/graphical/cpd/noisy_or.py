@@ -41,6 +41,9 @@ class NoisyOr(DiscreteCPD):
     """
 
     name = "noisy_or"
+    leak: Any
+    strengths: Any
+    alpha: float
     limits: ClassVar[dict[str, Limit]] = {"alpha": Real(0, finite=True)}
 
     def __init__(self, leak: float | None = None, strengths: Any = None, alpha: float = 0.0) -> None:
@@ -60,7 +63,7 @@ class NoisyOr(DiscreteCPD):
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         if n_numbers or card != 2 or any(other != 2 for other in cards):
             raise self._refuse(
-                f"the effect and its causes must have two states each, but there are {card} of the effect, {list(cards)} "
+                f"the effect and its causes must have two states each, but there are {card} of the effect, {[*cards]} "
                 f"of the causes, and {n_numbers} causes that are numbers."
             )
         if self.known and len(self.strengths) != len(cards):
@@ -75,7 +78,9 @@ class NoisyOr(DiscreteCPD):
     def log_prob(self, codes: Array, numbers: Array, child: Array) -> Array:
         with np.errstate(divide="ignore"):
             absent = np.log1p(-self.leak) + np.where(codes > 0, np.log1p(-self.strengths), 0.0).sum(axis=1)
-            found: Array = np.where(child > 0, np.log(-np.expm1(absent)), absent)
+            near = np.log(-np.expm1(absent))  # log(1 − P), whether P is near one or near zero
+            present = np.where(absent > -0.7, near, np.log1p(-np.exp(absent)))
+            found: Array = np.where(child > 0, present, absent)
         return found
 
     def chain(self) -> tuple[float, list[Array]]:

@@ -27,6 +27,7 @@ class Table(DiscreteCPD):
     """
 
     name = "table"
+    values: Any
 
     def __init__(self, values: Any = None) -> None:
         if values is not None:
