@@ -29,7 +29,9 @@ class DAG:
         if len(order) < len(listed):
             cycle = find_cycle(listed)
             shown = " → ".join(str(i if names is None else names[i]) for i in [*cycle, cycle[0]])
-            raise ValueError(f"The edges form a cycle: {shown}. A Bayesian network has none: remove one of these edges.")
+            raise ValueError(
+                f"The edges form a cycle: {shown}. A Bayesian network has none: remove one of these edges."
+            )
         return cls(listed, order)
 
     @property
