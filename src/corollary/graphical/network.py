@@ -286,7 +286,7 @@ class BayesianNetwork(NetworkQueries):
 
     def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """A picture of the graph; with findings, of what follows from them."""
-        from corollary.graphical import plots  # type: ignore[attr-defined]
+        from corollary.graphical import plots
 
         return plots.plot_network(self, given=given, **options)
 
@@ -305,13 +305,15 @@ def _pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
         pair = [edge] if isinstance(edge, str) else list(edge)
         if len(pair) != 2:
             raise ValueError(f"edges must be pairs (parent, child), but one is {edge!r}.")
-        ends = [names[end] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair]
+        ends = [
+            names[int(end)] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair
+        ]
         found.append((str(ends[0]), str(ends[1])))
     return found
 
 
 def _parents(edges: list[tuple[str, str]], names: list[str]) -> list[list[int]]:
-    """The parents of each variable, in the order of the edges; an unknown name, an edge twice and a cycle are refused."""
+    """The parents of each variable, in the order of the edges; unknown names, edges named twice and cycles are refused."""
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:
         ends = []

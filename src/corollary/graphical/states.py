@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -184,7 +185,7 @@ def _intervals(edges: Array) -> list[str]:
         texts = [f"{edge:.{digits}g}" for edge in edges.tolist()]
         if len(set(texts)) == len(texts):
             break
-    inner = [f"{low} to {high}" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"{low} to {high}" for low, high in pairwise(texts)]
     return [f"≤ {texts[0]}", *inner, f"> {texts[-1]}"]
 
 
