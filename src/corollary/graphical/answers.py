@@ -27,6 +27,8 @@ class Answer(Mapping[str, Distribution]):
     method : str
     standard_error : float or None
         Of methods that draw: about how far off a probability may be.
+    notes : tuple of str
+        What such a method says of its answer.
     """
 
     marginals: dict[str, Distribution]
@@ -35,6 +37,7 @@ class Answer(Mapping[str, Distribution]):
     joint: Array | None = None
     method: str = "junction_tree"
     standard_error: float | None = None
+    notes: tuple[str, ...] = ()
 
     def __getitem__(self, variable: str) -> Distribution:
         return self.marginals[variable]
@@ -59,6 +62,7 @@ class Answer(Mapping[str, Distribution]):
             lines.append(f"{name:<{width}}  {shares}")
         if self.given and self.log_evidence is not None:
             lines.append(f"log P(given) = {self.log_evidence:.6g}")
+        lines.extend(self.notes)
         return "\n".join(lines)
 
 

@@ -1,7 +1,7 @@
 """Columns of tables as numbered states, and back: text, categories, booleans and numbers, with gaps.
 
 Text, categories and booleans are states as they are; so are numbers of which a column has few. Other numbers are cut at
-quantiles into states with names such as "≤ 1.5", "1.5 – 2.7" and "> 2.7".
+quantiles into states with names such as "≤ 1.5", "1.5 to 2.7" and "> 2.7".
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -184,7 +185,7 @@ def _intervals(edges: Array) -> list[str]:
         texts = [f"{edge:.{digits}g}" for edge in edges.tolist()]
         if len(set(texts)) == len(texts):
             break
-    inner = [f"{low} – {high}" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"{low} to {high}" for low, high in pairwise(texts)]
     return [f"≤ {texts[0]}", *inner, f"> {texts[-1]}"]
 
 

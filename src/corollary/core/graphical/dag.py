@@ -29,7 +29,9 @@ class DAG:
         if len(order) < len(listed):
             cycle = find_cycle(listed)
             shown = " → ".join(str(i if names is None else names[i]) for i in [*cycle, cycle[0]])
-            raise ValueError(f"The edges form a cycle: {shown}. A Bayesian network has none: remove one of these edges.")
+            raise ValueError(
+                f"The edges form a cycle: {shown}. A Bayesian network has none: remove one of these edges."
+            )
         return cls(listed, order)
 
     @property
@@ -119,7 +121,7 @@ def _reach(start: Iterable[int], onwards: Sequence[tuple[int, ...]]) -> set[int]
 
 
 def _topological(parents: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """Variables with parents first, by number where there is a choice; those on cycles, and after them, are left out."""
+    """Variables with parents first; those on cycles, and after them, are left out."""
     children: list[list[int]] = [[] for _ in parents]
     left = [len(each) for each in parents]
     for child, each in enumerate(parents):

@@ -62,7 +62,10 @@ def most_probable(
 
 def elimination_cost(network: TableNetwork, wanted: Sequence[int], findings: Collection[int]) -> Cost:
     """What the tables would take that arise on the way."""
-    shapes = [Factor(tuple(sorted(set(family) - set(findings))), np.zeros(0)) for family in _families(network, wanted, findings)]
+    shapes = [
+        Factor(tuple(sorted(set(family) - set(findings))), np.zeros(0))
+        for family in _families(network, wanted, findings)
+    ]
     return _plan(network, shapes, wanted)[1]
 
 

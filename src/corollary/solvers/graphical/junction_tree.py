@@ -21,7 +21,11 @@ from corollary.solvers.graphical.ordering import bits, joined, min_fill
 
 
 def plan_tree(
-    network: TableNetwork, observed: Collection[int] = (), wanted: Collection[int] | None = None, *, together: bool = False
+    network: TableNetwork,
+    observed: Collection[int] = (),
+    wanted: Collection[int] | None = None,
+    *,
+    together: bool = False,
 ) -> tuple[CliqueTree, Cost, list[int]]:
     """(the tree of cliques, its cost, variables that matter); ``together`` keeps what is wanted in one clique."""
     size, seen = network.size, set(observed)
@@ -171,6 +175,8 @@ def _joint_row(tree: CliqueTree, asked: list[int], cards: tuple[int, ...]) -> li
     """The joint table of what is wanted: its variables are the first ones of a root."""
     if not asked:
         return []
-    root = next(c for c, clique in enumerate(tree.cliques) if tree.parent[c] < 0 and list(clique[: len(asked)]) == asked)
+    root = next(
+        c for c, clique in enumerate(tree.cliques) if tree.parent[c] < 0 and list(clique[: len(asked)]) == asked
+    )
     wanted = prod([cards[v] for v in asked])
     return [[root, 1, wanted, prod([cards[v] for v in tree.cliques[root]]) // wanted]]
