@@ -29,6 +29,7 @@ class Family:
     child: Array
     card: int  # of the child; 0 for a number
     weights: Array
+    unit: float = 1.0  # what a weight of one has become
 
 
 def learned(cpd: CPD, family: Family) -> tuple[CPD, Evidence]:
@@ -57,13 +58,17 @@ def _table(cpd: Table, family: Family) -> tuple[CPD, Evidence]:
 
 
 def _noisy_or(cpd: NoisyOr, family: Family) -> tuple[CPD, Evidence]:
-    return fit_noisy_or(cpd, family.codes, family.child, family.weights)
+    scaled = NoisyOr(alpha=cpd.alpha * family.unit)
+    found, evidence = fit_noisy_or(scaled, family.codes, family.child, family.weights)
+    return NoisyOr(found.leak, found.strengths, cpd.alpha), evidence
 
 
 def _linear_gaussian(cpd: LinearGaussian, family: Family) -> tuple[CPD, Evidence]:
-    fitted, notes = fit_linear_gaussian(
-        cpd, family.codes, family.numbers, family.child, family.weights, family.cards
+    scaled = LinearGaussian(alpha=cpd.alpha * family.unit)
+    found, notes = fit_linear_gaussian(
+        scaled, family.codes, family.numbers, family.child, family.weights, family.cards
     )  # fmt: skip
+    fitted = LinearGaussian(found.intercept, found.coef, found.variance, cpd.alpha)
     return fitted, _closed("least squares", notes)
 
 
@@ -76,7 +81,7 @@ def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
     coef, intercept = np.zeros((family.card, Z.shape[1])), np.zeros(family.card)
     evidence = _closed("counts")
     if len(present) > 1 and Z.shape[1]:
-        model = LogisticRegression(C=cpd.C)
+        model = LogisticRegression(C=cpd.C / family.unit)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # said by the evidence, which the network weighs
             model.fit(Z[used], child[used], sample_weight=family.weights[used])

@@ -28,6 +28,11 @@ class CPD(Part, ABC):
     def known(self) -> bool:
         """Whether its numbers are given; if not, they are to be learned."""
 
+    @property
+    @abstractmethod
+    def n_states(self) -> int:
+        """How many states the variable has, by its numbers; 1 for a number."""
+
     @abstractmethod
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         """Raise ValueError unless parents with so many states, so many numeric parents and ``card`` states fit it."""

@@ -65,6 +65,10 @@ class LinearGaussian(CPD):
     def known(self) -> bool:
         return self.coef is not None
 
+    @property
+    def n_states(self) -> int:
+        return 1
+
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         if self.known and self.coef.shape != (*cards, n_numbers):
             raise self._refuse(f"coef must have the shape {(*cards, n_numbers)}, but it is {self.coef.shape}.")

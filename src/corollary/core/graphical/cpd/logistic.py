@@ -59,6 +59,10 @@ class LogisticCPD(DiscreteCPD):
     def known(self) -> bool:
         return self.coef is not None
 
+    @property
+    def n_states(self) -> int:
+        return len(self.intercept)
+
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         width = sum(other - 1 for other in cards) + n_numbers
         if self.known and self.cards != cards:

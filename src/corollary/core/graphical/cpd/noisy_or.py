@@ -60,6 +60,10 @@ class NoisyOr(DiscreteCPD):
     def known(self) -> bool:
         return self.strengths is not None
 
+    @property
+    def n_states(self) -> int:
+        return 2
+
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         if n_numbers or card != 2 or any(other != 2 for other in cards):
             raise self._refuse(

@@ -46,6 +46,10 @@ class Table(DiscreteCPD):
     def known(self) -> bool:
         return self.values is not None
 
+    @property
+    def n_states(self) -> int:
+        return int(self.values.shape[-1])
+
     def check(self, cards: tuple[int, ...], n_numbers: int, card: int) -> None:
         if n_numbers:
             raise self._refuse("a table has no rows for parents that are numbers; use LogisticCPD, or discretise them.")
