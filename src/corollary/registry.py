@@ -112,6 +112,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
     yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
+    yield Entry("BayesianNetworkClassifier", "graphical.classifier", "G7", cla, "full")
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them

@@ -74,6 +74,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": 3, "linkage": linkage} for linkage in LINKAGES],
     "SpectralClustering": [{"n_clusters": 2}, {"n_clusters": 3, "affinity": "nearest_neighbors", "n_neighbors": 5}],
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
+    "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

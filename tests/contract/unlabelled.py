@@ -41,6 +41,7 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
         {"n_components": 3, "means_init": START, "covariance_type": kind, "reg_covar": 1e-3}
         for kind in ("full", "tied", "diag", "spherical")
     ],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0, "n_bins": 3}],
     "PCA": [{"n_components": 2}, {"n_components": 0.9}, {"n_components": 2, "whiten": True}],
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from corollary.base import assigning, check_weights, fitting, predicting
-from corollary.core.evidence import worst_of
+from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Maybe, Names
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
@@ -31,6 +31,8 @@ from corollary.graphical.parts import (
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import likelihoods, posteriors
 from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
+from corollary.referee.networks import step_of_em, tables_of_counts
+from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.learning import learn_parameters
 from corollary.solvers.graphical.parameters import Prior
@@ -91,6 +93,8 @@ class BayesianNetwork(NetworkQueries):
         distribution of ``cpds_`` has no table of moderate size.
     cpds_ : dict of int to distribution
         Those that are no tables, by the number of the variable, if there are any.
+    n_iter_ : int
+        Iterations of EM; 1 where counting was enough.
     evidence_ : Evidence
         Of a fit; a network whose tables were given has none.
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -122,6 +126,7 @@ class BayesianNetwork(NetworkQueries):
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_features_in_": Count(low=1),
+        "n_iter_": Maybe(Count()),
         "variables_": Names("v"),
         "states_": ListOf(StateLabels(), "v"),
         "bins_": Indexed("v", Floats("?", increasing=True)),
@@ -261,6 +266,7 @@ class BayesianNetwork(NetworkQueries):
             random_state=self.random_state, names=everything, observe=observe,
         )  # fmt: skip
         self.tables_ = [learned.tables.get(v, table) for v, table in enumerate(network.tables)]
+        self.n_iter_ = max(1, evidence.n_iter)
         self.__dict__.pop("cpds_", None)
         if parts:
             self.cpds_ = learned.cpds
@@ -348,6 +354,19 @@ class BayesianNetwork(NetworkQueries):
 
         return plots.plot_network(self, given=given, **options)
 
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if self._cpds:
+            return Verification(None, "the referee has no second opinion on distributions other than tables")
+        codes = self._codes(X)
+        return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
+
+    def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:
+        """What the referee says of the tables, of rows as states."""
+        ess = self.equivalent_sample_size
+        added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+        judge = tables_of_counts if evidence.certificate.kind is Kind.EXACT else step_of_em
+        return judge(codes, weights, self.parents_, self.tables_, added, evidence.certificate.tolerance)
+
     def _check_state(self) -> None:
         beyond = beyond_tables(self.tables_, self._cpds)
         check_network(self._names, self.states_, self.bins_, self.parents_, self.tables_, beyond)
@@ -373,7 +392,7 @@ def _pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _parents(edges: list[tuple[str, str]], names: list[str]) -> list[list[int]]:
-    """The parents of each variable, in the order of the edges; unknown names, edges twice and cycles are refused."""
+    """The parents of each variable, in the order of the edges; unknown names, repetitions and cycles are refused."""
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:
         ends = []
