@@ -66,6 +66,8 @@ def _arrow(column: Any) -> Any:
     except ImportError:
         return None
     chunks = pa.chunked_array(column)
-    if chunks.num_chunks != 1 or str(chunks.type) not in ("string", "large_string") or chunks.null_count or not len(chunks):
+    if str(chunks.type) == "string_view":  # of polars
+        chunks = chunks.cast(pa.large_string())
+    if chunks.num_chunks != 1 or str(chunks.type) not in ("string", "large_string") or chunks.null_count:
         return None
-    return chunks.chunk(0)
+    return chunks.chunk(0) if len(chunks) else None
