@@ -115,6 +115,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("ChowLiu", "graphical.chow_liu", "G6", ("density",))
     yield Entry("TreeAugmentedNB", "graphical.tan", "G6", cla, "full")
     yield Entry("HillClimb", "graphical.hill_climb", "G6", ("density",))
+    yield Entry("BayesianNetworkClassifier", "graphical.classifier", "G7", cla, "full")
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
