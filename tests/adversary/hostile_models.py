@@ -76,6 +76,9 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
     "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
     "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
+    "ChowLiu": [{}, {"root": 1, "pseudo_counts": 0.0}],
+    "HillClimb": [{}, {"criterion": "bdeu", "restarts": 1}, {"criterion": "aic", "max_parents": 1, "tabu": 0}],
+    "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

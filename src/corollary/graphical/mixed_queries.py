@@ -12,7 +12,7 @@ from corollary.core.graphical.cpd import CPD
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
 from corollary.graphical.answers import Answer, Distribution
-from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed, settled
+from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed
 from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
 from corollary.solvers.graphical.mixed_query import ask
 from corollary.solvers.graphical.mixed_weighting import mixed_samples
@@ -79,10 +79,6 @@ class MixedQueries(Estimator):
             mean=found.mean if together else None,
             covariance=found.covariance if together else None,
         )
-
-    def _set(self, made: Any, variable: int, value: float) -> None:
-        """Let an intervention set a number."""
-        made.cpds_[variable] = settled(value)
 
     def _likelihoods_mixed(self, network: MixedNetwork, rows: Array, names: list[str]) -> Array:
         """log p of each row; what a row lacks is summed or integrated out, exactly."""
