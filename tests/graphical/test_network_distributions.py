@@ -269,3 +269,26 @@ def test_the_referee_judges_what_was_learned() -> None:
     assert causes.evidence_.verify(drawn).stands is False
     logistic = BayesianNetwork(EDGES, cpds={"height": LinearGaussian(), "weight": LinearGaussian()}).fit(PEOPLE)
     assert logistic.evidence_.verify(PEOPLE).stands is None
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_units_do_not_matter(scale: float) -> None:
+    rows = PEOPLE[["sex", "height", "weight"]].iloc[:200]
+    cpds = {"height": LinearGaussian(), "weight": LinearGaussian()}
+    one = BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows)
+    two = BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows.assign(height=rows.height * scale, weight=rows.weight * scale))
+    first, second = (
+        one.query(["sex", "height"], {"weight": 80.0}),
+        two.query(["sex", "height"], {"weight": 80.0 * scale}),
+    )
+    assert first["sex"] == pytest.approx(second["sex"], rel=1e-6)
+    assert second["height"].mean == pytest.approx(first["height"].mean * scale, rel=1e-6)
+    with pytest.raises(ValueError, match="beyond 1e"):
+        BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows.assign(height=rows.height * 1e200))
+
+
+def test_few_rows_and_constant_columns() -> None:
+    one = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    model = BayesianNetwork([("a", "b")], cpds={"a": LinearGaussian(), "b": LinearGaussian()}).fit(one)
+    assert model.query("b")["b"].mean == pytest.approx(2.0)
+    assert any("exactly" in note for note in model.evidence_.notes)

@@ -8,6 +8,7 @@ import scipy.linalg
 from corollary.core.graphical.cpd import LinearGaussian
 from corollary.core.types import Array
 
+LARGEST = 1e140  # whose squares, and sums of them, float64 holds
 LEAST = 1e-12  # of the variance of all rows: no variance is below it
 
 
@@ -24,6 +25,8 @@ def fit_linear_gaussian(
     q = int(np.prod(cards, dtype=np.int64))
     group = np.ravel_multi_index(tuple(codes.T), cards) if cards else np.zeros(len(child), dtype=np.int64)
     used = weights > 0
+    if max(np.abs(numbers).max(initial=0.0), np.abs(child).max(initial=0.0)) > LARGEST:
+        raise ValueError(f"its numbers, or those of a parent, are beyond {LARGEST:g}: squares overflow. Rescale them.")
     everything = _least_squares(numbers[used], child[used], weights[used], cpd.alpha)
     floor = max(LEAST * float(np.average((child - np.average(child, weights=weights)) ** 2, weights=weights)), 1e-290)
     intercept, coef, variance = np.empty(q), np.empty((q, d)), np.empty(q)
