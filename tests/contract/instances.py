@@ -175,8 +175,12 @@ class Case:
         return {"rtol": 1e-6, "atol": 1e-6}
 
     @property
+    def family(self) -> str:
+        return ESTIMATORS[self.name].family
+
+    @property
     def linear(self) -> bool:
-        return ESTIMATORS[self.name].family == "linear"
+        return self.family == "linear"
 
     @property
     def convex(self) -> bool:

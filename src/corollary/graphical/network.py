@@ -17,7 +17,7 @@ from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
 from corollary.graphical.given_tables import read_tables
 from corollary.graphical.queries import NetworkQueries
-from corollary.graphical.rows import likelihoods, posteriors
+from corollary.graphical.rows import as_given, likelihoods, posteriors
 from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
@@ -151,7 +151,6 @@ class BayesianNetwork(NetworkQueries):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        tags.input_tags.categorical = True
         return tags
 
     @classmethod
@@ -188,6 +187,20 @@ class BayesianNetwork(NetworkQueries):
         made.tables_ = arrays
         return made
 
+    def do(self, interventions: Mapping[str, Any] | None = None, /, **by_name: Any) -> BayesianNetwork:
+        """The network in which these variables are set from outside: their parents no longer act on them.
+
+        ``network.do(treatment="yes").query("recovery")`` is P(recovery | do(treatment = yes)), where
+        ``network.query("recovery", {"treatment": "yes"})`` is what is seen of those who have it.
+        """
+        self._require_tables()
+        parents, tables = [above.tolist() for above in self.parents_], list(self.tables_)
+        for v, state in self._findings({**(interventions or {}), **by_name}).items():
+            parents[v], tables[v] = [], np.eye(len(self.states_[v]))[state]
+        made = BayesianNetwork._made(self._names, list(self.states_), parents, tables)
+        made.bins_ = dict(self.bins_)
+        return made
+
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianNetwork:
         """Learn the tables from rows: a frame, or an array. Missing values (NaN, None) are summed out, by EM."""
@@ -197,7 +210,7 @@ class BayesianNetwork(NetworkQueries):
         self._learn(columns, weights, X)
         return self
 
-    def _learn(self, columns: list[Column], weights: Array, X: Any) -> None:
+    def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         """Tables from columns: what a fit does once it has read X."""
         names, given = [column.name for column in columns], dict(self.states or {})
         if len(set(names)) < len(names):
@@ -217,7 +230,7 @@ class BayesianNetwork(NetworkQueries):
         data = Coded.of(codes[there], [states.size for states in found], weights[there])
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
-        observe = self._observer(X, None, self.max_iter, lambda params: {"tables_": list(params.tables)})
+        observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)
         self.variables_ = np.array(everything)
         self.states_ = [states.labels for states in found]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
@@ -229,6 +242,11 @@ class BayesianNetwork(NetworkQueries):
         self.tables_ = list(network.tables)
         self.n_iter_ = max(1, evidence.n_iter)
         self._keep_evidence(evidence)
+
+    def _in_the_middle(self, params: Any) -> dict[str, Any]:
+        """What makes a working copy of this network while EM runs, for callbacks."""
+        kept = {name: getattr(self, name) for name in ("variables_", "states_", "bins_", "parents_")}
+        return {**kept, "tables_": list(params.tables)}
 
     def _columns(self, X: Any, *, reset: bool) -> list[Column]:
         columns = read_columns(X, self)
@@ -253,7 +271,7 @@ class BayesianNetwork(NetworkQueries):
     @predicting
     def score_samples(self, X: Any) -> Array:
         """log P of each row; missing values are summed out, exactly."""
-        return likelihoods(self._compiled, self._codes(X))
+        return as_given(X, likelihoods(self._compiled, self._codes(X)))
 
     @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -278,23 +277,6 @@ class NetworkQueries(Estimator):
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}
         return [(names[a], names[b]) for a, b in combinations(free, 2) if b not in near[a]]
-
-    def do(self, interventions: Mapping[str, Any] | None = None, /, **by_name: Any) -> Self:
-        """The network in which these variables are set from outside: their parents no longer act on them.
-
-        ``network.do(treatment="yes").query("recovery")`` is P(recovery | do(treatment = yes)), where
-        ``network.query("recovery", {"treatment": "yes"})`` is what is seen of those who chose it.
-        """
-        self._require_tables()
-        made = copy(self)
-        made.parents_, made.tables_ = list(self.parents_), list(self.tables_)
-        for v, state in self._findings({**(interventions or {}), **by_name}).items():
-            made.parents_[v] = np.zeros(0, dtype=np.int64)
-            made.tables_[v] = np.eye(len(self.states_[v]))[state]
-        names = self._names
-        made.edges = [(names[p], names[v]) for v, parents in enumerate(made.parents_) for p in parents.tolist()]
-        made.__dict__.pop("evidence_", None)
-        return made
 
 
 def _numbered(parents: list[Array], tables: list[Array]) -> TableNetwork:

@@ -1,7 +1,8 @@
 """Columns of tables as numbered states, and back: text, categories, booleans and numbers, with gaps.
 
-Text, categories and booleans are states as they are; so are numbers of which a column has few. Other numbers are cut at
-quantiles into states with names such as "≤ 1.5", "1.5 to 2.7" and "> 2.7".
+Text, categories and booleans are states as they are; so are numbers of which a column has few (if they are not whole,
+others belong to the nearest of them). Other numbers are cut at quantiles into states with names such as "≤ 1.5",
+"1.5 to 2.7" and "> 2.7".
 """
 
 from __future__ import annotations
@@ -107,6 +108,9 @@ def plain(values: Array) -> Array:
         if kinds and all(issubclass(each, (int, float, np.integer, np.floating)) for each in kinds):
             return values.astype(np.float64) if any(issubclass(k, (float, np.floating)) for k in kinds) else (
                 values.astype(np.int64))  # fmt: skip
+        if any(issubclass(each, (int, float, np.integer, np.floating)) for each in kinds) and str in kinds:
+            text = next(value for value in values.tolist() if isinstance(value, str))
+            raise ValueError(f"A column holds both numbers and text such as {text!r}; make it one or the other.")
         return values.astype(str)
     if kind in "mMV":
         raise ValueError(f"A column holds {values.dtype}; make text or numbers of it.")
@@ -173,8 +177,11 @@ def states_of(column: Column, weights: Array, max_states: int, n_bins: int) -> S
     seen = column.seen(weights > 0)
     if not len(seen.values):
         raise ValueError(f"Column {column.name!r} has no value at all. Leave it out, or give its states.")
-    if seen.values.dtype.kind not in "if" or column.declared or len(seen.values) <= max_states:
+    if seen.values.dtype.kind not in "if" or column.declared:
         return States(column.name, seen.values)
+    if len(seen.values) <= max_states:
+        whole = (seen.values == np.floor(seen.values)).all()
+        return States(column.name, seen.values, None if whole else _between(seen.values))
     edges = _quantiles(seen, weights, n_bins)
     return States(column.name, np.array(_intervals(edges)), edges)
 
@@ -185,6 +192,14 @@ def _quantiles(column: Column, weights: Array, n_bins: int) -> Array:
     mass = np.cumsum(np.bincount(column.codes[known], weights=weights[known], minlength=len(column.values)))
     at = np.searchsorted(mass, mass[-1] * np.arange(1, n_bins) / n_bins, side="left")
     return column.values[np.unique(at[at < len(column.values) - 1])].astype(np.float64)
+
+
+def _between(values: Array) -> Array:
+    """Edges half way between numbers, so that others belong to the nearest; the lower one, where there is no half way."""
+    low, high = values[:-1], values[1:]
+    with np.errstate(over="ignore"):
+        half = low + (high - low) / 2
+    return np.where((low <= half) & (half < high), half, low)
 
 
 def _intervals(edges: Array) -> list[str]:

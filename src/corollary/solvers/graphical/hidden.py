@@ -19,7 +19,14 @@ from corollary.core.types import Array
 from corollary.solvers.em import em
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.missing import Pattern, expect, patterns, refuse_large
-from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, family_counts, family_of, log_likelihood, tables_from
+from corollary.solvers.graphical.parameters import (
+    NO_PRIOR,
+    Prior,
+    family_counts,
+    family_of,
+    log_likelihood,
+    tables_from,
+)
 from corollary.solvers.loop import Observer
 
 Tables = tuple[Array, ...]

@@ -21,7 +21,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, bes
 
 RELATIVE = 1e-10  # a gain of less than this share of the score is rounding
 TIE = 1e-3  # of that: changes that gain the same, of which the first is made
-NAME = "largest gain of score by adding, removing or reversing one edge, worked out anew"
+NAME = "largest gain by adding, removing or reversing an edge, relative to the score without edges,"
 
 Edge = tuple[int, int]  # (parent, child)
 
@@ -111,7 +111,13 @@ class Climb(Algorithm[Graph]):
     name, kind, certificate_name = "hill climbing", Kind.STATIONARY, NAME
 
     def __init__(
-        self, scores: FamilyScores, start: tuple[Parents, ...], allowed: Allowed, tabu: int, eps: float, top: list[Graph]
+        self,
+        scores: FamilyScores,
+        start: tuple[Parents, ...],
+        allowed: Allowed,
+        tabu: int,
+        eps: float,
+        top: list[Graph],
     ) -> None:
         self.scores, self.start, self.allowed, self.tabu, self.eps, self.top = scores, start, allowed, tabu, eps, top
         self.best = -np.inf  # of this climb
@@ -155,7 +161,7 @@ class Climb(Algorithm[Graph]):
             self.top[:] = [state]
         anew = FamilyScores(self.scores.data, self.scores.score, self.scores.max_parents)
         gain = float(gains(state, anew, self.allowed).max())
-        return state, Measure(measure.objective, max(gain, 0.0), more=measure.more)
+        return state, Measure(measure.objective, max(gain, 0.0) / self.eps * RELATIVE, more=measure.more)
 
 
 @dataclass(frozen=True)
@@ -177,6 +183,10 @@ def hill_climb(
     scores.survey()
     start = tuple(tuple(np.flatnonzero(column).tolist()) for column in allowed.fixed.T)
     eps = RELATIVE * (score.unit + abs(sum(scores.known[i, ()] for i in range(data.n_variables))))
+    if not np.isfinite(eps):
+        raise ValueError(
+            f"The {score.name} score of the rows is not a finite number: divide sample_weight by the largest of them."
+        )
     top: list[Graph] = []  # the best so far of all starts
 
     def starts() -> Iterator[Climb]:
@@ -184,7 +194,7 @@ def hill_climb(
         for _ in range(search.restarts):
             yield Climb(scores, shaken(top[0].parents, allowed, search), allowed, search.tabu, eps, top)
 
-    return best_of(starts(), Rules(search.max_iter, eps, observe))
+    return best_of(starts(), Rules(search.max_iter, RELATIVE, observe))
 
 
 def shaken(parents: tuple[Parents, ...], allowed: Allowed, search: Search) -> tuple[Parents, ...]:
