@@ -32,64 +32,63 @@ CLASS = "class"
 class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     r"""Naive Bayes in which every column may also depend on one other column.
 
-        .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p(j)}), \qquad
-                  \max_{\text{trees}} \sum_j I(X_j; X_{p(j)} \mid C)
+    .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p(j)}), \qquad
+              \max_{\text{trees}} \sum_j I(X_j; X_{p(j)} \mid C)
 
-        Among all trees that join the columns, the one of the largest likelihood is found exactly. The model is a
-        :class:`BayesianNetwork` of the columns and the class, which is its last variable: it can be asked, drawn from,
-        plotted and written to a file.
+    Among all trees that join the columns, the one of the largest likelihood is found exactly. The model is a
+    :class:`BayesianNetwork` of the columns and the class, which is its last variable: it can be asked, drawn from,
+    plotted and written to a file.
 
-        Parameters
-        ----------
-        root : str, int or None
-            The column whose only parent is the class, by name or number; None: the first.
-        pseudo_counts : float ≥ 0, default 1.0
-            Added to every count of columns; that of classes are as they are.
-        equivalent_sample_size : float > 0 or None
-            If given, this many rows are spread evenly over each table (BDeu) in place of ``pseudo_counts``.
-        n_bins : int ≥ 2, default 5
-            Columns of many different numbers are cut at quantiles into as many states.
-        max_states : int ≥ 1, default 10
-            Numbers of which a column has no more than this are states as they are.
-        class_weight : dict, "balanced" or None
-            Factors of the weights of rows, by class.
-        random_state : int, RandomState or None
-            Of samples.
-        n_jobs : int or None
-            Threads; the answer does not depend on it.
+    Parameters
+    ----------
+    root : str, int or None
+        The column whose only parent is the class, by name or number; None: the first.
+    pseudo_counts : float ≥ 0, default 1.0
+        Added to every count of columns; that of classes are as they are.
+    equivalent_sample_size : float > 0 or None
+        If given, this many rows are spread evenly over each table (BDeu) in place of ``pseudo_counts``.
+    n_bins : int ≥ 2, default 5
+        Columns of many different numbers are cut at quantiles into as many states.
+    max_states : int ≥ 1, default 10
+        Numbers of which a column has no more than this are states as they are.
+    class_weight : dict, "balanced" or None
+        Factors of the weights of rows, by class.
+    random_state : int, RandomState or None
+        Of samples.
+    n_jobs : int or None
+        Threads; the answer does not depend on it.
 
-        Attributes
-        ----------
-        classes_ : array
-        conditional_information_ : array (d, d)
-            I(Xᵢ; Xⱼ | class) of all pairs of columns, in nats; of rows that have both values.
-        edges_ : list of (parent, child)
-        variables_, states_, bins_, parents_, tables_, evidence_, n_features_in_, feature_names_in_
-            As in :class:`BayesianNetwork`; the class is the first parent of each column.
+    Attributes
+    ----------
+    classes_ : array
+    conditional_information_ : array (d, d)
+        I(Xᵢ; Xⱼ | class) of all pairs of columns, in nats; of rows that have both values.
+    edges_ : list of (parent, child)
+    variables_, states_, bins_, parents_, tables_, evidence_, n_features_in_, feature_names_in_
+        As in :class:`BayesianNetwork`; the class is the first parent of each column.
 
-        Notes
-        -----
-        *Cost.* O(n d² r² / 64) for r states, all pairs at once; two bytes a cell, a copy of it by class, and a bit for each
-        row and state. A prediction takes O(d) lookups for each row and class.
+    Notes
+    -----
+    *Cost.* O(n d² r² / 64) for r states, all pairs at once; two bytes a cell, a copy of it by class, and a bit for each
+    row and state. A prediction takes O(d) lookups for each row and class.
 
-        *Evidence.* Optimal: no other tree has more information given the class, by the cycle property of all edges outside
-        it. Rows count where they have the values that a table is about; in predictions missing values are summed out
-        exactly, and states that were not seen count as missing.
+    *Evidence.* Optimal: no other tree has more information given the class, by the cycle property of all edges outside
+    it. Rows count where they have the values that a table is about; in predictions missing values are summed out
+    exactly, and states that were not seen count as missing.
 
-        References
-        ----------
-        N. Friedman, D. Geiger and M. Goldszmidt, *Bayesian network classifiers*, Machine Learning 29, 1997.
+    References
+    ----------
+    N. Friedman, D. Geiger and M. Goldszmidt, *Bayesian network classifiers*, Machine Learning 29, 1997.
 
-        Examples
-        --------
-        >>> import numpy as np
-    from scipy.special import logsumexp
-        >>> from corollary.graphical import TreeAugmentedNB
-        >>> rng = np.random.default_rng(0)
-        >>> a, b = rng.integers(0, 2, size=(2, 400))
-        >>> X, y = np.column_stack([a, b]), a ^ b  # which naive Bayes cannot learn
-        >>> TreeAugmentedNB().fit(X, y).score(X, y)
-        1.0
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from corollary.graphical import TreeAugmentedNB
+    >>> rng = np.random.default_rng(0)
+    >>> a, b = rng.integers(0, 2, size=(2, 400))
+    >>> X, y = np.column_stack([a, b]), a ^ b  # which naive Bayes cannot learn
+    >>> TreeAugmentedNB().fit(X, y).score(X, y)
+    1.0
     """
 
     fitted: ClassVar[dict[str, Fitted]] = {
@@ -126,6 +125,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         """Learn the tree and its tables from rows X (a frame, or an array; with gaps) and their classes y."""
         y = self._target(y)
         columns = self._columns(X, reset=True)
+        self._observer(X, y, 1, lambda state: None)  # there are no iterations to tell of
         check_consistent_length(columns[0].codes, y)
         weights = check_weights(sample_weight, np.broadcast_to(0.0, (len(y), 1)))
         classes, labels, weights = encode_labels(y, self._within_reach(weights), self.class_weight)

@@ -162,5 +162,5 @@ def test_groups_that_are_too_large_are_refused_before_anything_is_summed() -> No
     rows[:, 13] = 0
     parents = (*((),) * 13, tuple(range(13)))
     data = Coded.of(rows, [4] * 14)
-    with pytest.raises(ValueError, match="takes .* numbers, and EM allows"):
+    with pytest.raises(ValueError, match=r"takes .* numbers, and EM allows"):
         refuse_large(data, parents, patterns(data, parents)[1])

@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the search may do: ``free[p, c]`` says whether there may be an edge p → c, ``fixed`` whether it must stay."""
+    """What the search may do: ``free[p, c]`` is whether there may be an edge p → c, ``fixed`` whether it must stay."""
 
     free: Array
     fixed: Array
@@ -140,9 +140,10 @@ class Climb(Algorithm[Graph]):
         top = found.max()
         if not np.isfinite(top):
             return None
-        kind, parent, child = np.unravel_index(int(np.argmax(found >= top - TIE * self.eps)), found.shape)
-        edge = (int(parent), int(child))
-        parents = changed(state.parents, int(kind), edge)
+        place = np.unravel_index(int(np.argmax(found >= top - TIE * self.eps)), found.shape)
+        move, parent, child = (int(part) for part in place)
+        edge = (parent, child)
+        parents = changed(state.parents, move, edge)
         score = sum(self.scores.row(i, each).score for i, each in enumerate(parents))
         idle = 0 if score > self.best + self.eps else state.idle + 1
         self.best = max(score, self.best)
