@@ -195,7 +195,7 @@ def _quantiles(column: Column, weights: Array, n_bins: int) -> Array:
 
 
 def _between(values: Array) -> Array:
-    """Edges half way between numbers, so that others belong to the nearest; the lower one, where there is no half way."""
+    """Edges half way between numbers (or at the lower one), so that others belong to the nearest."""
     low, high = values[:-1], values[1:]
     with np.errstate(over="ignore"):
         half = low + (high - low) / 2
