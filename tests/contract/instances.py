@@ -116,7 +116,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "BayesianNetworkClassifier": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
-    "TreeAugmentedNB": [{}, {"n_bins": 3, "root": 2, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
+    "TreeAugmentedNB": [{}, {"n_bins": 3, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
 }
 
 
