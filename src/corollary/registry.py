@@ -133,6 +133,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
         "SquaredHinge Tweedie",
     ),
+    "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 
@@ -153,6 +154,9 @@ FUNCTIONS: dict[str, str] = {
     "radius_neighbors_graph": "neighbors.graph",
     "choose_k": "cluster.choose_k",
     "read_bif": "graphical.bif",
+    "LinearGaussian": "graphical.distributions",
+    "LogisticCPD": "graphical.distributions",
+    "NoisyOr": "graphical.distributions",
     "to_bif": "graphical.bif",
     "all_estimators": "registry",
     "save": "io",
