@@ -182,14 +182,16 @@ def all_estimators(task: str | None = None) -> list[Entry]:
     return [entry for entry in ESTIMATORS.values() if task is None or task in entry.tasks]
 
 
-def lazy_family(package: str) -> tuple[list[str], Callable[[str], Any]]:
-    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above."""
+def lazy_family(package: str, *modules: str) -> tuple[list[str], Callable[[str], Any]]:
+    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above; ``modules`` are public too."""
     places = {entry.name: entry.module for entry in ESTIMATORS.values()} | FUNCTIONS
     names = sorted(name for name, module in places.items() if module.split(".")[0] == package)
 
     def getattribute(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"corollary.{package}.{name}")
         if name not in names:
             raise AttributeError(f"module 'corollary.{package}' has no attribute {name!r}")
         return getattr(importlib.import_module(f"corollary.{places[name]}"), name)
 
-    return names, getattribute
+    return [*names, *modules], getattribute
