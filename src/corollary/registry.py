@@ -80,6 +80,7 @@ def _table() -> Iterator[Entry]:
     ranked = {"scoring": "neg_log_loss", "l1_ratios": (0.0,), "use_legacy_attributes": False}
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full", ranked)
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
+    yield Entry("CostSensitiveClassifier", "bayes.cost_sensitive", "B6", cla)
     yield Entry("DecisionStump", "tree.stump", "T1", cla)
     yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})
     yield Entry("DecisionTreeRegressor", "tree.decision_tree", "T1", reg, "full", {"min_samples_leaf": 10})

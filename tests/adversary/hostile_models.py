@@ -58,6 +58,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "VotingClassifier": [{}, {"voting": "soft"}, {"class_weight": "balanced"}, {"class_weight": "balanced", "cv": 3}],
     "VotingRegressor": [{}],
+    "CostSensitiveClassifier": [{}, {"reject_cost": 0.3}, {"calibration": "temperature", "cv": 3}],
     "BlendingClassifier": [{"cv": 3}],
     "BlendingRegressor": [{"cv": 3}],
     "StackingClassifier": [{"cv": 3}],
