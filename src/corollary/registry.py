@@ -112,6 +112,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("SpectralClustering", "cluster.spectral", "C6", clu)
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
+    yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
@@ -148,6 +149,8 @@ FUNCTIONS: dict[str, str] = {
     "kneighbors_graph": "neighbors.graph",
     "radius_neighbors_graph": "neighbors.graph",
     "choose_k": "cluster.choose_k",
+    "read_bif": "graphical.bif",
+    "to_bif": "graphical.bif",
     "all_estimators": "registry",
     "save": "io",
     "load": "io",

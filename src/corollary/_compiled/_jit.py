@@ -197,6 +197,15 @@ if HAVE_NUMBA:
         return types.int64(types.uint64), codegen
 
     @intrinsic
+    def count_bits(typingctx: Any, bits: Any) -> Any:
+        """How many bits of a uint64 are set."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.int64(types.uint64), codegen
+
+    @intrinsic
     def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
         """Ask for the memory ``offset`` bytes into an array's data, to be there when it is used a little later."""
 
@@ -226,6 +235,10 @@ else:  # pragma: no cover
     def lowest_bit(bits: Any) -> int:
         """The number of the lowest bit that is set, of a number that is not zero."""
         return (int(bits) & -int(bits)).bit_length() - 1
+
+    def count_bits(bits: Any) -> int:
+        """How many bits of a number are set."""
+        return int(bits).bit_count()
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

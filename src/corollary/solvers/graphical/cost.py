@@ -1,0 +1,41 @@
+"""What an exact query would cost, known before it runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from corollary.core.memory import check_memory
+from corollary.solvers.graphical.cliques import CliqueTree, entries
+
+SAMPLING = (
+    "ask with method='likelihood_weighting' or 'gibbs', which take little memory; give more findings; or use a graph "
+    "with fewer parents"
+)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of calibrating a tree of cliques: the largest clique has ``treewidth`` + 1 variables."""
+
+    treewidth: int
+    largest_clique: int  # entries of its table
+    entries: int  # of all tables together
+    bytes: int
+
+    @classmethod
+    def of(cls, tree: CliqueTree, cards: tuple[int, ...]) -> Cost:
+        largest = max((prod([cards[v] for v in clique]) for clique in tree.cliques), default=1)
+        total = entries(tree, cards)
+        return cls(tree.width, largest, total, 8 * total)
+
+    def check(self) -> None:
+        """MemoryError, with the numbers, if the machine does not have as many bytes."""
+        check_memory(
+            self.bytes,
+            f"An exact answer needs tables of {self.entries:.3g} entries (treewidth {self.treewidth}) and",
+            SAMPLING,
+        )
+
+    def __str__(self) -> str:
+        return f"treewidth {self.treewidth}, {self.entries} table entries, {self.bytes / 1e6:.3g} MB"
