@@ -265,8 +265,8 @@ class CostSensitiveClassifier(ClassifierMixin, Estimator):
         codes = np.minimum(np.searchsorted(self.classes_, y), len(self.classes_) - 1)
         strange = (self.classes_[codes] != y) & (weights > 0)
         if strange.any():
-            known = self.classes_.tolist()
-            raise ValueError(f"y has the class {y[strange].tolist()[0]!r}, which the classifier does not know: {known!r}.")
+            unknown, known = y[strange].tolist()[0], self.classes_.tolist()
+            raise ValueError(f"y has the class {unknown!r}, which the classifier does not know: it knows {known!r}.")
         return codes
 
     def _held_out(self, X: Any, y: Array, told: dict[str, Any]) -> tuple[tuple[Array, Array] | None, list[Evidence]]:

@@ -286,9 +286,9 @@ class BayesianNetwork(NetworkQueries):
 
     def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """A picture of the graph; with findings, of what follows from them."""
-        from corollary.graphical import plots  # type: ignore[attr-defined]
+        from corollary.graphical.plots import plot_network
 
-        return plots.plot_network(self, given=given, **options)
+        return plot_network(self, given, **options)
 
     def _check_state(self) -> None:
         check_network(self._names, self.states_, self.bins_, self.parents_, self.tables_)
