@@ -113,6 +113,10 @@ def _table() -> Iterator[Entry]:
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
     yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
+    yield Entry("ChowLiu", "graphical.chow_liu", "G6", ("density",))
+    yield Entry("TreeAugmentedNB", "graphical.tan", "G6", cla, "full")
+    yield Entry("HillClimb", "graphical.hill_climb", "G6", ("density",))
+    yield Entry("BayesianNetworkClassifier", "graphical.classifier", "G7", cla, "full")
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them

@@ -75,6 +75,9 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": 3, "linkage": linkage} for linkage in LINKAGES],
     "SpectralClustering": [{"n_clusters": 2}, {"n_clusters": 3, "affinity": "nearest_neighbors", "n_neighbors": 5}],
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
+    "ChowLiu": [{}, {"root": 1, "pseudo_counts": 0.0}],
+    "HillClimb": [{}, {"criterion": "bdeu", "restarts": 1}, {"criterion": "aic", "max_parents": 1, "tabu": 0}],
+    "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

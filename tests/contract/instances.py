@@ -117,6 +117,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
+    "TreeAugmentedNB": [{}, {"n_bins": 3, "root": 2, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
 }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from corollary.base import caller_level
 from corollary.core.types import Array
 from corollary.graphical.bif_words import BIFError, Word, Words
-from corollary.graphical.given_tables import PRINTED, setting_words
+from corollary.graphical.given_tables import PRINTED, place_of, setting_words
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import States, shown
 
@@ -211,7 +211,7 @@ class _Reader:
         sums = rows.sum(axis=-1)
         off = np.where(gaps, np.inf, np.abs(sums - 1.0))
         worst = int(off.argmax())
-        where = setting_words(scopes, np.unravel_index(worst, values.shape[:-1])) if len(scopes) > 1 else "it"
+        where = setting_words(scopes, place_of(worst, values.shape[:-1])) if len(scopes) > 1 else "it"
         if gaps.any():
             raise BIFError(line, f"the table of {scopes[-1].name!r} has no row for {where}.")
         if off[worst] > PRINTED:
@@ -224,7 +224,7 @@ class _Reader:
 
 
 def _ordered(numbers: Array, shape: tuple[int, ...]) -> Array:
-    """A whole table with the variable itself first, as the format has it; or last, as some write it, if that sums to one."""
+    """A whole table: the variable itself first, as the format has it, or last, if only that sums to one."""
     first = np.moveaxis(numbers.reshape(shape[-1], *shape[:-1]), 0, -1)
     last = numbers.reshape(shape)
     off = [float(np.abs(each.sum(axis=-1) - 1.0).max()) for each in (first, last)]

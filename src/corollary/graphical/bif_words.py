@@ -74,7 +74,7 @@ class Words:
 
     def listed(self, end: str) -> list[Word]:
         """Names up to a mark, which is taken too; commas between them may be missing."""
-        found = []
+        found: list[Word] = []
         while self.peek() != end:
             if self.peek() == "," and found:
                 self.take(",")

@@ -106,6 +106,11 @@ def setting_words(scopes: list[States], place: Sequence[int]) -> str:
     return ", ".join(f"{scope.name} = {scope.labels.tolist()[i]}" for scope, i in zip(scopes, place, strict=False))
 
 
+def place_of(entry: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The indices of an entry that is counted along all axes."""
+    return tuple(int(index) for index in np.unravel_index(entry, shape))
+
+
 def check_table(values: Array, scopes: list[States], printed: float = PRINTED) -> Array:
     """The table, scaled to sum to one where only printing is to blame that it does not; else ValueError."""
     name, shape = scopes[-1].name, tuple(scope.size for scope in scopes)
@@ -119,7 +124,7 @@ def check_table(values: Array, scopes: list[States], printed: float = PRINTED) -
     sums = values.sum(axis=-1)
     off = np.abs(sums - 1.0)
     if off.max() > printed:
-        place = np.unravel_index(int(off.argmax()), off.shape)
+        place = place_of(int(off.argmax()), off.shape)
         where = f" for {setting_words(scopes, place)}" if len(scopes) > 1 else ""
         raise ValueError(f"The table of {name!r} sums to {sums[place]:.6g}{where}, not to one.")
     return np.ascontiguousarray(values / sums[..., None])

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from corollary.base import assigning, check_weights, fitting, predicting
-from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Names
+from corollary.core.evidence import Evidence, Kind
+from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Maybe, Names
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
@@ -18,6 +19,8 @@ from corollary.graphical.given_tables import read_tables
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import likelihoods, posteriors
 from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
+from corollary.referee.networks import step_of_em, tables_of_counts
+from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.learning import learn_parameters
 from corollary.solvers.graphical.parameters import Prior
@@ -70,6 +73,8 @@ class BayesianNetwork(NetworkQueries):
         The numbers of the parents of each variable.
     tables_ : list of arrays
         P(variable | parents): an axis for each parent, and the last one for the variable itself.
+    n_iter_ : int
+        Iterations of EM; 1 where counting was enough.
     evidence_ : Evidence
         Of a fit; a network whose tables were given has none.
     n_features_in_, feature_names_in_ : as in scikit-learn
@@ -101,6 +106,7 @@ class BayesianNetwork(NetworkQueries):
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "n_features_in_": Count(low=1),
+        "n_iter_": Maybe(Count()),
         "variables_": Names("v"),
         "states_": ListOf(StateLabels(), "v"),
         "bins_": Indexed("v", Floats("?", increasing=True)),
@@ -221,6 +227,7 @@ class BayesianNetwork(NetworkQueries):
             random_state=self.random_state, names=everything, observe=observe,
         )  # fmt: skip
         self.tables_ = list(network.tables)
+        self.n_iter_ = max(1, evidence.n_iter)
         self._keep_evidence(evidence)
 
     def _columns(self, X: Any, *, reset: bool) -> list[Column]:
@@ -290,6 +297,17 @@ class BayesianNetwork(NetworkQueries):
 
         return plot_network(self, given, **options)
 
+    def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        codes = self._codes(X)
+        return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
+
+    def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:
+        """What the referee says of the tables, of rows as states."""
+        ess = self.equivalent_sample_size
+        added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+        judge = tables_of_counts if evidence.certificate.kind is Kind.EXACT else step_of_em
+        return judge(codes, weights, self.parents_, self.tables_, added, evidence.certificate.tolerance)
+
     def _check_state(self) -> None:
         check_network(self._names, self.states_, self.bins_, self.parents_, self.tables_)
         if self.n_features_in_ > len(self.variables_):
@@ -305,13 +323,15 @@ def _pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
         pair = [edge] if isinstance(edge, str) else list(edge)
         if len(pair) != 2:
             raise ValueError(f"edges must be pairs (parent, child), but one is {edge!r}.")
-        ends = [names[end] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair]
+        ends = [
+            names[int(end)] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair
+        ]
         found.append((str(ends[0]), str(ends[1])))
     return found
 
 
 def _parents(edges: list[tuple[str, str]], names: list[str]) -> list[list[int]]:
-    """The parents of each variable, in the order of the edges; an unknown name, an edge twice and a cycle are refused."""
+    """The parents of each variable, in the order of the edges; unknown names, repetitions and cycles are refused."""
     parents: list[list[int]] = [[] for _ in names]
     for parent, child in edges:
         ends = []

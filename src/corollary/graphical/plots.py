@@ -173,7 +173,7 @@ class _Drawing:
             corners = _curve(points)
             codes = [Path.MOVETO] + [Path.CURVE4] * (len(corners) - 1)
             strength = None if carried is None else carried.get(edge)
-            colour = SOFT if carried is None else "0.8" if strength is None else ORANGE
+            colour = SOFT if carried is None else "0.8" if strength is None else _orange(strength)
             line = 0.9 if strength is None else 1.3 + 2.7 * strength
             arrow = FancyArrowPatch(
                 path=Path(corners, codes), arrowstyle="-|>", mutation_scale=9 * scale, lw=line * scale, color=colour,
@@ -281,6 +281,14 @@ def _blue(moved: float) -> tuple[str, str]:
     share = min(1.0, moved) ** 0.7 if moved > 0.01 else 0.0
     mixed = (1 - share) * np.array(to_rgb(PALE)) + share * np.array(to_rgb(BLUE))
     return to_hex(mixed), "white" if share > 0.55 else INK
+
+
+def _orange(strength: float) -> str:
+    """The colour of an edge that carries so much of what the strongest carries: hardly any is hardly to be seen."""
+    from matplotlib.colors import to_hex, to_rgb
+
+    share = 0.35 + 0.65 * min(1.0, strength) ** 0.3 if strength > 0.01 else 0.35
+    return to_hex((1 - share) * np.array(to_rgb("0.8")) + share * np.array(to_rgb(ORANGE)))
 
 
 def _short(text: str) -> str:

@@ -38,7 +38,7 @@ class NetworkQueries(Estimator):
     @property
     def _compiled(self) -> CompiledNetwork:
         self._require_tables()
-        return COMPILED.of(self, self.tables_, lambda: CompiledNetwork(TableNetwork.of(self.parents_, self.tables_)))
+        return COMPILED.of(self, self.tables_, lambda: CompiledNetwork(_numbered(self.parents_, self.tables_)))
 
     def _require_tables(self) -> None:
         if not hasattr(self, "tables_"):
@@ -295,3 +295,7 @@ class NetworkQueries(Estimator):
         made.edges = [(names[p], names[v]) for v, parents in enumerate(made.parents_) for p in parents.tolist()]
         made.__dict__.pop("evidence_", None)
         return made
+
+
+def _numbered(parents: list[Array], tables: list[Array]) -> TableNetwork:
+    return TableNetwork.of([each.tolist() for each in parents], tables)

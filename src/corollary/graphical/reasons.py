@@ -115,7 +115,8 @@ def explain_query(network: Any, query: str, given: Mapping[str, Any]) -> Explana
         return answer
 
     before, after = ask({}), ask(known)
-    state = max(after, key=lambda each: abs(after[each] - before[each]))
+    change = {each: after[each] - before[each] for each in after}
+    state = max(change, key=lambda each: (round(abs(change[each]), 9), change[each]))  # of two, the one that rises
     found = []
     for name, value in known.items():
         others = {each: other for each, other in known.items() if each != name}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -45,7 +46,7 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     """The columns of a frame, or of an array, whose columns are called x0, x1, …"""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return [_of_series(str(name), frame[name]) for name in frame.columns]
+        return [_of_series(str(name), frame.get_column(name)) for name in frame.columns]
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
     if X.dtype.kind == "V":
         raise ValueError("X is a structured array; give a frame or an array of rows and columns.")
@@ -142,11 +143,19 @@ class States:
             return texts.index(str(value))
         raise ValueError(self.unknown(value))
 
+    def _place(self, value: Any, unknown: int | None) -> int:
+        try:
+            return self.code(value)
+        except ValueError:
+            if unknown is None:
+                raise
+            return unknown
+
     def unknown(self, value: Any) -> str:
         return f"{self.name!r} has no state {value!r}; its states are {shown(self.labels.tolist())}."
 
-    def encode(self, column: Column) -> Array:
-        """The state of each row, −1 where it is missing."""
+    def encode(self, column: Column, unknown: int | None = None) -> Array:
+        """The state of each row, −1 where it is missing; a value that is no state is refused, or ``unknown``."""
         if self.edges is not None and column.values.dtype.kind in "if":
             places = np.searchsorted(self.edges, column.values, side="left")
         elif np.array_equal(self.labels, column.values):
@@ -154,7 +163,7 @@ class States:
         else:
             used = np.zeros(len(column.values) + 1, dtype=bool)
             used[column.codes] = True
-            codes = [self.code(value) if used[i] else -1 for i, value in enumerate(column.values.tolist())]
+            codes = [self._place(value, unknown) if used[i] else -1 for i, value in enumerate(column.values.tolist())]
             places = np.array(codes, dtype=np.int64)
         return np.append(places, -1)[column.codes]
 
@@ -184,7 +193,7 @@ def _intervals(edges: Array) -> list[str]:
         texts = [f"{edge:.{digits}g}" for edge in edges.tolist()]
         if len(set(texts)) == len(texts):
             break
-    inner = [f"{low} to {high}" for low, high in zip(texts, texts[1:], strict=False)]
+    inner = [f"{low} to {high}" for low, high in pairwise(texts)]
     return [f"≤ {texts[0]}", *inner, f"> {texts[-1]}"]
 
 

@@ -121,7 +121,7 @@ def _reach(start: Iterable[int], onwards: Sequence[tuple[int, ...]]) -> set[int]
 
 
 def _topological(parents: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
-    """Variables with parents first, by number where there is a choice; those on cycles, and after them, are left out."""
+    """Variables with parents first; those on cycles, and after them, are left out."""
     children: list[list[int]] = [[] for _ in parents]
     left = [len(each) for each in parents]
     for child, each in enumerate(parents):

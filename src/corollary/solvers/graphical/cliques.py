@@ -11,7 +11,7 @@ from corollary.solvers.graphical.ordering import members
 
 @dataclass(frozen=True)
 class CliqueTree:
-    """Cliques, children before parents. ``parent`` is −1 at a root; what a clique shares with its parent comes first."""
+    """Cliques, children before parents. ``parent`` is −1 at a root; what one shares with its parent comes first."""
 
     cliques: tuple[tuple[int, ...], ...]
     parent: tuple[int, ...]
@@ -50,7 +50,7 @@ def _top(i: int, into: list[int]) -> int:
 def _arranged(
     full: list[int], upper: list[int], separators: list[int], into: list[int], first: int, variables: list[int]
 ) -> CliqueTree:
-    """The kept cliques in an order with children first; one that took over others has the parent of the last of them."""
+    """The kept cliques, children first; one that took over others has the parent of the last of them."""
     keep = [i for i in range(len(full)) if into[i] == i]
     last = {i: i for i in keep}
     for i in range(len(full)):

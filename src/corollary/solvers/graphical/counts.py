@@ -150,7 +150,7 @@ def joint_index(data: Coded, variables: Sequence[int]) -> tuple[Array, int]:
         column = data.codes[j]
         index = np.where((index < 0) | (column < 0), -1, index * data.cards[j] + column)
         size *= data.cards[j]
-        if size > max(4 * data.n_rows, 4096):
+        if size > max(data.n_rows // 4, 1024):
             seen, index = np.unique(index, return_inverse=True)
             absent = int(seen[0] < 0)
             index, size = index.astype(np.int64) - absent, len(seen) - absent

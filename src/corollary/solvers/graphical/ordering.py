@@ -1,7 +1,7 @@
 """In which order to sum variables out: greedily, the one whose neighbours lack the fewest edges (min-fill).
 
-Ties go to the smallest product of states, then to the smallest number, so the order is the same on every machine. Sets of
-variables are bits of whole numbers, which Python handles many at a time.
+Ties go to the smallest product of states, then to the smallest number, so the order is the same on every machine. Sets
+of variables are bits of whole numbers, which Python handles many at a time.
 """
 
 from __future__ import annotations
