@@ -210,7 +210,8 @@ def _curve(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
     slopes = [0.0]
     for (x0, y0), (x1, y1), (x2, y2) in zip(points, points[1:], points[2:], strict=False):
         first, second = (x1 - x0) / (y1 - y0), (x2 - x1) / (y2 - y1)
-        slopes.append(2 * first * second / (first + second) if first * second > 0 else 0.0)
+        # less than theirs, so that a bend stays clear of the nodes beside it
+        slopes.append(first * second / (first + second) if first * second > 0 else 0.0)
     slopes.append(0.0)
     corners = [points[0]]
     for (x0, y0), (x1, y1), m0, m1 in zip(points, points[1:], slopes, slopes[1:], strict=False):

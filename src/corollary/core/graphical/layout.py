@@ -17,7 +17,7 @@ from scipy.optimize import isotonic_regression
 from corollary.core.types import Array
 
 SWEEPS = 24  # up and down, when layers are ordered and when places are found
-BEND = 0.12  # the width that an edge takes where it passes a layer
+BEND = 0.2  # the width that an edge takes where it passes a layer
 
 
 @dataclass(frozen=True)
