@@ -134,6 +134,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
         "SquaredHinge Tweedie",
     ),
+    "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 
@@ -154,6 +155,9 @@ FUNCTIONS: dict[str, str] = {
     "radius_neighbors_graph": "neighbors.graph",
     "choose_k": "cluster.choose_k",
     "read_bif": "graphical.bif",
+    "LinearGaussian": "graphical.distributions",
+    "LogisticCPD": "graphical.distributions",
+    "NoisyOr": "graphical.distributions",
     "to_bif": "graphical.bif",
     "explain_query": "graphical.reasons",
     "plot_network": "graphical.plots",

@@ -78,6 +78,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "ChowLiu": [{}, {"root": 1, "pseudo_counts": 0.0}],
     "HillClimb": [{}, {"criterion": "bdeu", "restarts": 1}, {"criterion": "aic", "max_parents": 1, "tabu": 0}],
     "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
+    "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

@@ -115,6 +115,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": Quantile(0.5), "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "tweedie", "learning_rate": 0.3},
     ],
+    "BayesianNetworkClassifier": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
     "TreeAugmentedNB": [{}, {"n_bins": 3, "root": 2, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],

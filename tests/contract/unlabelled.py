@@ -43,6 +43,7 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
     ],
     "ChowLiu": [{}, {"root": 2, "n_bins": 3}],
     "HillClimb": [{}, {"criterion": "bdeu", "n_bins": 3, "max_parents": 2, "restarts": 1, "random_state": 0}],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0, "n_bins": 3}],
     "PCA": [{"n_components": 2}, {"n_components": 0.9}, {"n_components": 2, "whiten": True}],
 }
 

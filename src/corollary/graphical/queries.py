@@ -10,12 +10,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from corollary.base import Estimator
 from corollary.core.graphical.dag import DAG
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 from corollary.graphical.answers import Answer, Distribution, MostProbable
 from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
+from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
 from corollary.solvers.graphical.cost import Cost
 from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
@@ -24,7 +24,7 @@ from corollary.solvers.graphical.junction_tree import plan_tree
 EXACT = ("auto", "junction_tree", "elimination")
 
 
-class NetworkQueries(Estimator):
+class NetworkQueries(MixedQueries):
     """What can be asked of a network with ``variables_``, ``states_``, ``bins_``, ``parents_`` and ``tables_``."""
 
     variables_: Array
@@ -38,6 +38,7 @@ class NetworkQueries(Estimator):
     @property
     def _compiled(self) -> CompiledNetwork:
         self._require_tables()
+        self._refuse_beyond_tables(self._names)
         return COMPILED.of(self, self.tables_, lambda: CompiledNetwork(_numbered(self.parents_, self.tables_)))
 
     def _require_tables(self) -> None:
@@ -60,12 +61,13 @@ class NetworkQueries(Estimator):
     def _states_of(self, variable: int) -> States:
         return States(self._names[variable], self.states_[variable], self.bins_.get(variable))
 
-    def _findings(self, given: Mapping[str, Any] | None) -> dict[int, int]:
-        """States by number, of variables by number."""
-        names, found = self._names, {}
+    def _findings(self, given: Mapping[str, Any] | None) -> dict[int, Any]:
+        """States by number, of variables by number; of variables that are numbers, the numbers."""
+        names, found = self._names, dict[int, Any]()
         for name, value in (given or {}).items():
             variable = find(name, names)
-            found[variable] = self._states_of(variable).code(value)
+            exact = self._number(variable, value, name)
+            found[variable] = self._states_of(variable).code(value) if exact is None else exact
         return found
 
     def _named(self, findings: Mapping[int, int]) -> dict[str, Any]:
@@ -110,9 +112,15 @@ class NetworkQueries(Estimator):
         answer : Answer
             ``answer["rain"]["yes"]`` is a probability; ``answer.log_evidence`` is log P(given).
         """
+        self._require_tables()
         findings = self._findings(given)
         names = self._names
         asked = [v for v in range(len(names)) if v not in findings] if variables is None else find_all(variables, names)
+        if (mixed := self._mixed) is not None:
+            if joint:
+                raise ValueError("joint=True needs tables; of numbers, the answer has their mean and covariance.")
+            seed = self.random_state if random_state is None else random_state
+            return self._asked(mixed, names, asked, findings, method, n_samples, seed)
         if method in ("auto", "junction_tree"):
             if joint:
                 return self._by_table(asked, findings, "junction_tree")
@@ -288,9 +296,14 @@ class NetworkQueries(Estimator):
         self._require_tables()
         made = copy(self)
         made.parents_, made.tables_ = list(self.parents_), list(self.tables_)
+        made.__dict__.update({"cpds_": dict(self._cpds)} if self._cpds else {})
         for v, state in self._findings({**(interventions or {}), **by_name}).items():
             made.parents_[v] = np.zeros(0, dtype=np.int64)
-            made.tables_[v] = np.eye(len(self.states_[v]))[state]
+            if v in self._cpds and self._cpds[v].numeric:
+                self._set(made, v, state)
+            else:
+                made.tables_[v] = np.eye(len(self.states_[v]))[state]
+                made.__dict__.get("cpds_", {}).pop(v, None)
         names = self._names
         made.edges = [(names[p], names[v]) for v, parents in enumerate(made.parents_) for p in parents.tolist()]
         made.__dict__.pop("evidence_", None)
