@@ -380,9 +380,9 @@ class BayesianNetwork(NetworkQueries):
 
     def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """A picture of the graph; with findings, of what follows from them."""
-        from corollary.graphical import plots
+        from corollary.graphical.plots import plot_network
 
-        return plots.plot_network(self, given=given, **options)
+        return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         codes = self._codes(X)

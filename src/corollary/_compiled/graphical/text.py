@@ -31,10 +31,10 @@ def _word(text, begin, length):
 
 @inner_kernel
 def _alike(text, one, two, length):
-    for k in range(8, length):
-        if text[one + k] != text[two + k]:
-            return False
-    return True
+    k = 8
+    while k < length and text[one + k] == text[two + k]:
+        k += 1
+    return k == length
 
 
 @lean_kernel
@@ -60,9 +60,9 @@ def encode_text(offsets, text, count, slots, keys, lengths, firsts, codes):
                 slots[slot], keys[code], lengths[code], firsts[code] = code, key, length, i
                 count += 1
                 break
-            if keys[code] == key and lengths[code] == length:
-                if length <= 8 or _alike(text, np.int64(offsets[firsts[code]]), begin, length):
-                    break
+            same = keys[code] == key and lengths[code] == length
+            if same and (length <= 8 or _alike(text, np.int64(offsets[firsts[code]]), begin, length)):
+                break
             slot = (slot + 1) & (SLOTS - 1)
         codes[i] = code
     return count

@@ -6,6 +6,7 @@ whole numbers where weights are, so the order of the rows is nothing to them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -93,7 +94,7 @@ def tables_beside(data: Coded, base: Array, size: int, columns: Sequence[int]) -
     out = np.zeros(offsets[-1])
     given = np.asarray(columns, dtype=np.int64), cards, offsets[:-1]
     run_team(count_beside, base, data.codes, data.weights, *given, out, most=_workers(data, len(columns)))
-    return [out[begin:end].reshape(size, -1) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [out[begin:end].reshape(size, -1) for begin, end in itertools.pairwise(offsets)]
 
 
 def pair_tables(data: Coded, left: Array, right: Array) -> Iterator[tuple[slice, list[Array]]]:
