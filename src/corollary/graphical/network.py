@@ -223,11 +223,9 @@ class BayesianNetwork(NetworkQueries):
             _chosen(given.get(c.name), c.name) or states_of(c, weights, self.max_states, self.n_bins) for c in columns
         ]
         found += [_hidden(given[name], name) for name in hidden]
-        codes = np.full((len(weights), len(everything)), -1, dtype=np.int32)
-        for v, column in enumerate(columns):
-            codes[:, v] = found[v].encode(column if weights.all() else column.seen(weights > 0))
         there = weights > 0
-        data = Coded.of(codes[there], [states.size for states in found], weights[there])
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
+        data = Coded.gather(codes, [states.size for states in found], weights, there)
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
         observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)

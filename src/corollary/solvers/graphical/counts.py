@@ -40,6 +40,18 @@ class Coded:
             weights = np.empty(0)
         return cls(codes, cards, np.ascontiguousarray(weights, dtype=np.float64))
 
+    @classmethod
+    def gather(cls, columns: Sequence[Array], cards: Sequence[int], weights: Array, keep: Array) -> Coded:
+        """From the state numbers of each variable, of the rows in ``keep``; variables beyond these are all missing."""
+        cards = tuple(int(card) for card in cards)
+        kind = np.int16 if max(cards, default=1) <= np.iinfo(np.int16).max else np.int32
+        whole = bool(keep.all())
+        codes = np.full((len(cards), len(weights) if whole else int(keep.sum())), -1, dtype=kind)
+        for row, column in zip(codes, columns, strict=False):
+            row[:] = column if whole else column[keep]
+        weights = weights if whole else weights[keep]
+        return cls(codes, cards, np.empty(0) if (weights == 1.0).all() else np.ascontiguousarray(weights))
+
     @property
     def n_rows(self) -> int:
         return int(self.codes.shape[1])
