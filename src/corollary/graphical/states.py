@@ -50,7 +50,9 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     """The columns of a frame, or of an array, whose columns are called x0, x1, …"""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        columns = [(str(name), frame.get_column(name)) for name in frame.columns]
+        names = frame.columns
+        native = [X.iloc[:, f] for f in range(len(names))] if hasattr(X, "iloc") else [X[name] for name in names]
+        columns = list(zip(map(str, names), native, strict=True))
         large = len(frame) * len(columns) > LARGE
         return list(map_each(_of_series, columns) if large else map(_of_series, columns))
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
@@ -60,14 +62,14 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
 
 
 def _of_series(named: tuple[str, Any]) -> Column:
-    name, series = named
+    name, native = named
+    if (found := text_codes(native)) is not None:
+        return Column(name, *found)
+    series = nw.from_native(native, series_only=True)
     if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
         return _categorical(name, series)
     if series.dtype.is_temporal():
         raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
-    native = series.to_native()
-    if series.dtype == nw.String and (found := text_codes(native)) is not None:
-        return Column(name, *found)
     if hasattr(native, "factorize") and series.dtype == nw.String:  # pandas: by hashing, much faster than by sorting
         codes, values = native.factorize(sort=True)
         return Column(name, np.asarray(codes, dtype=np.int64), np.asarray(values, dtype=str))
