@@ -16,6 +16,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
 from corollary.graphical.given_tables import read_tables
+from corollary.graphical.judged import judge_parts
 from corollary.graphical.parts import (
     CPDPart,
     Parts,
@@ -382,9 +383,13 @@ class BayesianNetwork(NetworkQueries):
         return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        if self._cpds:
-            return Verification(None, "the referee has no second opinion on distributions other than tables")
         codes = self._codes(X)
+        if self._cpds:
+            given = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
+            weights, ess = check_weights(sample_weight, codes), self.equivalent_sample_size
+            added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+            parts = [v for v in self._cpds if not (v in given and given[v].known)]
+            return judge_parts(self._mixed_network, parts, self._rows(X), weights, added)
         return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:
