@@ -103,11 +103,9 @@ class LearnedNetwork(BayesianNetwork, ABC):
         for name in given:
             find(name, names, "column")
         found = [self._states_for(column, given.get(column.name), weights) for column in columns]
-        whole, there = bool(weights.all()), weights > 0
-        codes = np.empty((len(columns), len(weights)), dtype=np.int32)
-        for v, column in enumerate(columns):
-            codes[v] = found[v].encode(column if whole else column.seen(there))
-        return found, Coded.of((codes if whole else codes[:, there]).T, [s.size for s in found], weights[there])
+        there = weights > 0
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
+        return found, Coded.gather(codes, [states.size for states in found], weights, there)
 
     def _states_for(self, column: Column, given: Any, weights: Array) -> States:
         from corollary.graphical.network import _chosen

@@ -270,12 +270,10 @@ class BayesianNetwork(NetworkQueries):
             for v, c in enumerate(columns)
         ]
         found += [_hidden(given[name], name) for name in hidden]
-        codes = np.full((len(weights), len(everything)), -1, dtype=np.int32)
-        for v, column in enumerate(columns):
-            codes[:, v] = found[v].encode(column if weights.all() else column.seen(weights > 0))
         there = weights > 0
-        learned = Parts.learned(parts, columns, codes[there], there, weights[there], found, parents, self._weight_unit)
-        data = Coded.of(codes[there], [states.size for states in found], weights[there])
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
+        data = Coded.gather(codes, [states.size for states in found], weights, there)
+        learned = Parts.learned(parts, columns, data.codes.T, there, weights[there], found, parents, self._weight_unit)
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
         observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)

@@ -18,9 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from corollary.core.door.target import missing
+from corollary.core.parallel import map_each
 from corollary.core.types import Array
+from corollary.solvers.graphical.text_codes import text_codes
 
 SHOWN = 8  # states or names in an error
+LARGE = 1 << 18  # cells of a frame whose columns are worth threads
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class Column:
 
     def seen(self, rows: Array) -> Column:
         """Without values that none of these rows has."""
-        if self.declared:
+        if self.declared or rows.all():  # values are those of all rows
             return self
         there = np.zeros(len(self.values), dtype=bool)
         there[self.codes[rows & (self.codes >= 0)]] = True
@@ -47,19 +50,26 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     """The columns of a frame, or of an array, whose columns are called x0, x1, …"""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return [_of_series(str(name), frame.get_column(name)) for name in frame.columns]
+        names = frame.columns
+        native = [X.iloc[:, f] for f in range(len(names))] if hasattr(X, "iloc") else [X[name] for name in names]
+        columns = list(zip(map(str, names), native, strict=True))
+        large = len(frame) * len(columns) > LARGE
+        return list(map_each(_of_series, columns) if large else map(_of_series, columns))
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
     if X.dtype.kind == "V":
         raise ValueError("X is a structured array; give a frame or an array of rows and columns.")
     return [_of_array(f"x{f}", X[:, f]) for f in range(X.shape[1])]
 
 
-def _of_series(name: str, series: Any) -> Column:
+def _of_series(named: tuple[str, Any]) -> Column:
+    name, native = named
+    if (found := text_codes(native)) is not None:
+        return Column(name, *found)
+    series = nw.from_native(native, series_only=True)
     if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
         return _categorical(name, series)
     if series.dtype.is_temporal():
         raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
-    native = series.to_native()
     if hasattr(native, "factorize") and series.dtype == nw.String:  # pandas: by hashing, much faster than by sorting
         codes, values = native.factorize(sort=True)
         return Column(name, np.asarray(codes, dtype=np.int64), np.asarray(values, dtype=str))
