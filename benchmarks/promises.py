@@ -166,6 +166,10 @@ TREES_AND_ENSEMBLES = (
         for kind in ("Blending", "Stacking")
         for task in BOTH
     ),
+    Promise(
+        "CostSensitiveClassifier", "what the fit of the classifier takes and a table of n × K probabilities",
+        numbers(20, 36, 1),
+    ),
     Promise("HaarFeatures", "keeps 20 bytes a feature", lambda n, d, size: 20 * d * d, {}, WINDOWS, data="windows"),
     Promise(
         "CascadeClassifier", "candidates × windows bytes for ranks of responses",

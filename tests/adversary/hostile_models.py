@@ -58,6 +58,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "VotingClassifier": [{}, {"voting": "soft"}, {"class_weight": "balanced"}, {"class_weight": "balanced", "cv": 3}],
     "VotingRegressor": [{}],
+    "CostSensitiveClassifier": [{}, {"reject_cost": 0.3}, {"calibration": "temperature", "cv": 3}],
     "BlendingClassifier": [{"cv": 3}],
     "BlendingRegressor": [{"cv": 3}],
     "StackingClassifier": [{"cv": 3}],
@@ -74,15 +75,11 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": 3, "linkage": linkage} for linkage in LINKAGES],
     "SpectralClustering": [{"n_clusters": 2}, {"n_clusters": 3, "affinity": "nearest_neighbors", "n_neighbors": 5}],
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
-<<<<<<< HEAD
     "ChowLiu": [{}, {"pseudo_counts": 0.0}],
-=======
-    "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
-    "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
-    "ChowLiu": [{}, {"root": 1, "pseudo_counts": 0.0}],
->>>>>>> cb3da6abafa103deea9dc90385e56c6a8fd96e2a
     "HillClimb": [{}, {"criterion": "bdeu", "restarts": 1}, {"criterion": "aic", "max_parents": 1, "tabu": 0}],
     "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
+    "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

@@ -39,10 +39,12 @@ def test_rows_are_drawn_parent_by_parent() -> None:
     for seed in range(4):
         flat = some_flat(seed)
         rows = np.empty((50, flat.size), dtype=np.int32)
+        columns = np.random.default_rng(seed).permutation(flat.size)  # where each variable is to stand
         draw_rows(
-            7, np.uint64(12345), flat.scope_starts, flat.scope, flat.strides, flat.table_starts, flat.cumulative, rows
-        )
-        assert rows.tolist() == [drawn_by_hand(flat, 12345, 7 + i) for i in range(50)]
+            7, np.uint64(12345), flat.scope_starts, columns[flat.scope], flat.strides, flat.table_starts,
+            flat.cumulative, columns, rows,
+        )  # fmt: skip
+        assert rows[:, columns].tolist() == [drawn_by_hand(flat, 12345, 7 + i) for i in range(50)]
 
 
 def test_logarithms_of_entries_are_added_up() -> None:

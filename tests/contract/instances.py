@@ -87,6 +87,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
     ],
+    # 0 and 1 as costs: with others the decision is not the most probable class, on purpose
+    "CostSensitiveClassifier": [{}, {"cv": 3, "calibration": "temperature"}],
     "DecisionStump": [{}],
     "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],
     "DecisionTreeRegressor": [{}, {"criterion": "absolute_error", "max_depth": 3}, {"ccp_alpha": 0.1}],

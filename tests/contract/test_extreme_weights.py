@@ -20,6 +20,7 @@ POWERS = (500, -500, 1000, -1000)
 PENALISED = {"Ridge": "alpha", "RidgeCV": "alphas", "HuberRegressor": "alpha"}
 INVERSE = {"LogisticRegression": "C", "LogisticRegressionCV": "Cs"}
 OF_MEMBERS = {f"{kind}{task}" for kind in ("Voting", "Blending", "Stacking") for task in ("Classifier", "Regressor")}
+OF_MEMBERS.add("CostSensitiveClassifier")
 COUNTED = {
     f"{kind}{task}" for kind in ("KNeighbors", "Bagging", "GradientBoosting") for task in ("Classifier", "Regressor")
 } | {"PCA", "BayesianNetwork", "BayesianNetworkClassifier"}  # pseudo-counts are rows

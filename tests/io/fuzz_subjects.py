@@ -189,6 +189,15 @@ def _special() -> Iterator[Subject]:
         yield Subject(f"{name} after another model", model, X, truth)
     stack = corollary.StackingClassifier(cv=3, passthrough=True).fit(X, target > 0)
     yield Subject("StackingClassifier with X", stack, X, target > 0)
+    costs = {
+        "cost": [[0.0, 1.0], [5.0, 0.0]],
+        "reject_cost": 0.4,
+        "reject_label": 2,
+        "calibration": "temperature",
+        "cv": 3,
+    }
+    careful = corollary.CostSensitiveClassifier(**costs).fit(X, (target > 0).astype(int))
+    yield Subject("CostSensitiveClassifier that may reject", careful, X, (target > 0).astype(int))
     for name in ("LinearRegression", "Ridge"):
         model = getattr(corollary, name)().partial_fit(X, target)
         yield Subject(f"{name} so far", model, X, target)

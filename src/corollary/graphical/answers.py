@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from corollary.core.graphical.densities import Density
 from corollary.core.types import Array
 
 Distribution = dict[Any, float]  # state -> probability
 
 
 @dataclass(frozen=True)
-class Answer(Mapping[str, Distribution]):
+class Answer(Mapping[str, Any]):
     """P(each variable | findings), by variable and then by state; ``answer["rain"]["yes"]`` is a number.
 
     Attributes
@@ -29,6 +30,10 @@ class Answer(Mapping[str, Distribution]):
         Of methods that draw: about how far off a probability may be.
     notes : tuple of str
         What such a method says of its answer.
+    densities : dict of variable to Density
+        Of variables that are numbers: ``answer["height"].mean``, ``.std``, ``.interval(0.95)``.
+    mean, covariance : arrays or None
+        Of the numbers asked for, together, in their order, where the answer is exact.
     """
 
     marginals: dict[str, Distribution]
@@ -38,15 +43,19 @@ class Answer(Mapping[str, Distribution]):
     method: str = "junction_tree"
     standard_error: float | None = None
     notes: tuple[str, ...] = ()
+    densities: dict[str, Density] = field(default_factory=dict)
+    mean: Array | None = None
+    covariance: Array | None = None
 
-    def __getitem__(self, variable: str) -> Distribution:
-        return self.marginals[variable]
+    def __getitem__(self, variable: str) -> Any:
+        return self.densities[variable] if variable in self.densities else self.marginals[variable]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.marginals)
+        yield from self.marginals
+        yield from self.densities
 
     def __len__(self) -> int:
-        return len(self.marginals)
+        return len(self.marginals) + len(self.densities)
 
     def most_likely(self) -> dict[str, Any]:
         """The most probable state of each variable by itself (for all of them together: ``map_query``)."""
@@ -56,10 +65,11 @@ class Answer(Mapping[str, Distribution]):
         lines = []
         if self.given:
             lines.append("given " + ", ".join(f"{name} = {state}" for name, state in self.given.items()))
-        width = max((len(name) for name in self.marginals), default=0)
+        width = max((len(name) for name in self), default=0)
         for name, states in self.marginals.items():
             shares = ", ".join(f"{state}: {share:.4g}" for state, share in states.items())
             lines.append(f"{name:<{width}}  {shares}")
+        lines.extend(f"{name:<{width}}  {density}" for name, density in self.densities.items())
         if self.given and self.log_evidence is not None:
             lines.append(f"log P(given) = {self.log_evidence:.6g}")
         lines.extend(self.notes)

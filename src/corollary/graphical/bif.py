@@ -238,6 +238,7 @@ def to_bif(network: BayesianNetwork, path: str | os.PathLike[str] | None = None)
     understood where they are given.
     """
     network._require_tables()
+    network._refuse_beyond_tables(network._names)
     names, lines = network._names, ["network unknown {", "}"]
     for name, states in zip(names, network.states_, strict=True):
         listed = ", ".join(_quoted(str(state)) for state in states.tolist())

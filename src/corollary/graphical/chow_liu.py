@@ -80,7 +80,7 @@ class ChowLiu(LearnedNetwork):
     fitted: ClassVar[dict[str, Fitted]] = {"mutual_information_": Floats("v", "v", low=0)}
     limits: ClassVar[dict[str, Limit]] = {
         "root": Choice(None) | Integer(0) | Instance("a name", str),
-        **{name: limit for name, limit in BayesianNetwork.limits.items() if name != "edges"},
+        **{name: limit for name, limit in BayesianNetwork.limits.items() if name not in ("edges", "cpds")},
     }
 
     @assigning

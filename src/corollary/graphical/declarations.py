@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,13 @@ class ProbabilityTable(Fitted):
 
 
 def check_network(
-    variables: list[str], states: list[Any], bins: dict[int, Any], parents: list[Any], tables: list[Any]
-) -> None:
-    """Raise ValueError unless the parts of a network, each as declared, fit together."""
+    variables: list[str], states: list[Any], bins: dict[int, Any], parents: list[Any], tables: list[Any],
+    beyond: Collection[int] = (),
+) -> None:  # fmt: skip
+    """Raise ValueError unless the parts of a network, each as declared, fit together.
+
+    The variables ``beyond`` have distributions that are not written out as tables.
+    """
     if len(set(variables)) < len(variables):
         raise ValueError("variables_ must be different names.")
     cards = [len(labels) for labels in states]
@@ -53,7 +58,7 @@ def check_network(
         if len(set(above)) < len(above):
             raise ValueError(f"parents_ of {name!r} must be different variables, but they are {above}.")
         shape = (*(cards[p] for p in above), cards[v])
-        if tables[v].shape != shape:
+        if v not in beyond and tables[v].shape != shape:
             raise ValueError(f"tables_ of {name!r} must have shape {shape}, but it is {tables[v].shape}.")
         if v in bins and len(bins[v]) != cards[v] - 1:
             raise ValueError(f"bins_ of {name!r} are {len(bins[v])} edges, which is not one less than its states.")

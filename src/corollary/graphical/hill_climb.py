@@ -99,7 +99,7 @@ class HillClimb(LearnedNetwork):
         "restarts": Integer(0),
         "required": Choice(None) | ArrayLike(),
         "forbidden": Choice(None) | ArrayLike(),
-        **{name: limit for name, limit in BayesianNetwork.limits.items() if name != "edges"},
+        **{name: limit for name, limit in BayesianNetwork.limits.items() if name not in ("edges", "cpds")},
     }
 
     @assigning

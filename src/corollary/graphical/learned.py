@@ -35,6 +35,7 @@ class LearnedNetwork(BayesianNetwork, ABC):
     """A network that learns which edges there are, and then its tables as :class:`BayesianNetwork` does."""
 
     edges = None  # known after the fit: see ``edges_``
+    cpds = None  # all tables
 
     @property
     def edges_(self) -> list[tuple[str, str]]:

@@ -9,13 +9,26 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from corollary.base import assigning, check_weights, fitting, predicting
-from corollary.core.evidence import Evidence, Kind
+from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Maybe, Names
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
 from corollary.graphical.given_tables import read_tables
+from corollary.graphical.parts import (
+    CPDPart,
+    Parts,
+    beyond_tables,
+    check_parts,
+    number_labels,
+    number_states,
+    put_in,
+    read_parts,
+    settled,
+    with_numbers,
+    without_parts,
+)
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import as_given, likelihoods, posteriors
 from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
@@ -43,6 +56,11 @@ class BayesianNetwork(NetworkQueries):
     states : dict of name to list of states (or to how many there are), or None
         Of variables whose states are not to be taken from the rows. A variable that only ``edges`` and ``states`` name
         is hidden.
+    cpds : dict of name to distribution, or to its name, or None
+        Of variables whose distribution is no table: ``NoisyOr()``, ``LogisticCPD()``, ``LinearGaussian()`` (or
+        "noisy_or", "logistic", "linear_gaussian"), to be learned, or with their numbers given. A column with a linear
+        Gaussian is a number and is not cut into states; children of numbers that have states are logistic. Rows must
+        be complete.
     pseudo_counts : float ≥ 0, default 1.0
         Added to every count. With 0 it is maximum likelihood, and what was never seen is impossible.
     equivalent_sample_size : float > 0 or None
@@ -72,7 +90,10 @@ class BayesianNetwork(NetworkQueries):
     parents_ : list of arrays
         The numbers of the parents of each variable.
     tables_ : list of arrays
-        P(variable | parents): an axis for each parent, and the last one for the variable itself.
+        P(variable | parents): an axis for each parent, and the last one for the variable itself; [1.0] where a
+        distribution of ``cpds_`` has no table of moderate size.
+    cpds_ : dict of int to distribution
+        Those that are no tables, by the number of the variable, if there are any.
     n_iter_ : int
         Iterations of EM; 1 where counting was enough.
     evidence_ : Evidence
@@ -112,10 +133,12 @@ class BayesianNetwork(NetworkQueries):
         "bins_": Indexed("v", Floats("?", increasing=True)),
         "parents_": ListOf(Integers("?", low=0, below="v"), "v"),
         "tables_": ListOf(ProbabilityTable(), "v"),
+        "cpds_": Maybe(Indexed("v", CPDPart())),
     }
     limits: ClassVar[dict[str, Limit]] = {
         "edges": Choice(None) | ArrayLike(),
         "states": Choice(None) | Instance("a dict", dict),
+        "cpds": Choice(None) | Instance("a dict", dict),
         "pseudo_counts": Real(0, finite=True),
         "equivalent_sample_size": Choice(None) | Real(0, above=True, finite=True),
         "n_bins": Integer(2),
@@ -135,6 +158,7 @@ class BayesianNetwork(NetworkQueries):
         edges: Any = None,
         *,
         states: Any = None,
+        cpds: Any = None,
         pseudo_counts: float = 1.0,
         equivalent_sample_size: float | None = None,
         n_bins: int = 5,
@@ -164,14 +188,23 @@ class BayesianNetwork(NetworkQueries):
         tables : dict of name to table, or to (parents, table)
             ``"rain": [0.8, 0.2]``, or ``"wet": (["rain"], [[0.9, 0.1], [0.05, 0.95]])`` with an axis for each parent
             and the last one for the variable itself; or the table as a dict from states of the parents (a tuple, if
-            there are several) to probabilities.
+            there are several) to probabilities. A distribution may stand in the place of a table:
+            ``(["flu", "cold"], NoisyOr(0.01, [0.9, 0.3]))``.
         states : dict of name to list of states, or None
             Without it states are the numbers 0, 1, …
         **parameters
             Of the network, for a later ``fit``.
         """
-        names, labels, parents, arrays = read_tables(tables, states or {})
-        return cls._made(names, labels, parents, arrays, **parameters)
+        plain, parts = without_parts(tables)
+        names, labels, parents, arrays = read_tables(plain, {**(states or {}), **number_labels(parts)})
+        put_in(parts, names, labels, parents, arrays)
+        if parts:
+            parameters = {"cpds": {name: type(cpd)() for name, (_, cpd) in parts.items()}} | parameters
+        made = cls._made(names, labels, parents, arrays, **parameters)
+        if parts:
+            made.cpds_ = {names.index(name): cpd for name, (_, cpd) in parts.items()}
+            made.bins_ = {v: np.empty(0) for v, cpd in made.cpds_.items() if cpd.numeric}
+        return made
 
     @classmethod
     def _made(
@@ -195,10 +228,18 @@ class BayesianNetwork(NetworkQueries):
         """
         self._require_tables()
         parents, tables = [above.tolist() for above in self.parents_], list(self.tables_)
+        cpds = dict(self._cpds)
         for v, state in self._findings({**(interventions or {}), **by_name}).items():
-            parents[v], tables[v] = [], np.eye(len(self.states_[v]))[state]
+            parents[v] = []
+            if v in cpds and cpds[v].numeric:
+                cpds[v] = settled(state)
+            else:
+                tables[v] = np.eye(len(self.states_[v]))[state]
+                cpds.pop(v, None)
         made = BayesianNetwork._made(self._names, list(self.states_), parents, tables)
         made.bins_ = dict(self.bins_)
+        if cpds:
+            made.cpds_ = cpds
         return made
 
     @fitting
@@ -219,13 +260,20 @@ class BayesianNetwork(NetworkQueries):
         hidden = [name for name in given if name not in names]
         everything = [*names, *hidden]
         parents = _parents(edges, everything)
+        parts = read_parts(self.cpds, everything, parents)
+        numeric = {v for v, cpd in parts.items() if cpd.numeric}
         found = [
-            _chosen(given.get(c.name), c.name) or states_of(c, weights, self.max_states, self.n_bins) for c in columns
+            number_states(c)
+            if v in numeric
+            else _chosen(given.get(c.name), c.name) or states_of(c, weights, self.max_states, self.n_bins)
+            for v, c in enumerate(columns)
         ]
         found += [_hidden(given[name], name) for name in hidden]
         there = weights > 0
         codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
         data = Coded.gather(codes, [states.size for states in found], weights, there)
+        rows = data.codes.T
+        learned = Parts.learned(parts, columns, rows, there, weights[there], found, parents, self._weight_unit)
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
         observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)
@@ -233,13 +281,17 @@ class BayesianNetwork(NetworkQueries):
         self.states_ = [states.labels for states in found]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
         self.parents_ = [np.array(above, dtype=np.int64) for above in parents]
+        counted = [[] if v in parts else above for v, above in enumerate(parents)]
         network, evidence = learn_parameters(
-            data, parents, prior=prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
+            data, counted, prior=prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
             random_state=self.random_state, names=everything, observe=observe,
         )  # fmt: skip
-        self.tables_ = list(network.tables)
+        self.tables_ = [learned.tables.get(v, table) for v, table in enumerate(network.tables)]
         self.n_iter_ = max(1, evidence.n_iter)
-        self._keep_evidence(evidence)
+        self.__dict__.pop("cpds_", None)
+        if parts:
+            self.cpds_ = learned.cpds
+        self._keep_evidence(worst_of([evidence, *learned.evidence]))
 
     def _in_the_middle(self, params: Any) -> dict[str, Any]:
         """What makes a working copy of this network while EM runs, for callbacks."""
@@ -266,21 +318,30 @@ class BayesianNetwork(NetworkQueries):
             codes[:, variable] = self._states_of(variable).encode(column)
         return codes
 
+    def _rows(self, X: Any, *, partly: bool = False) -> Array:
+        """Rows as states and numbers, float64, NaN where they are missing."""
+        return with_numbers(self._codes(X, partly=partly), read_columns(X, self), self._names, self._cpds)
+
+    def _log_prob(self, X: Any) -> Array:
+        if (mixed := self._mixed) is not None:
+            return self._likelihoods_mixed(mixed, self._rows(X), self._names)
+        return likelihoods(self._compiled, self._codes(X))
+
     @predicting
     def score_samples(self, X: Any) -> Array:
-        """log P of each row; missing values are summed out, exactly."""
-        return as_given(X, likelihoods(self._compiled, self._codes(X)))
+        """log P of each row; missing values are summed out, exactly. Of numbers it is a log density."""
+        return as_given(X, self._log_prob(X))
 
     @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean of log P over rows."""
-        values = likelihoods(self._compiled, self._codes(X))
+        values = self._log_prob(X)
         return float(np.average(values, weights=None if sample_weight is None else np.asarray(sample_weight)))
 
     @predicting
     def log_likelihood(self, X: Any) -> float:
         """log P of all rows together."""
-        return float(likelihoods(self._compiled, self._codes(X)).sum())
+        return float(self._log_prob(X).sum())
 
     @predicting
     def posterior(self, X: Any, variable: str) -> Array:
@@ -289,6 +350,8 @@ class BayesianNetwork(NetworkQueries):
         A frame may lack columns; a column of the variable itself is not looked at.
         """
         target = find(variable, self._names)
+        if (mixed := self._mixed) is not None:
+            return self._posteriors_mixed(mixed, self._rows(X, partly=True), target, self.random_state)
         codes = self._codes(X, partly=True)
         codes[:, target] = -1
         return posteriors(self._compiled, codes, target)[0]
@@ -304,16 +367,24 @@ class BayesianNetwork(NetworkQueries):
 
         self._require_tables()
         seed = self.random_state if random_state is None else random_state
+        if (mixed := self._mixed) is not None:
+            if given:
+                raise ValueError("sample: given needs tables; ask query for what follows from findings.")
+            return pd.DataFrame(self._drawn_mixed(mixed, n_samples, seed, self._names))
         codes = draw(self._compiled, self._findings(given), n_samples, seed)
-        return pd.DataFrame({name: self.states_[v][codes[:, v]] for v, name in enumerate(self._names)})
+        return pd.DataFrame(  # labels are made into a column once, not once a row
+            {name: pd.Series(self.states_[v]).array.take(codes[:, v]) for v, name in enumerate(self._names)}
+        )
 
     def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """A picture of the graph; with findings, of what follows from them."""
-        from corollary.graphical import plots
+        from corollary.graphical.plots import plot_network
 
-        return plots.plot_network(self, given=given, **options)
+        return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
+        if self._cpds:
+            return Verification(None, "the referee has no second opinion on distributions other than tables")
         codes = self._codes(X)
         return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
 
@@ -325,7 +396,9 @@ class BayesianNetwork(NetworkQueries):
         return judge(codes, weights, self.parents_, self.tables_, added, evidence.certificate.tolerance)
 
     def _check_state(self) -> None:
-        check_network(self._names, self.states_, self.bins_, self.parents_, self.tables_)
+        beyond = beyond_tables(self.tables_, self._cpds)
+        check_network(self._names, self.states_, self.bins_, self.parents_, self.tables_, beyond)
+        check_parts(self._names, self.states_, self.bins_, self.parents_, self.tables_, self._cpds)
         if self.n_features_in_ > len(self.variables_):
             raise ValueError(
                 f"n_features_in_ is {self.n_features_in_}, but there are {len(self.variables_)} variables."

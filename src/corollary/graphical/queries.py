@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import NotFittedError
 
-from corollary.base import Estimator
 from corollary.core.graphical.dag import DAG
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 from corollary.graphical.answers import Answer, Distribution, MostProbable
 from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
+from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
 from corollary.solvers.graphical.cost import Cost
 from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
@@ -23,7 +23,7 @@ from corollary.solvers.graphical.junction_tree import plan_tree
 EXACT = ("auto", "junction_tree", "elimination")
 
 
-class NetworkQueries(Estimator):
+class NetworkQueries(MixedQueries):
     """What can be asked of a network with ``variables_``, ``states_``, ``bins_``, ``parents_`` and ``tables_``."""
 
     variables_: Array
@@ -32,11 +32,13 @@ class NetworkQueries(Estimator):
     parents_: list[Array]
     tables_: list[Array]
     random_state: Any
+    edges: Any
 
     # -- the network as numbers, and names --------------------------------------------------------------------------
     @property
     def _compiled(self) -> CompiledNetwork:
         self._require_tables()
+        self._refuse_beyond_tables(self._names)
         return COMPILED.of(self, self.tables_, lambda: CompiledNetwork(_numbered(self.parents_, self.tables_)))
 
     def _require_tables(self) -> None:
@@ -53,18 +55,20 @@ class NetworkQueries(Estimator):
 
     @property
     def _names(self) -> list[str]:
+        self._require_tables()
         names: list[str] = self.variables_.tolist()
         return names
 
     def _states_of(self, variable: int) -> States:
         return States(self._names[variable], self.states_[variable], self.bins_.get(variable))
 
-    def _findings(self, given: Mapping[str, Any] | None) -> dict[int, int]:
-        """States by number, of variables by number."""
-        names, found = self._names, {}
+    def _findings(self, given: Mapping[str, Any] | None) -> dict[int, Any]:
+        """States by number, of variables by number; of variables that are numbers, the numbers."""
+        names, found = self._names, dict[int, Any]()
         for name, value in (given or {}).items():
             variable = find(name, names)
-            found[variable] = self._states_of(variable).code(value)
+            exact = self._number(variable, value, name)
+            found[variable] = self._states_of(variable).code(value) if exact is None else exact
         return found
 
     def _named(self, findings: Mapping[int, int]) -> dict[str, Any]:
@@ -109,9 +113,15 @@ class NetworkQueries(Estimator):
         answer : Answer
             ``answer["rain"]["yes"]`` is a probability; ``answer.log_evidence`` is log P(given).
         """
+        self._require_tables()
         findings = self._findings(given)
         names = self._names
         asked = [v for v in range(len(names)) if v not in findings] if variables is None else find_all(variables, names)
+        if (mixed := self._mixed) is not None:
+            if joint:
+                raise ValueError("joint=True needs tables; of numbers, the answer has their mean and covariance.")
+            seed = self.random_state if random_state is None else random_state
+            return self._asked(mixed, names, asked, findings, method, n_samples, seed)
         if method in ("auto", "junction_tree"):
             if joint:
                 return self._by_table(asked, findings, "junction_tree")
@@ -236,33 +246,39 @@ class NetworkQueries(Estimator):
     @property
     def dag(self) -> DAG:
         """The graph on numbered variables."""
-        self._require_graph()
-        return DAG.of([parents.tolist() for parents in self.parents_], self._names)
+        return self._graph[1]
 
-    def _require_graph(self) -> None:
-        self._require_tables()
+    @property
+    def _graph(self) -> tuple[list[str], DAG]:
+        """(names, graph); before a fit, that of the parameter ``edges``."""
+        if hasattr(self, "tables_") or getattr(self, "edges", None) is None:
+            names = self._names
+            return names, DAG.of([parents.tolist() for parents in self.parents_], names)
+        pairs = [(str(parent), str(child)) for parent, child in self.edges]
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        return names, DAG.of([[names.index(p) for p, child in pairs if child == name] for name in names], names)
 
     def independent(self, x: str | Sequence[str], y: str | Sequence[str], given: str | Iterable[str] = ()) -> bool:
         """Whether the graph makes x and y independent given others: d-separation. States do not matter to it."""
-        names = self._names
+        names, dag = self._graph
         first, second = find_all(x, names), find_all(y, names)
         known = find_all(given if isinstance(given, str) else list(given), names)
         twice = (set(first) & set(second)) | ((set(first) | set(second)) & set(known))
         if twice:
             raise ValueError(f"x, y and given must be different variables, but {names[min(twice)]!r} is named twice.")
-        return self.dag.separated(first, second, known)
+        return dag.separated(first, second, known)
 
     def markov_blanket(self, variable: str) -> list[str]:
         """Parents, children and other parents of children: given these, nothing else tells about the variable."""
-        names = self._names
-        return [names[v] for v in self.dag.blanket(find(variable, names))]
+        names, dag = self._graph
+        return [names[v] for v in dag.blanket(find(variable, names))]
 
     def independences(self) -> list[str]:
         """What the graph says by itself: each variable is independent of its non-descendants given its parents.
 
         Every other independence that ``independent`` finds follows from these.
         """
-        dag, names, found = self.dag, self._names, []
+        (names, dag), found = self._graph, []
         for v in range(dag.size):
             others = [o for o in range(dag.size) if o not in dag.descendants([v]) and o not in dag.parents[v]]
             if others:
@@ -272,7 +288,7 @@ class NetworkQueries(Estimator):
 
     def independent_pairs(self, given: str | Iterable[str] = ()) -> list[tuple[str, str]]:
         """Pairs of variables that are independent given others."""
-        names, dag = self._names, self.dag
+        names, dag = self._graph
         known = set(find_all(given if isinstance(given, str) else list(given), names))
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}

@@ -77,12 +77,15 @@ def _of_series(named: tuple[str, Any]) -> Column:
 
 
 def _categorical(name: str, series: Any) -> Column:
-    values = np.asarray(series.cat.get_categories().to_numpy())
+    """Categories in the order that the table declares; one that only lists what it holds is as good as text."""
     native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):
-        codes = np.asarray(native.cat.codes, dtype=np.int64)
-        return Column(name, codes, plain(values), declared=True)
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        values = plain(np.asarray(series.cat.get_categories().to_numpy()))
+        return Column(name, np.asarray(native.cat.codes, dtype=np.int64), values, declared=True)
     text = _of_array(name, np.asarray(series.cast(nw.String).to_numpy(), dtype=object))
+    if not isinstance(series.dtype, nw.Enum):
+        return text
+    values = np.asarray(series.cat.get_categories().to_numpy())
     places = {value: place for place, value in enumerate(values.astype(str).tolist())}
     renumbered = np.array([places[value] for value in text.values.tolist()] + [-1], dtype=np.int64)
     return Column(name, renumbered[text.codes], values.astype(str), declared=True)

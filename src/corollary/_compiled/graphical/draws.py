@@ -9,10 +9,13 @@ from corollary._compiled.mixing import GOLDEN, mix, unit
 
 
 @lean_kernel
-def draw_rows(first, seed, scope_starts, scope, strides, table_starts, cumulative, rows):
-    """Fill rows (n, m) with states; row i is number first + i of all, and depends on that number and the seed alone."""
-    n, m = rows.shape
-    for i in range(n):
+def draw_rows(first, seed, scope_starts, scope, strides, table_starts, cumulative, columns, rows):
+    """Fill rows with states, factor j those of columns[j]; ``scope`` has the columns of parents, then the own one.
+
+    Row i is number first + i of all, and depends on that number and the seed alone.
+    """
+    m = columns.shape[0]
+    for i in range(rows.shape[0]):
         z = mix(seed + GOLDEN * np.uint64(first + i + 1))
         for j in range(m):
             at = table_starts[j]
@@ -23,7 +26,7 @@ def draw_rows(first, seed, scope_starts, scope, strides, table_starts, cumulativ
             state = 0
             while level >= cumulative[at + state]:
                 state += 1
-            rows[i, j] = state
+            rows[i, columns[j]] = state
 
 
 @lean_kernel

@@ -11,11 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
+
+
+class Graph(Protocol):
+    """Variables with their parents, in an order in which parents come first."""
+
+    @property
+    def parents(self) -> tuple[tuple[int, ...], ...]: ...
+
+    @property
+    def order(self) -> tuple[int, ...]: ...
 
 
 @dataclass(frozen=True)
@@ -118,7 +129,7 @@ def flatten(
 def _known_fixed(
     network: TableNetwork, variable: int, given: Mapping[int, int], place: Mapping[int, int]
 ) -> tuple[bool, tuple[int, ...], Array]:
-    """The table of a variable at what is known: whether its other axes are all of free variables, which, and entries."""
+    """The table of a variable at what is known: whether its other axes are all free, which they are, and entries."""
     axes = (*network.parents[variable], variable)
     index = tuple(given[axis] if axis in given else slice(None) for axis in axes)
     left = [axis for axis in axes if axis not in given]
@@ -129,7 +140,7 @@ def _known_fixed(
 
 
 def relevant(
-    network: TableNetwork, given: Mapping[int, int], variables: Iterable[int], *, whole: bool = False
+    network: Graph, given: Mapping[int, Any], variables: Iterable[int], *, whole: bool = False
 ) -> tuple[int, ...]:
     """The free variables that matter, parents before children: what is barren or shielded by known ones is left out."""
     asked = [variable for variable in variables if variable not in given]
@@ -139,7 +150,7 @@ def relevant(
     return tuple(variable for variable in network.order if variable in upward and variable not in given)
 
 
-def _ancestors(network: TableNetwork, start: Iterable[int]) -> set[int]:
+def _ancestors(network: Graph, start: Iterable[int]) -> set[int]:
     found, waiting = set[int](), list(start)
     while waiting:
         variable = waiting.pop()
@@ -149,7 +160,7 @@ def _ancestors(network: TableNetwork, start: Iterable[int]) -> set[int]:
     return found
 
 
-def _reached(network: TableNetwork, given: Mapping[int, int], within: set[int], start: Iterable[int]) -> set[int]:
+def _reached(network: Graph, given: Mapping[int, Any], within: set[int], start: Iterable[int]) -> set[int]:
     """What is reached from ``start`` in the moral graph of ``within``, on ways that pass no known variable."""
     families: dict[int, list[tuple[int, ...]]] = {variable: [] for variable in within}
     for variable in within:

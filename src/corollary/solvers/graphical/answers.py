@@ -13,6 +13,9 @@ from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 
 
+FEW = 100  # a number of independent draws below which standard errors are not to be trusted
+
+
 @dataclass(frozen=True)
 class Approximation:
     """Marginal distributions of the variables that were asked for, with an honest statement of their accuracy.

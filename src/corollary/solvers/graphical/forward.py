@@ -14,7 +14,7 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import Approximation, by_variable, certain, check_query
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
 from corollary.solvers.graphical.support import possible_domains
 
 ROWS = 4096  # of a block; the rows do not depend on it
@@ -48,10 +48,13 @@ def forward_samples(network: TableNetwork, n_samples: int, random_state: Any = N
     """
     flat, seed = flatten(network, {}, range(len(network.cards))), seed_of(random_state)
     rows = np.empty((n_samples, flat.size), dtype=np.int32)
-    columns = np.array(flat.variables)
+    columns = np.array(flat.variables, dtype=np.int64)
 
     def fill(start: int, stop: int) -> None:
-        rows[start:stop, columns] = drawn(flat, seed, start, stop)
+        draw_rows(
+            start, seed, flat.scope_starts, columns[flat.scope], flat.strides, flat.table_starts, flat.cumulative,
+            columns, rows[start:stop],
+        )  # fmt: skip
 
     each_block(fill, n_samples, ROWS)
     return rows
@@ -59,9 +62,9 @@ def forward_samples(network: TableNetwork, n_samples: int, random_state: Any = N
 
 def drawn(flat: Flat, seed: np.uint64, start: int, stop: int) -> Array:
     """Rows start … stop − 1 of the free variables (int32), each given its parents."""
-    rows = np.empty((stop - start, flat.size), dtype=np.int32)
+    rows, columns = np.empty((stop - start, flat.size), dtype=np.int32), np.arange(flat.size)
     draw_rows(
-        start, seed, flat.scope_starts, flat.scope, flat.strides, flat.table_starts, flat.cumulative, rows
+        start, seed, flat.scope_starts, flat.scope, flat.strides, flat.table_starts, flat.cumulative, columns, rows
     )  # fmt: skip
     return rows
 
@@ -172,6 +175,9 @@ def rejection(
     shares, errors = tallied.shares()
     known = certain(network, given, variables)
     rate = tallied.n / n_samples
+    notes = [f"{rate:.2%} of the samples agreed with the evidence and were used."]
+    if tallied.n < FEW:
+        notes.append("They are too few to trust: use method='likelihood_weighting', or raise n_samples.")
     return Approximation(
         method="rejection sampling",
         marginals=by_variable(flat, shares, variables) | known,
@@ -179,5 +185,5 @@ def rejection(
         n_samples=n_samples,
         effective=float(tallied.n),
         facts={"acceptance rate": rate, "log evidence": float(np.log(rate))},
-        notes=(f"{rate:.2%} of the samples agreed with the evidence and were used.",),
+        notes=tuple(notes),
     )

@@ -13,12 +13,11 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import Approximation, by_variable, certain, check_query
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
 from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
 from corollary.solvers.graphical.support import possible_domains, possible_state, separate_parts
 
 MIXED = 1.01  # split R-hat above this: the chains do not yet tell the same story
-FEW = 100
 PARTS = 32  # batches of a chain, over which its errors are measured
 STARTS = 256  # forward samples among which chains look for a start
 

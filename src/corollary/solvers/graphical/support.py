@@ -86,7 +86,7 @@ def _carried(flat: Flat, domains: Domains, start: range | list[int]) -> Domains 
         for k, variable in enumerate(scope):
             left = left & domains[variable].reshape([-1 if axis == k else 1 for axis in range(len(scope))])
         for k, variable in enumerate(scope):
-            kept: Array = left.any(axis=tuple(axis for axis in range(len(scope)) if axis != k))
+            kept = np.asarray(left.any(axis=tuple(axis for axis in range(len(scope)) if axis != k)))
             if not kept.any():
                 return None
             if kept.sum() < domains[variable].sum():

@@ -10,11 +10,9 @@ import numpy as np
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks
-from corollary.solvers.graphical.answers import Approximation, by_variable, certain, check_query
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
 from corollary.solvers.graphical.forward import ROWS, Tally, drawn, likelihoods, seed_of, total_of
 from corollary.solvers.graphical.support import possible_domains, possible_state
-
-FEW = 100  # a number of independent draws below which standard errors are not to be trusted
 
 
 def likelihood_weighting(
