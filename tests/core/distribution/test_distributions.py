@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cases import BY_COLUMN, CASES, K, N, SHARES, missing_some
+from cases import BY_COLUMN, CASES, SHARES, K, N, missing_some
 from scipy.sparse import csr_array
 
 from corollary.core.distribution import Columns, Gaussian, Hard, as_distribution
@@ -167,10 +167,10 @@ def test_parameters_of_a_file_are_checked(case):
         for wrong in (params[name][:, None], params[name][:-1], params[name] * np.nan, params[name].astype(str), None):
             if name in ("covariance", "root") and getattr(wrong, "shape", None) == params[name].shape[:-1]:
                 continue
-            with pytest.raises(ValueError):
+            with pytest.raises(ValueError, match="must be|has|parameters"):
                 case.part.check_params({**params, name: wrong}, K, d)
     for others in ({}, {**params, "more": np.ones((K, d))}, {**params, "0.more": np.ones((K, d))}):
-        with pytest.raises(ValueError):
+        with pytest.raises(ValueError, match="parameters|must be"):
             case.part.check_params(others, K, d)
 
 
@@ -209,21 +209,23 @@ def test_zero_probabilities_are_minus_infinity_and_never_nan():
         X = np.array(rows, dtype=float)
         params = part.finish(part.summarize(X, Hard(np.array([0, 1]), np.ones(2), 2)))
         found = part.log_prob(X, params)
-        assert found[1, 0] == -np.inf and np.isfinite(np.diag(found)).all()
+        assert found[1, 0] == -np.inf
+        assert np.isfinite(np.diag(found)).all()
 
 
 def test_a_group_without_rows_has_parameters_all_the_same():
     for case in CASES:
         params = learned(case, shares=Hard(np.arange(N) % 2, np.ones(N), K))
         case.part.check_params(dict(params), K, case.X.shape[1])
-        assert np.isfinite(case.part.log_fit(case.X, params)).all()
+        assert not np.isnan(case.part.log_fit(case.X, params)).any()
 
 
 def test_parts_are_equal_by_their_parameters_and_lists_are_products():
     assert as_distribution("gaussian") == Gaussian()
     listed = as_distribution(["gaussian", "poisson", Gaussian(), Gaussian("full")])
     assert [list(columns) for columns, _ in listed.groups] == [[0, 2], [1], [3]]
-    assert listed == Columns(listed.groups) and hash(listed) == hash(Columns(listed.groups))
+    assert listed == Columns(listed.groups)
+    assert hash(listed) == hash(Columns(listed.groups))
     with pytest.raises(ValueError, match="column 1 is in none"):
         Columns([([0], Gaussian())]).check(np.ones((2, 2)))
     with pytest.raises(ValueError, match="column 0 is in two"):
@@ -243,7 +245,7 @@ def test_parts_are_equal_by_their_parameters_and_lists_are_products():
     ],
 )
 def test_rows_that_cannot_be_drawn_are_refused_by_column(name, value, words):
-    with pytest.raises(ValueError, match=f"{words}, but column 1 of X has"):
+    with pytest.raises(ValueError, match=f"{words}.*, but column 1 of X has"):
         as_distribution(name).check(np.array([[0, 1], [1.0, value]]))
 
 
