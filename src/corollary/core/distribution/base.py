@@ -86,3 +86,7 @@ class Distribution(Part, ABC):
     def spanning(self, low: Array, high: Array) -> Distribution:
         """The same for columns whose numbers go from ``low`` to ``high``: what was left open is settled by them."""
         return self
+
+    def weighing(self, unit: float) -> Distribution:
+        """The same where a weight of one has become ``unit``: what a prior counts in rows is multiplied by it."""
+        return self

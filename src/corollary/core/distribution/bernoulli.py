@@ -19,6 +19,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     summed,
     weighed,
 )  # fmt: skip
@@ -74,6 +75,9 @@ class Bernoulli(Distribution):
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return params["log_one"] - params["log_zero"], params["log_zero"].sum(axis=1)
+
+    def weighing(self, unit: float) -> Bernoulli:
+        return Bernoulli(scaled(self.alpha, unit))
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         change = np.exp(after["log_one"]) - np.exp(params["log_one"])

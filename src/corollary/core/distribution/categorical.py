@@ -131,6 +131,9 @@ class Categorical(Distribution):
     def log_prior(self, params: Params) -> float:
         return float(self.alpha * params["log"].sum()) if self.alpha else 0.0
 
+    def weighing(self, unit: float) -> Categorical:
+        return Categorical(self.n_states, self.alpha * unit)
+
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         before = np.exp(params["log"])
         return float(np.sqrt((shares[:, None] * ratio(np.exp(after["log"]) - before, before)).sum()))

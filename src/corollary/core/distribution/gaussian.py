@@ -154,8 +154,17 @@ class Gaussian(Distribution):
             raise ValueError(f"{names[-1]} of Gaussian must be positive")
 
 
+def refuse_far(variance: Array) -> None:
+    if not np.isfinite(variance).all():
+        raise ValueError(
+            "Gaussian: a variance is not finite: squares of the columns of X overflow float64. Rescale them to "
+            "magnitudes below 1e100 (StandardScaler does)."
+        )
+
+
 def roots_of(covariance: Array) -> Array:
     """Upper triangular U with Σ⁻¹ = U Uᵀ of each Σ."""
+    refuse_far(covariance)
     try:
         return np.array([dtrtri(lower.T)[0] for lower in np.linalg.cholesky(covariance)])
     except np.linalg.LinAlgError:
@@ -166,6 +175,7 @@ def roots_of(covariance: Array) -> Array:
 
 
 def _refuse_spikes(variance: Array) -> None:
+    refuse_far(variance)
     if not (variance > 0).all():
         k, j = np.argwhere(~(variance > 0))[0]
         raise ValueError(

@@ -20,6 +20,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     weighed,
 )  # fmt: skip
 from corollary.core.limits import Limit
@@ -84,6 +85,9 @@ class Multinomial(Distribution):
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return params["log"], np.zeros(len(params["log"]))
+
+    def weighing(self, unit: float) -> Multinomial:
+        return Multinomial(scaled(self.alpha, unit))
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         before = np.exp(params["log"])

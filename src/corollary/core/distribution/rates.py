@@ -21,6 +21,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     summed,
     weighed,
 )  # fmt: skip
@@ -47,6 +48,9 @@ class _Rates(Distribution):
     def log_prior(self, params: Params) -> float:
         rate = params["rate"]
         return weighed(self.alpha, log(rate)) - float((np.asarray(self.beta, dtype=np.float64) * rate).sum())
+
+    def weighing(self, unit: float) -> Distribution:
+        return type(self)(scaled(self.alpha, unit), scaled(self.beta, unit))
 
     def n_free(self, params: Params) -> int:
         return int(params["rate"].size)

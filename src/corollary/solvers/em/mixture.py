@@ -1,7 +1,8 @@
 """A mixture of distributions of any one kind, as a latent-variable model for the EM engine.
 
-The objective is Σ w log Σ_k π_k exp(log_fit_k(x)) plus the log prior of the distribution: ``log_fit`` is the log density
-less what a regularisation takes from each row, and ``finish`` is the exact maximiser of both. So no step can lower it.
+The objective is Σ w log Σ_k π_k exp(log_fit_k(x)) plus the log prior of the distribution: ``log_fit`` is the log
+density less what a regularisation takes from each row, and ``finish`` is the exact maximiser of both. So no step can
+lower it.
 """
 
 from __future__ import annotations
@@ -54,14 +55,15 @@ class MixtureModel:
     def e_step(self, block: Any, params: Weighted) -> MixtureSummary:
         """Posteriors of the rows and what they contribute."""
         X, weights, labels = block
-        shares, logs = posteriors(self.distribution.log_fit(X, params.params), params.weights, labels)
-        shares *= weights[:, None]
-        with np.errstate(invalid="ignore"):
-            likely = float(weights @ logs)
-        return MixtureSummary(likely, float(weights.sum()), shares.sum(axis=0), self.distribution.summarize(X, shares))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite is refused later
+            shares, logs = posteriors(self.distribution.log_fit(X, params.params), params.weights, labels)
+            shares *= weights[:, None]
+            learned = self.distribution.summarize(X, shares)
+            return MixtureSummary(float(weights @ logs), float(weights.sum()), shares.sum(axis=0), learned)
 
     def m_step(self, summary: MixtureSummary) -> Weighted:
-        return Weighted(summary.counts / summary.counts.sum(), self.distribution.finish(summary.statistics))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            return Weighted(summary.counts / summary.counts.sum(), self.distribution.finish(summary.statistics))
 
     def log_prior(self, params: Weighted) -> float:
         return self.distribution.log_prior(params.params)

@@ -56,7 +56,9 @@ class Seeds:
         if isinstance(self.how, str):
             chosen = self._drawn(X, weights, known, len(free), rng)
             return X[np.concatenate([known, chosen]).astype(np.int64)], np.concatenate([labels[known], free])
-        rows = vstack([X[known], self.how[free]], format="csr") if issparse(X) else np.vstack([X[known], self.how[free]])
+        rows = (
+            vstack([X[known], self.how[free]], format="csr") if issparse(X) else np.vstack([X[known], self.how[free]])
+        )
         return rows, np.concatenate([labels[known], free])
 
     def _drawn(self, X: Any, weights: Array, known: Array, count: int, rng: np.random.RandomState) -> list[int]:

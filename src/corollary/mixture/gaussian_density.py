@@ -1,0 +1,70 @@
+"""What a fitted mixture of Gaussians says."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+from corollary.core.fitted import By, Fitted, Floats
+from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
+from corollary.core.types import Array
+from corollary.mixture.density import MixtureDensity
+from corollary.solvers.em.gaussian import posteriors
+
+_SHAPES = {"full": ("k", "d", "d"), "tied": ("d", "d"), "diag": ("k", "d"), "spherical": ("k",)}
+_ROOTS = By("covariance_type", **{kind: Floats(*shape) for kind, shape in _SHAPES.items()})
+# of a component without rows they need not be numbers
+_MATRICES = By("covariance_type", **{kind: Floats(*shape, finite=False) for kind, shape in _SHAPES.items()})
+
+
+class GaussianDensity(MixtureDensity):
+    """The methods of a fitted mixture of Gaussians; they need nothing but its attributes."""
+
+    fitted: ClassVar[dict[str, Fitted]] = {
+        "means_": Floats("k", "d"),
+        "precisions_cholesky_": _ROOTS,
+        "covariances_": _MATRICES,
+        "precisions_": _MATRICES,
+    }
+    covariance_type: str
+    means_: Array
+    covariances_: Array
+    precisions_cholesky_: Array
+
+    def _posteriors(self, X: Any) -> tuple[Array, Array]:
+        """Probabilities and log densities, in the precision of X."""
+        X = self._validate_predict(X, sparse=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            shares, logs = posteriors(X, *self._parts())
+        return shares.astype(X.dtype, copy=False), logs.astype(X.dtype, copy=False)
+
+    def _parts(self) -> tuple[Gaussians, Units]:
+        units = Units(self.weights_ @ self.means_, np.ones(self.means_.shape[1]))
+        parts = (self.weights_, self.means_, self.precisions_cholesky_)
+        return from_attributes(self.covariance_type, *parts, units), units
+
+    def _n_parameters(self) -> int:
+        """The number of free parameters: weights, means and covariances."""
+        k, d = self.means_.shape
+        each = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
+        return each[self.covariance_type] + k * d + k - 1
+
+    def _drawn(self, components: Array, rng: np.random.RandomState) -> Array:
+        noise = rng.standard_normal((len(components), self.means_.shape[1]))
+        roots = self.precisions_cholesky_
+        if self.covariance_type in DENSE:
+            for k in np.unique(components):  # Uᵀ x = z has covariance (U Uᵀ)⁻¹
+                own, root = components == k, roots if self.covariance_type == "tied" else roots[k]
+                noise[own] = solve_triangular(root, noise[own].T, trans="T").T
+        else:
+            noise /= roots[components] if roots.ndim == 2 else roots[components, None]
+        drawn: Array = self.means_[components] + noise
+        return drawn
+
+    def plot(self, X: Any, ax: Any = None, *, columns: tuple[int, int] = (0, 1)) -> Any:
+        """Rows coloured by their probabilities, with an ellipse for each component; returns the matplotlib axes."""
+        from corollary.mixture.plots import plot_mixture
+
+        return plot_mixture(self, X, ax, columns)
