@@ -44,7 +44,7 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
     ],
     "Mixture": [
         {"distribution": Gaussian(kind, 1e-3), "n_components": 3, "init": START}
-        for kind in ("diag", "full", "tied", "spherical")
+        for kind in ("full", "tied", "diag", "spherical")
     ],
     "PCA": [{"n_components": 2}, {"n_components": 0.9}, {"n_components": 2, "whiten": True}],
 }

@@ -56,11 +56,15 @@ class GeneralRun:
     def _starts(self) -> Iterator[Weighted]:
         p = self.parameters
         if p.warm_start and hasattr(p, "params_"):
-            if len(p.weights_) != self.k or p.n_features_in_ != self.d or p.distribution_ != self.distribution:
+            if len(p.weights_) != self.k or p.distribution_ != self.distribution:
                 raise ValueError(
                     f"warm_start: the last fit has {len(p.weights_)} components of {p.distribution_!r}, and this one "
                     f"{self.k} of {self.distribution!r}."
                 )
+            try:
+                self.distribution.check_params(p.params_, self.k, self.d)
+            except ValueError as error:
+                raise ValueError(f"warm_start: the last fit was one of other columns: {error}.") from None
             yield Weighted(p.weights_, p.params_)
             return
         X, weights, y = self.seen.sample

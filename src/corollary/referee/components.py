@@ -48,7 +48,7 @@ def mixture_of_components(
         squares = ((mass - pi) ** 2 / pi).sum() + sum(part.squared_step(post, pi) for part in parts)
         length, blur = float(np.sqrt(squares)), max(part.blur() for part in parts)
     size = np.abs(each).max() + X.shape[1]
-    if np.isfinite(objective) and abs(LONG(objective) - own) > (1e-6 + blur) * size:
+    if not (np.isinf(objective) or abs(LONG(objective) - own) <= (1e-6 + blur) * size):
         off = float(abs(LONG(objective) - own) / max(abs(own), abs(objective)))
         return Verification(False, f"lower_bound_ is off by {off:.2g} of it")
     what = "the length of another exact EM step, in units of Fisher's information,"
