@@ -11,7 +11,7 @@ from sklearn.base import clone
 import corollary
 from corollary import Blocks, GaussianMixture, Mixture
 from corollary.core.distribution import Bernoulli, Categorical, Exponential, Gaussian, Multinomial, Poisson
-from corollary.core.gaussian import Gaussians, Units
+from corollary.core.distribution.gaussians import Gaussians, Units
 from corollary.solvers.em import ArraySource, em
 from corollary.solvers.em.gaussian import GaussianModel
 from corollary.solvers.em.mixture import MixtureModel, Weighted

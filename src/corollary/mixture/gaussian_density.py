@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from corollary.core.distribution.covariances import free_numbers, sampled
+from corollary.core.distribution.gaussians import Gaussians, Units, from_attributes
 from corollary.core.fitted import By, Fitted, Floats
-from corollary.core.gaussian import DENSE, Gaussians, Units, from_attributes
 from corollary.core.types import Array
 from corollary.mixture.density import MixtureDensity
 from corollary.solvers.em.gaussian import posteriors
@@ -48,19 +48,11 @@ class GaussianDensity(MixtureDensity):
     def _n_parameters(self) -> int:
         """The number of free parameters: weights, means and covariances."""
         k, d = self.means_.shape
-        each = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
-        return each[self.covariance_type] + k * d + k - 1
+        return free_numbers(self.covariance_type, k, d) + k - 1
 
     def _drawn(self, components: Array, rng: np.random.RandomState) -> Array:
-        noise = rng.standard_normal((len(components), self.means_.shape[1]))
-        roots = self.precisions_cholesky_
-        if self.covariance_type in DENSE:
-            for k in np.unique(components):  # Uᵀ x = z has covariance (U Uᵀ)⁻¹
-                own, root = components == k, roots if self.covariance_type == "tied" else roots[k]
-                noise[own] = solve_triangular(root, noise[own].T, trans="T").T
-        else:
-            noise /= roots[components] if roots.ndim == 2 else roots[components, None]
-        drawn: Array = self.means_[components] + noise
+        params, units = self._parts()
+        drawn: Array = self.means_[components] + sampled(params.kind, params.roots, components, rng) * units.scale
         return drawn
 
     def plot(self, X: Any, ax: Any = None, *, columns: tuple[int, int] = (0, 1)) -> Any:

@@ -10,9 +10,10 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from corollary.core.blocks import Source
+from corollary.core.distribution.covariances import DENSE
+from corollary.core.distribution.gaussian_summary import RESOLUTION, GaussianSummary
+from corollary.core.distribution.gaussians import Gaussians, Units, attributes
 from corollary.core.evidence import Evidence, Kind, Status
-from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
-from corollary.core.gaussian_summary import RESOLUTION, GaussianSummary
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
 from corollary.mixture.labels import Labels
