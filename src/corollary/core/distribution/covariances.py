@@ -43,13 +43,14 @@ def penalty_of(roots: Array, regular: Array, k: int) -> Array:
     return np.broadcast_to(squares @ regular, (k,))
 
 
-def squared_distance(kind: str, weights: Array, roots: Array, step: Array, change: Array) -> float:
+def squared_distance(kind: str, weights: Array, roots: Array, step: Array, change: Array, more: float = 0.0) -> float:
     r"""How far means and covariances are from others, squared, in units in which one row can tell them apart.
 
     .. math:: \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\mu'_k - \mu_k) \rVert^2
               + \frac{1}{2} \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\Sigma'_k - \Sigma_k) \Sigma_k^{-1/2} \rVert_F^2
 
-    ``step`` is μ' − μ and ``change`` is Σ' − Σ; weights are positive. This is the metric of Fisher's information.
+    ``step`` is μ' − μ and ``change`` is Σ' − Σ; weights are positive; ``more`` is
+    what comes before. This is the metric of Fisher's information.
     """
     shares = np.ones(1) if kind == "tied" else weights
     if kind in DENSE:
@@ -57,7 +58,7 @@ def squared_distance(kind: str, weights: Array, roots: Array, step: Array, chang
         spread = ((roots.transpose(0, 2, 1) @ change @ roots) ** 2).sum(axis=(1, 2))
     else:
         moved, spread = step * roots, ((change * roots * roots) ** 2).sum(axis=1)
-    return float(weights @ (moved**2).sum(axis=1) + 0.5 * (shares @ spread))
+    return float(more + weights @ (moved**2).sum(axis=1) + 0.5 * (shares @ spread))
 
 
 def sampled(kind: str, roots: Array, members: Array, rng: np.random.RandomState) -> Array:

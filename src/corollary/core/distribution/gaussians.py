@@ -125,7 +125,7 @@ class Gaussians:
         weights, step = self.weights[used], (after.means - self.means)[used]
         roots, change = (self.roots, change) if self.kind == "tied" else (self.roots[used], change[used])
         share = ((after.weights[used] - weights) ** 2 / weights).sum()
-        return float(np.sqrt(share + squared_distance(self.kind, weights, roots, step, change)))
+        return float(np.sqrt(squared_distance(self.kind, weights, roots, step, change, share)))
 
     @property
     def blur(self) -> float:
