@@ -11,8 +11,6 @@ from corollary.core.distribution.covariances import (
     DENSE,
     LOG_2_PI,
     free_numbers,
-    log_determinants,
-    penalty_of,
     roots_of,
     sampled,
     squared_distance,
@@ -99,7 +97,8 @@ class Gaussian(Distribution):
         regular, out = prior_of("regular", regular, d), np.empty((len(X), k))
         if self._dense:
             root = params["root"]
-            constant = log_determinants(root) - 0.5 * penalty_of(root, regular, len(root)) - 0.5 * d * LOG_2_PI
+            logs = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+            constant = logs - 0.5 * ((root**2).sum(axis=2) @ regular) - 0.5 * d * LOG_2_PI
         else:
             variance = np.broadcast_to(np.reshape(params["variance"], (k, -1)), (k, d))
             root, parts = 1.0 / np.sqrt(variance), -0.5 * (LOG_2_PI + np.log(variance) + regular / variance)
