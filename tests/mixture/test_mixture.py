@@ -266,3 +266,22 @@ def test_rows_that_cannot_be_have_no_density_and_tell_nothing():
     model = Mixture("poisson", 1).fit(np.zeros((5, 1)))
     assert model.score_samples([[1.0]]) == -np.inf
     assert model.predict_proba([[1.0]]).tolist() == [[1.0]]
+
+
+def test_states_that_the_sample_lacks_are_not_impossible(monkeypatch):
+    monkeypatch.setattr("corollary.mixture.mixture_run.SAMPLE", 64)
+    rng = np.random.RandomState(0)
+    X = rng.randint(2, size=(5000, 3)).astype(float)
+    X[rng.choice(5000, 3, replace=False)] = 7.0
+    for kind in ("categorical", "poisson", "multinomial"):
+        model = Mixture(kind, 2, random_state=0).fit(X)
+        assert np.isfinite(model.lower_bound_)
+        assert (np.diff(model.lower_bounds_) >= -1e-10).all()
+
+
+def test_far_clusters_are_found_from_seeds():
+    codes = np.arange(2000) % 4
+    X = np.random.RandomState(0).normal(size=(2000, 8)) + 5 * codes[:, None]
+    for kind in ("diag", "full", "tied", "spherical"):
+        found = Mixture(Gaussian(kind, 1e-6), 4, random_state=0).fit_predict(X)
+        assert len(set(zip(found.tolist(), codes.tolist(), strict=True))) == 4

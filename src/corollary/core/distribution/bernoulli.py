@@ -12,6 +12,7 @@ from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
     PRIOR,
     Totals,
+    added,
     check_logs,
     filled,
     log,
@@ -75,6 +76,9 @@ class Bernoulli(Distribution):
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return params["log_one"] - params["log_zero"], params["log_zero"].sum(axis=1)
+
+    def softened(self, rows: float) -> Bernoulli:
+        return Bernoulli(added(self.alpha, rows))
 
     def weighing(self, unit: float) -> Bernoulli:
         return Bernoulli(scaled(self.alpha, unit))

@@ -131,6 +131,9 @@ class Categorical(Distribution):
     def log_prior(self, params: Params) -> float:
         return float(self.alpha * params["log"].sum()) if self.alpha else 0.0
 
+    def softened(self, rows: float) -> Categorical:
+        return Categorical(self.n_states, self.alpha + rows)
+
     def weighing(self, unit: float) -> Categorical:
         return Categorical(self.n_states, self.alpha * unit)
 

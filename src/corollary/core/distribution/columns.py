@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.core.distribution.base import Distribution, Params
-from corollary.core.distribution.shares import Shares
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.limits import Integer, Limit
 from corollary.core.types import Array
 
@@ -94,6 +94,9 @@ class Columns(Distribution):
         settled = [part.spanning(low[own], high[own]) for own, (_, part) in zip(taken, self.groups, strict=True)]
         return Columns([(list(columns), part) for (columns, _), part in zip(self.groups, settled, strict=True)])
 
+    def softened(self, rows: float) -> Columns:
+        return Columns([(columns, part.softened(rows)) for columns, part in self.groups])
+
     def weighing(self, unit: float) -> Columns:
         return Columns([(columns, part.weighing(unit)) for columns, part in self.groups])
 
@@ -146,6 +149,12 @@ class Columns(Distribution):
         pairs = zip(self.of_groups(params), self.of_groups(after), strict=True)
         lengths = [part.distance(own, other, shares) for (part, own), (_, other) in pairs]
         return float(np.sqrt(np.sum(np.square(lengths))))
+
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        found: dict[str, Array] = {}
+        for number, ((some, part), (alone, _)) in enumerate(zip(self._parts(X), self._parts(rows), strict=True)):
+            found |= {f"{number}.{name}": value for name, value in part.near(some, weights, alone, own).items()}
+        return found
 
     def n_free(self, params: Params) -> int:
         return sum(part.n_free(own) for part, own in self.of_groups(params))

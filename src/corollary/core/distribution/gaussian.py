@@ -16,7 +16,7 @@ from corollary.core.distribution.covariances import (
     squared_distance,
 )
 from corollary.core.distribution.moments import Moments
-from corollary.core.distribution.shares import Shares
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.distribution.totals import PRIOR, check_arrays, filled, prior_of, refuse
 from corollary.core.limits import Choice, Limit
 from corollary.core.types import Array
@@ -137,6 +137,21 @@ class Gaussian(Distribution):
 
     def _roots(self, params: Params) -> Array:
         return params["root"] if self._dense else 1.0 / np.sqrt(self._covariances(params))
+
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        """Variances of columns alone: whole covariances would hide the directions in which groups differ."""
+        kind = "spherical" if self.covariance == "spherical" else "diag"
+        plain, places = Gaussian(kind, self.regular), Moments.of(rows, own, "diag")
+        whole = plain.finish(plain.summarize(X, weights[:, None]))
+        mean = np.where(places.present > 0, places.mean, whole["mean"])
+        if not self._dense:
+            return {"mean": mean, "variance": np.repeat(whole["variance"], own.n, axis=0)}
+        each = np.repeat(np.diag(whole["variance"][0])[None], 1 if self.covariance == "tied" else own.n, axis=0)
+        return {
+            "mean": mean,
+            "covariance": each,
+            "root": np.sqrt(np.where(each > 0, 1.0 / np.maximum(each, 1e-300), 0.0)),
+        }
 
     def n_free(self, params: Params) -> int:
         return free_numbers(self.covariance, *params["mean"].shape)

@@ -13,6 +13,7 @@ from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
     PRIOR,
     Totals,
+    added,
     check_arrays,
     filled,
     log,
@@ -88,6 +89,9 @@ class Poisson(_Rates):
 
     def check_params(self, params: Params, k: int, d: int) -> None:
         check_arrays("Poisson", params, {"rate": (k, d)}, low=0)
+
+    def softened(self, rows: float) -> Poisson:
+        return Poisson(added(self.alpha, rows), self.beta)
 
 
 class Exponential(_Rates):

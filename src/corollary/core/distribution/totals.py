@@ -85,6 +85,11 @@ def prior_of(name: str, value: Any, d: int) -> Array:
     return np.broadcast_to(numbers, (d,))
 
 
+def added(value: Any, more: float) -> Any:
+    """A prior's number, or its numbers, and ``more``."""
+    return value + more if np.ndim(value) == 0 else (np.asarray(value, dtype=np.float64) + more).tolist()
+
+
 def scaled(value: Any, unit: float) -> Any:
     """A prior's number, or its numbers, times ``unit``."""
     return value * unit if np.ndim(value) == 0 else (np.asarray(value, dtype=np.float64) * unit).tolist()

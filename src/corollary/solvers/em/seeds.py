@@ -1,8 +1,8 @@
 """Where EM starts in a mixture of any distributions: near single rows that are unlike each other, or at random.
 
-Nothing is asked of the distributions but what they learn from rows. A component that is to be near a row learns from
-all rows and, with half of the weight, from that one. Rows that are unlikely under the components so far are likelier to
-be the next: for Gaussians this is k-means++.
+Nothing is asked of the distributions but what they learn from rows, and what is ``near`` a row. Rows that are unlikely
+near the seeds so far are likelier to be the next, the best of a few of them: for Gaussians this is k-means++. Each row
+of the sample then belongs to the seed near which it is likeliest, but for a little.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse, vstack
 
-from corollary.core.distribution import Distribution, Hard, Params
+from corollary.core.distribution import Hard, Params
 from corollary.core.types import Array
 from corollary.solvers.em.mixture import MixtureModel, Weighted, block_size
 
-PULL = 0.5  # the part of the weight that a row has in the component near it
+LITTLE = 0.01  # of every row belongs to all components alike at the start: what is zero there would stay zero
 
 
 @dataclass(frozen=True)
@@ -39,14 +39,22 @@ class Seeds:
             shares[known] = np.eye(k)[labels[known]]
             return self._learned(X, shares * weights[:, None])
         rows, codes = self._seeds(X, weights, labels, rng)
-        near = Weighted(np.full(k, 1.0 / k), _pulled(self.model.distribution, X, weights, rows, codes, k))
-        size = block_size(X.shape[1], k)
-        parts = [slice(start, start + size) for start in range(0, X.shape[0], size)]
-        found = [self.model.e_step((X[own], weights[own], labels[own]), near) for own in parts]
-        return self.model.m_step(sum(found[1:], found[0]))
+        near = self.model.distribution.near(X, weights, rows, _alike(codes, k))
+        nearest = np.where(labels >= 0, labels, self._likely(X, near).argmax(axis=1))
+        shares = np.full((X.shape[0], k), LITTLE / k)
+        shares[np.arange(len(nearest)), nearest] += 1.0 - LITTLE
+        return self._learned(X, shares * weights[:, None])
+
+    def _likely(self, X: Any, params: Params) -> Array:
+        """How likely rows are near each seed, some rows at a time."""
+        part, size = self.model.distribution, block_size(X.shape[1], len(params))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.concatenate([part.log_fit(X[at : at + size], params) for at in range(0, X.shape[0], size)])
 
     def _learned(self, X: Any, shares: Array) -> Weighted:
-        part, counts = self.model.distribution, shares.sum(axis=0)
+        """The best parameters for shares of rows, but none in which a row that the sample lacks cannot be."""
+        counts = shares.sum(axis=0)
+        part = self.model.distribution.softened(1e-3 * float(counts.mean()))
         return Weighted(counts / counts.sum(), part.finish(part.summarize(X, shares)))
 
     def _seeds(self, X: Any, weights: Array, labels: Array, rng: np.random.RandomState) -> tuple[Any, Array]:
@@ -62,27 +70,23 @@ class Seeds:
         return rows, np.concatenate([labels[known], free])
 
     def _drawn(self, X: Any, weights: Array, known: Array, count: int, rng: np.random.RandomState) -> list[int]:
-        part, chosen = self.model.distribution, list[int]()
-        all_rows = part.summarize(X, ((1 - PULL) / weights.sum() * weights)[:, None])
+        chosen, tries = list[int](), 2 + int(np.log(self.n_components))
         best = np.full(X.shape[0], -np.inf)
-
-        def admit(rows: Array) -> None:
-            alone = Hard(np.zeros(len(rows), dtype=np.int64), PULL * weights[rows] / weights[rows].sum(), 1)
-            near = part.finish(all_rows + part.summarize(X[rows], alone))
-            np.maximum(best, part.log_fit(X, near)[:, 0], out=best)
-
         if len(known):
-            admit(known)
+            near = self.model.distribution.near(X, weights, X[known], _alike(np.zeros(len(known), dtype=np.int64), 1))
+            best = self._likely(X, near)[:, 0]
         for _ in range(count):
             lack = np.where(np.isfinite(best), best.max(initial=-np.inf) - best, 1.0) * weights
             lack = lack if np.isfinite(lack).all() and lack.sum() > 0 else weights
-            chosen.append(int(rng.choice(len(lack), p=lack / lack.sum())))
-            admit(np.array(chosen[-1:]))
+            tried = rng.choice(len(lack), size=tries, p=lack / lack.sum())
+            near = self.model.distribution.near(X, weights, X[tried], _alike(np.arange(tries), tries))
+            after = np.maximum(best[:, None], self._likely(X, near))
+            winner = int(np.argmax(weights @ np.maximum(after, -1e300)))
+            chosen.append(int(tried[winner]))
+            best = after[:, winner]
         return chosen
 
 
-def _pulled(part: Distribution, X: Any, weights: Array, rows: Any, codes: Array, k: int) -> Params:
-    """k distributions, each learned from all rows and, with ``PULL`` of the weight, from those that are its own."""
-    shares = np.repeat(((1 - PULL) / weights.sum() * weights)[:, None], k, axis=1)
-    own = PULL / np.bincount(codes, minlength=k)[codes]
-    return part.finish(part.summarize(X, shares) + part.summarize(rows, Hard(codes, own, k)))
+def _alike(codes: Array, k: int) -> Hard:
+    """Rows of k seeds, which count as one row of each seed."""
+    return Hard(codes, 1.0 / np.bincount(codes, minlength=k)[codes], k)
