@@ -111,6 +111,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("AgglomerativeClustering", "cluster.agglomerative", "C5", clu)
     yield Entry("SpectralClustering", "cluster.spectral", "C6", clu)
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
+    yield Entry("Mixture", "mixture.mixture", "C8", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
     yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
     yield Entry("ChowLiu", "graphical.chow_liu", "G6", ("density",))
@@ -135,6 +136,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "SquaredHinge Tweedie",
     ),
     "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
+    "distribution": ("core.distribution", "Bernoulli Categorical Columns Exponential Gaussian Multinomial Poisson"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 

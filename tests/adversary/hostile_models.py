@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.distribution import Gaussian
 from corollary.registry import ESTIMATORS
 
 CURVES = ("squared", "huber", "poisson", "tweedie", "logistic", "softmax", "squared_hinge", "exponential")
@@ -80,6 +81,9 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
     "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
     "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
+    "Mixture": [
+        {"distribution": Gaussian(kind, 1e-6), "n_components": 2} for kind in ("full", "tied", "diag", "spherical")
+    ],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 
