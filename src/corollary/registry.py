@@ -128,6 +128,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
         "SquaredHinge Tweedie",
     ),
+    "distribution": ("core.distribution", "Bernoulli Categorical Columns Exponential Gaussian Multinomial Poisson"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 
