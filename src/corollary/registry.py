@@ -104,6 +104,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("BernoulliNB", "bayes.bernoulli", "B3", cla)
     yield Entry("MultinomialNB", "bayes.multinomial", "B3", cla)
     yield Entry("CategoricalNB", "bayes.categorical", "B3", cla)
+    yield Entry("MixedNB", "bayes.mixed", "B3", cla)
     yield Entry("NearestNeighbors", "neighbors.nearest_neighbors", "N1", ("neighbors",))
     yield Entry("KNeighborsClassifier", "neighbors.k_neighbors", "N1", cla, "full")
     yield Entry("KNeighborsRegressor", "neighbors.k_neighbors", "N1", reg, "full")

@@ -36,6 +36,22 @@ def refuse_negative(X: Any, who: str) -> None:
         raise ValueError(f"Negative values in data passed to {who} (input X): counts cannot be below zero.")
 
 
+def log_class_prior(class_prior: Any, fit_prior: bool, k: int) -> Array | None:
+    """Logarithms of given probabilities of classes, checked; of equal ones; or None where they are to be learnt."""
+    if class_prior is None:
+        return None if fit_prior else np.full(k, -np.log(k))
+    given = np.asarray(class_prior, dtype=np.float64)
+    if given.shape != (k,):
+        raise ValueError(
+            f"Number of priors must match number of classes: class_prior has shape {given.shape}, and there are {k} "
+            "classes."
+        )
+    if not (given >= 0).all() or not np.isclose(given.sum(), 1.0):
+        raise ValueError(f"class_prior must be probabilities that add up to 1, but it is {class_prior!r}.")
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(given))
+
+
 class DiscreteNB(NaiveBayes, ABC):
     """Counts with Lidstone smoothing."""
 
@@ -72,18 +88,7 @@ class DiscreteNB(NaiveBayes, ABC):
         return (alpha * self._weight_unit).tolist() if isinstance(alpha, np.ndarray) else float(alpha) * self._weight_unit
 
     def _fixed_prior(self, k: int) -> Array | None:
-        if self.class_prior is not None:
-            given = np.asarray(self.class_prior, dtype=np.float64)
-            if given.shape != (k,):
-                raise ValueError(
-                    f"Number of priors must match number of classes: class_prior has shape {given.shape}, and there "
-                    f"are {k} classes."
-                )
-            if not (given >= 0).all() or not np.isclose(given.sum(), 1.0):
-                raise ValueError(f"class_prior must be probabilities that add up to 1, but it is {self.class_prior!r}.")
-            with np.errstate(divide="ignore"):
-                return np.asarray(np.log(given))
-        return None if self.fit_prior else np.full(k, -np.log(k))
+        return log_class_prior(self.class_prior, self.fit_prior, k)
 
     def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
         self.class_count_, self.class_log_prior_ = summary.counts, found.log_prior

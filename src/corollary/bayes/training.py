@@ -124,7 +124,7 @@ def first_classes(model: Any, classes: Any) -> Array:
     if classes is None:
         return np.asarray(known)
     given = np.asarray(unique_labels(classes))
-    if known is not None and not np.array_equal(known, given):
+    if known is not None and not (np.array_equal(known, given) and len(given) == len(classes)):
         raise ValueError(f"`classes={classes!r}` is not the same as on last call to partial_fit, was: {known!r}")
     return given
 

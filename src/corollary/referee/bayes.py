@@ -90,8 +90,11 @@ def _shares(X: Array, codes: Array, claim: Claim) -> Array | None:
 
 def _log_prob(X: Array, group: Group) -> Array:
     """Log probabilities, of Gaussians with what the floor takes from each row; missing numbers are left out."""
-    claimed = {name: np.asarray(value, dtype=LONG) for name, value in group.claimed.items() if name != "tables"}
+    single = {name: value for name, value in group.claimed.items() if name not in ("tables", "counts")}
+    claimed = {name: np.asarray(value, dtype=LONG) for name, value in single.items()}
     there = ~np.isnan(X)
+    if group.kind == "categorical":
+        there &= np.where(there, X, 0) < np.asarray(group.sizes)
     filled = np.where(there, X, 0)
     if group.kind == "gaussian":
         mean, variance = claimed["mean"], claimed["variance"]

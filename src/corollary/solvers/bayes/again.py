@@ -15,7 +15,7 @@ from corollary.core.by_class import class_moments, class_totals
 from corollary.core.distribution import Columns, Distribution, Hard
 from corollary.core.types import Array
 
-NAME = "largest relative error of counts, means and variances, which were added up again on another way"
+NAME = "largest relative error of sums that were taken again"
 TOLERANCE = 1e-9
 
 
