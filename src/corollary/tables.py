@@ -59,8 +59,8 @@ class TableReader(Estimator):
         refuse_missing(y, numeric=options["y_numeric"])
         X = sound(X)
         frame = _as_frame(X)
-        wanted = self.categorical_features if categorical is None else categorical
-        categories = {f: _categories(X, frame, f) for f in _chosen(wanted, X, frame)}
+        chosen = _chosen(self.categorical_features, X, frame) if categorical is None else categorical
+        categories = {f: _categories(X, frame, f) for f in chosen}
         refuse_far_integers(X, but=categories)
         if categories:
             validate_data(self, X, skip_check_array=True)  # names and number of columns

@@ -42,6 +42,9 @@ ADDED = {
     "offset": "neighbours weigh 1 / (offset + distance ** power)",
     "power": "see offset",
     "bandwidth": "of Gaussian weights",
+    "unknown": "rows without a label are learnt from",
+    "tol": "of EM, for such rows",
+    "max_iter": "of EM",
 }
 # parameters whose default differs, and why
 OTHER_DEFAULT = {
@@ -105,7 +108,7 @@ def test_documentation(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_parameters_are_those_of_scikit_learn(name: str) -> None:
-    module = {"linear": "linear_model"}.get(ESTIMATORS[name].family, ESTIMATORS[name].family)
+    module = {"linear": "linear_model", "bayes": "naive_bayes"}.get(ESTIMATORS[name].family, ESTIMATORS[name].family)
     theirs = getattr(importlib.import_module(f"sklearn.{module}"), name, None)
     if theirs is None or name in OTHER_ALGORITHM:  # not everything in the canon is there
         return

@@ -16,8 +16,8 @@ from corollary.core.blocks import as_blocks
 from corollary.core.distribution import Distribution, Hard
 from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
-from corollary.core.fitted import Fitted, Floats, Labels
-from corollary.core.limits import CLASS_WEIGHT, N_JOBS, Choice, Instance, Integer, Limit, Real
+from corollary.core.fitted import Count, Fitted, Floats, Labels
+from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.labels import agreeing
 from corollary.solvers.bayes.again import NAME, TOLERANCE, Sums, again, error
@@ -27,7 +27,6 @@ from corollary.solvers.em.engine import em
 UNKNOWN: Limit = Choice(None) | Instance("a label", int, float, str, np.generic)
 # parameters of every one of them
 SHARED: dict[str, Limit] = {
-    "class_weight": CLASS_WEIGHT,
     "unknown": UNKNOWN,
     "tol": Real(0),
     "max_iter": Integer(1),
@@ -41,17 +40,19 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
     fitted: ClassVar[dict[str, Fitted]] = {
         "classes_": Labels("k", low=1),
         "class_count_": Floats("k", low=0),
+        "n_iter_": Count(),
     }
     _sparse: ClassVar[bool] = False
     _options: ClassVar[dict[str, Any]] = {}  # of the door
     _penalty_beside_sum: ClassVar[bool] = True
 
-    class_weight: Any
+    class_weight: Any = None  # not of all: scikit-learn's check of it has negative numbers, which are no counts
     unknown: Any
     tol: float
     max_iter: int
     classes_: Array
     class_count_: Array
+    n_iter_: int
 
     # what each of them says
 
@@ -158,6 +159,7 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
         if training.partly:
             self._learn_partly(training, model, summary)
             return
+        self._observer(None, None, 1, lambda state: None)  # so that callbacks hear of a fit without iterations
         sums: Sums = training.source.total(partial(_again, distribution, summary.statistics, k))
         residual = error(distribution, summary.statistics, sums)
         if before is not None:
@@ -173,6 +175,7 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
         distribution = self._smoothed(distribution, summary.statistics)
         model = NaiveModel(distribution, len(self.classes_), self._fixed_prior(len(self.classes_)))
         self._keep(distribution, summary, model.m_step(summary))
+        self.n_iter_ = 1
         notes = ("The sums of the rows of this call were taken again, not those of earlier ones.",) if more else ()
         certificate = Certificate(Kind.EXACT, NAME, residual, TOLERANCE)
         evidence = Evidence(Status.EXACT, certificate, "counting", notes=notes + self._notes(summary))
@@ -195,6 +198,7 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
         source = training.in_blocks(width)
         found = em(model, source, [start], tol=self.tol, max_iter=self.max_iter, observe=observe)
         self._keep(distribution, found.summary, found.params)
+        self.n_iter_ = max(1, found.evidence.n_iter)
         self._keep_evidence(found.evidence)
 
     def _scores_of(self, distribution: Distribution) -> Any:
@@ -234,7 +238,11 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
     def predict_log_proba(self, X: Any) -> Array:
         """The logarithm of the probability of each class, (n, k)."""
         joint, dtype = self._scored(X)
-        return (joint - logsumexp(joint, axis=1, keepdims=True)).astype(dtype, copy=False)
+        logs = joint - logsumexp(joint, axis=1, keepdims=True)
+        if dtype == np.float32:  # near one they are the logarithms of what ``predict_proba`` can say
+            near = logs > -0.5
+            logs[near] = np.log(np.exp(logs[near]).astype(dtype))
+        return logs.astype(dtype, copy=False)
 
     @predicting
     def predict_proba(self, X: Any) -> Array:

@@ -14,7 +14,7 @@ from corollary.core.by_class import linear_scores
 from corollary.core.distribution import Bernoulli, Distribution
 from corollary.core.distribution.totals import Totals
 from corollary.core.fitted import Fitted, Floats
-from corollary.core.limits import Choice, Limit, Real
+from corollary.core.limits import CLASS_WEIGHT, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.solvers.bayes.naive import NaiveSummary
@@ -62,6 +62,8 @@ class BernoulliNB(DiscreteNB):
         probability.
     feature_count_, feature_log_prob_ : arrays of shape (k, d)
         The weight of the ones, and log p above.
+    n_iter_ : int
+        Iterations of EM; 1 where every label is known.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -90,7 +92,11 @@ class BernoulliNB(DiscreteNB):
     ((4,), False)
     """
 
-    limits: ClassVar[dict[str, Limit]] = {"binarize": Choice(None) | Real(0), **DISCRETE}
+    limits: ClassVar[dict[str, Limit]] = {
+        "binarize": Choice(None) | Real(0),
+        "class_weight": CLASS_WEIGHT,
+        **DISCRETE,
+    }
     fitted: ClassVar[dict[str, Fitted]] = {
         "feature_count_": Floats("k", "d", low=0),
         "feature_log_prob_": Floats("k", "d", high=1e-9, finite=False),

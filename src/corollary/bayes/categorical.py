@@ -48,8 +48,6 @@ class CategoricalNB(DiscreteNB, TableReader):
         Probabilities of the classes, if they are not to be learnt.
     min_categories : int ≥ 1, array of shape (d,) or None
         The least number of categories of each column (None: as many as there are).
-    class_weight : {"balanced"}, dict or None
-        Weights of classes, which multiply those of rows.
     unknown : a label or None
         A label in y that stands for "not known", such as −1: the classes of these rows are averaged over by EM. With
         None every label is a class, −1 too.
@@ -71,6 +69,8 @@ class CategoricalNB(DiscreteNB, TableReader):
     n_categories_ : array of shape (d,)
     categories_ : dict of arrays
         The categories of columns that hold categories or text, by the number of the column.
+    n_iter_ : int
+        Iterations of EM; 1 where every label is known.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -125,7 +125,6 @@ class CategoricalNB(DiscreteNB, TableReader):
         fit_prior: bool = True,
         class_prior: Any = None,
         min_categories: Any = None,
-        class_weight: Any = None,
         unknown: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,

@@ -14,7 +14,7 @@ from corollary.core.distribution import Distribution, Gaussian
 from corollary.core.distribution.moments import Moments
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Fitted, Floats, Number
-from corollary.core.limits import ArrayLike, Choice, Limit, Real
+from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
@@ -104,6 +104,8 @@ class GaussianNB(NaiveBayes):
         The weight of the numbers that were there.
     epsilon_ : float
         ε above; 1 if nothing varies.
+    n_iter_ : int
+        Iterations of EM; 1 where every label is known.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -134,6 +136,7 @@ class GaussianNB(NaiveBayes):
     limits: ClassVar[dict[str, Limit]] = {
         "priors": Choice(None) | ArrayLike(),
         "var_smoothing": Real(0, 1e300),
+        "class_weight": CLASS_WEIGHT,
         **SHARED,
     }
     fitted: ClassVar[dict[str, Fitted]] = {

@@ -43,10 +43,8 @@ def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
     """The kind of each column, by what is said of it and else by its type."""
     types = kinds_of_columns(X)
     if types is None:
-        shape = np.shape(X)
-        if len(shape) != 2:
-            raise ValueError(f"Expected 2D array, got {len(shape)}D array instead: X is rows by columns.")
-        types = ["number"] * shape[1]
+        shape = getattr(X, "shape", None) or np.asarray(X).shape
+        types = ["number"] * (shape[1] if len(shape) == 2 else 0)  # of other shapes the door has something to say
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else getattr(X, "column_names", [])
     kinds = [_OF_TYPES[each] for each in types]
     for column, kind in (columns or {}).items():
@@ -129,3 +127,26 @@ def claims(
             said["log"] = said["log_one"]
         groups.append(Group(part.name, columns, said, first, second, sizes))
     return groups, {}
+
+
+def check_statistics(product: Columns, statistics: dict[str, Any], k: int) -> None:
+    """ValueError unless these can be the statistics of k classes: files are hostile."""
+    expected: dict[str, list[tuple[int, ...]]] = {}
+    for columns, part in product.groups:
+        d = len(columns)
+        if isinstance(part, Categorical):
+            expected["categorical.states"] = [(k, int(part.sizes.sum()))]
+            continue
+        expected[f"{part.name}.{'mean' if part.name == 'gaussian' else 'totals'}"] = [(k, d)]
+        if part.name != "multinomial":
+            expected[f"{part.name}.present"] = [(k, 1), (k, d)]
+        if part.name == "gaussian":
+            expected["gaussian.scatter"] = [(k, d)]
+    if set(statistics) != set(expected):
+        raise ValueError(f"statistics_ must be {', '.join(expected)}, but they are others")
+    for name, shapes in expected.items():
+        value = statistics[name]
+        if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape in shapes):
+            raise ValueError(f"{name} of statistics_ must be float64 of shape {shapes[0]}")
+        if not np.isfinite(value).all() or (name != "gaussian.mean" and (value < 0).any()):
+            raise ValueError(f"{name} of statistics_ must be finite numbers ≥ 0")

@@ -12,13 +12,13 @@ from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import judge
 from corollary.bayes.discrete import log_class_prior
-from corollary.bayes.kinds import KINDS, STATISTICS, encoded, groups_of, kinds_of, smoothed
+from corollary.bayes.kinds import KINDS, STATISTICS, check_statistics, claims, encoded, groups_of, kinds_of, smoothed
 from corollary.bayes.training import Training
 from corollary.core.distribution import Columns, Distribution
 from corollary.core.distribution.columns import Several
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Anything, Fitted, Floats, Integers, Names
-from corollary.core.limits import Boolean, Choice, Instance, Limit, Real
+from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit, Real
 from corollary.core.limits import ArrayLike as Numbers
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
@@ -80,6 +80,8 @@ class MixedNB(NaiveBayes, TableReader):
         ``"gaussian.variance"``, ``"bernoulli.log_one"``, ``"categorical.log"``, ``"poisson.rate"``, …
     statistics_ : dict of arrays
         What the rows contributed to them, for ``partial_fit``.
+    n_iter_ : int
+        Iterations of EM; 1 where every label is known.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -117,6 +119,7 @@ class MixedNB(NaiveBayes, TableReader):
         "var_smoothing": Real(0, 1e300),
         "fit_prior": Boolean(),
         "class_prior": Choice(None) | Numbers(),
+        "class_weight": CLASS_WEIGHT,
         **SHARED,
     }
     fitted: ClassVar[dict[str, Fitted]] = {
@@ -168,6 +171,8 @@ class MixedNB(NaiveBayes, TableReader):
         if known is not None:
             self._read_predict(X)  # names and number of columns
         self.kinds_ = kinds_of(X, self.columns) if known is None else known[0]
+        if not len(self.kinds_):
+            self._validate_fit(X, y, sparse=False)  # refuses
         chosen = np.flatnonzero(self.kinds_ == "categorical").tolist()
         rows, y, weights, _ = self._read_fit(X, y, sample_weight, categorical=chosen, y_numeric=False)
         if issparse(rows):
@@ -278,8 +283,6 @@ class MixedNB(NaiveBayes, TableReader):
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
-        from corollary.bayes.kinds import claims
-
         return claims(self._product(), self.params_, self.statistics_, X, weights, self.alpha * unit, self.var_smoothing)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
@@ -290,19 +293,11 @@ class MixedNB(NaiveBayes, TableReader):
         if not kinds <= set(KINDS):
             raise ValueError(f"kinds_ must be of {', '.join(KINDS)}, but some are not")
         chosen = set(np.flatnonzero(self.kinds_ == "categorical").tolist())
-        if set(self.categories_) != chosen or any(len(v) > self.n_categories_[f] for f, v in self.categories_.items()):
-            raise ValueError("categories_ are not those of the columns that kinds_ says are categorical")
+        sizes = [max(len(self.categories_[f]), 1) if f in chosen else 1 for f in range(len(self.kinds_))]
+        if set(self.categories_) != chosen or sizes != self.n_categories_.tolist():
+            raise ValueError("categories_ and n_categories_ are not those of the columns that are categorical")
         if any(not isinstance(key, str) or key.split(".")[0] not in kinds for key in (*self.params_, *self.statistics_)):
             raise ValueError("params_ and statistics_ must be named by kinds of columns")
-        k, d = len(self.classes_), len(self.kinds_)
-        self._product().check_params(self._named(), k, d)
-        _, kept = self._kept()
-        again = self._product().finish(smallest(kept.statistics))
-        for name, value in self._named().items():
-            if again[name].shape != value.shape:
-                raise ValueError(f"statistics_ do not fit to {name} of params_")
-
-
-def smallest(statistics: Any) -> Any:
-    """Statistics that add up with themselves, or an error: arrays of shapes that do not go together have no sum."""
-    return statistics + statistics
+        product, k = self._product(), len(self.classes_)
+        product.check_params(self._named(), k, len(self.kinds_))
+        check_statistics(product, self.statistics_, k)

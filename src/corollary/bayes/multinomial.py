@@ -39,8 +39,6 @@ class MultinomialNB(DiscreteNB):
         Whether the probabilities of the classes are their shares; if not, all are the same.
     class_prior : array of shape (k,) or None
         Probabilities of the classes, if they are not to be learnt.
-    class_weight : {"balanced"}, dict or None
-        Weights of classes, which multiply those of rows.
     unknown : a label or None
         A label in y that stands for "not known", such as −1: the classes of these rows are averaged over by EM. With
         None every label is a class, −1 too.
@@ -59,6 +57,8 @@ class MultinomialNB(DiscreteNB):
         probability.
     feature_count_, feature_log_prob_ : arrays of shape (k, d)
         N and log p above.
+    n_iter_ : int
+        Iterations of EM; 1 where every label is known.
     evidence_ : Evidence
     n_features_in_, feature_names_in_ : as in scikit-learn
 
@@ -104,7 +104,6 @@ class MultinomialNB(DiscreteNB):
         force_alpha: bool = True,
         fit_prior: bool = True,
         class_prior: Any = None,
-        class_weight: Any = None,
         unknown: Any = None,
         tol: float = 1e-6,
         max_iter: int = 1000,
