@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.multiclass import unique_labels
 
 from corollary.base import weights_by_class
-from corollary.core.blocks import ArraySource, BlockSource, Source
+from corollary.core.blocks import BlockSource, Source
 from corollary.core.door.weights import NO_WEIGHT, NONE
 from corollary.core.parallel import block_rows
 from corollary.core.types import Array
@@ -27,8 +27,7 @@ class Training:
 
     def in_blocks(self, width: int) -> Source:
         """The same rows, in blocks that threads share out, for passes that make arrays of their size."""
-        n = len(self.source.arrays[1]) if isinstance(self.source, ArraySource) else 1 << 20
-        return self.source.map(_as_it_is, block_rows(n, 8 * width))
+        return self.source.map(_as_it_is, block_rows(1 << 40, 8 * width))
 
 
 def _as_it_is(block: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -46,7 +45,12 @@ def is_unknown(y: Array, unknown: Any) -> Array:
 def of_array(X: Any, y: Array, weights: Array, class_weight: Any, unknown: Any) -> Training:
     """One table with its labels."""
     classes, codes, weights = numbered(y, weights, class_weight, unknown)
-    return Training(ArraySource(X, codes, weights, size=max(1, X.shape[0])), classes, bool((codes < 0).any()))
+    return Training(_whole(X, codes, weights), classes, bool((codes < 0).any()))
+
+
+def _whole(*arrays: Any) -> Source:
+    """All rows as one block, of which nothing is copied: those who pass over it share it out."""
+    return BlockSource([arrays])
 
 
 def numbered(y: Array, weights: Array, class_weight: Any, unknown: Any) -> tuple[Array, Array, Array]:
@@ -143,4 +147,4 @@ def of_part(X: Any, y: Array, weights: Array, classes: Array, class_weight: Any,
             "call fit, which reads the rows again in every iteration; it takes Blocks."
         )
     weights = weights_by_class(class_weight, classes, classes[codes], weights)
-    return Training(ArraySource(X, codes, weights, size=max(1, X.shape[0])), classes, False)
+    return Training(_whole(X, codes, weights), classes, False)

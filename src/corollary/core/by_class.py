@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from corollary.core.parallel import add_blocks, block_rows, each_block, rows_per_part
+from corollary.core.parallel import add_blocks, block_rows, each_block, one_blas_thread, rows_per_part
 from corollary.core.types import Array
 
 PARTS = 16  # of sparse rows, each with sums of its own
@@ -140,10 +140,10 @@ def linear_scores(X: Any, coef: Array, offsets: Array) -> Array:
     """x · coef + offset, (n, k), for coefficients (k, d); zero times minus infinity is zero."""
     from corollary._compiled.bayes import counts
 
-    n, k = X.shape[0], len(coef)
+    n, k, never = X.shape[0], len(coef), np.isneginf(coef)
+    some = bool(never.any())
     if not issparse(X):
-        never = np.isneginf(coef)
-        finite, some = (np.where(never, 0.0, coef) if never.any() else coef), bool(never.any())
+        finite = np.where(never, 0.0, coef) if some else coef
 
         def dense(start: int, stop: int, out: Array) -> None:
             rows = X[start:stop]
@@ -152,12 +152,14 @@ def linear_scores(X: Any, coef: Array, offsets: Array) -> Array:
             if some:
                 out[((rows != 0).astype(np.float64) @ never.T) > 0] = -np.inf
 
-        return _scored(dense, n, k, block_rows(n, X.shape[1] * X.itemsize))
+        with one_blas_thread():
+            return _scored(dense, n, k, block_rows(n, X.shape[1] * X.itemsize))
     X = X.tocsr()
     data, indices, indptr, columns = _usual(X.data), _usual(X.indices), _usual(X.indptr), _usual(coef.T)
+    kernel, offsets = counts.sparse_scores_with_never if some else counts.sparse_scores, _usual(offsets)
 
     def sparse(start: int, stop: int, out: Array) -> None:
-        counts.sparse_scores(data, indices, indptr[start : stop + 1], columns, offsets, out)
+        kernel(data, indices, indptr[start : stop + 1], columns, offsets, out)
 
     return _scored(sparse, n, k, SCORED)
 

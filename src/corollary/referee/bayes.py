@@ -15,7 +15,7 @@ import numpy as np
 from corollary.referee.rows import LONG, ROUNDED, Array, dense
 from corollary.referee.verdict import Verification, measured
 
-LARGEST = 4_000_000  # rows × columns × classes
+LARGEST, WIDEST = 4_000_000, 500_000  # rows × columns × classes, and categories × classes
 CLOSE = 1e-7  # relative; what float64 does to sums is far below
 ULP = LONG(2.0**-49)
 LOG_2_PI = np.log(2 * LONG("3.14159265358979323846264338327950288"))
@@ -53,7 +53,8 @@ class Claim:
 def naive_bayes(X: Any, codes: Array, weights: Array, claim: Claim) -> Verification:
     """Judge the claim from rows, the numbers of their classes (−1: not known) and their weights."""
     k = len(claim.counts)
-    if X.shape[0] * X.shape[1] * k > LARGEST:
+    tables = k * sum(int(np.sum(group.sizes)) for group in claim.groups)
+    if X.shape[0] * X.shape[1] * k > LARGEST or tables > WIDEST:
         return Verification(None, "there are too many rows, columns and classes for this arithmetic")
     live = np.asarray(weights) > 0
     X, codes, w = dense(X)[live], np.asarray(codes)[live], np.asarray(weights, dtype=LONG)[live]
@@ -193,7 +194,10 @@ def _categorical(X: Array, shares: Array, prior: Array, group: Group, tolerance:
     for j, (counts, logs, size) in enumerate(
         zip(group.claimed["counts"], group.claimed["tables"], group.sizes, strict=True)
     ):
-        states = np.stack([shares[X[:, j] == c].sum(axis=0) for c in range(int(size))], axis=1)
+        there = (X[:, j] >= 0) & (X[:, j] < int(size))
+        states = np.zeros((int(size), shares.shape[1]), dtype=LONG)
+        np.add.at(states, X[there, j].astype(int), shares[there])
+        states = states.T
         yield _count(f"counts of the categories of column {j}", counts, states)
         smooth = states + LONG(group.alpha)
         whole = smooth.sum(axis=1, keepdims=True)

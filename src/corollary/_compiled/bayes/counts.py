@@ -49,8 +49,29 @@ def sparse_row_totals(data, indptr, out):
 def sparse_scores(data, indices, indptr, columns, offsets, out):
     """offset + x · coefficients of each row and class; ``columns`` has the coefficients of all classes by column.
 
-    Nothing times minus infinity is nothing.
+    Four entries at a time: a quarter of the traffic to ``out``.
     """
+    n, k_all = out.shape
+    for i in range(n):
+        row, first, end = out[i], indptr[i], indptr[i + 1]
+        for k in range(k_all):
+            row[k] = offsets[k]
+        fours = first + (end - first) // 4 * 4
+        for p in range(first, fours, 4):
+            s, t, u, v = data[p], data[p + 1], data[p + 2], data[p + 3]
+            one, two = columns[np.uintp(indices[p])], columns[np.uintp(indices[p + 1])]
+            three, four = columns[np.uintp(indices[p + 2])], columns[np.uintp(indices[p + 3])]
+            for k in range(k_all):
+                row[k] += (s * one[k] + t * two[k]) + (u * three[k] + v * four[k])
+        for p in range(fours, end):
+            value, one = data[p], columns[np.uintp(indices[p])]
+            for k in range(k_all):
+                row[k] += value * one[k]
+
+
+@lean_kernel
+def sparse_scores_with_never(data, indices, indptr, columns, offsets, out):
+    """As ``sparse_scores`` with coefficients of minus infinity: nothing times these is nothing."""
     n, k_all = out.shape
     for i in range(n):
         for k in range(k_all):
@@ -58,6 +79,5 @@ def sparse_scores(data, indices, indptr, columns, offsets, out):
         for p in range(indptr[i], indptr[i + 1]):
             value = data[p]
             if value != 0.0:
-                column = columns[np.uintp(indices[p])]
                 for k in range(k_all):
-                    out[i, k] += value * column[k]
+                    out[i, k] += value * columns[indices[p], k]
