@@ -136,6 +136,8 @@ def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
 def _real(column: Array) -> Array:
     if column.dtype.kind == "c":
         raise ValueError("Complex data not supported: X has a column of complex numbers.")
+    if column.dtype == object and (gaps := _missing(column)).any():  # pandas.NA, which is no number
+        column = np.where(gaps, np.nan, column)
     return column.astype(np.float64)
 
 

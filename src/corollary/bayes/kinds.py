@@ -108,7 +108,7 @@ def claims(
     """What is claimed of each kind of columns, for the referee."""
     groups = []
     for columns, part in product.groups:
-        said = {key.split(".", 1)[1]: v for key, v in (params | statistics).items() if key.startswith(f"{part.name}.")}
+        said = {key.split(".", 1)[1]: v for key, v in (statistics | params).items() if key.startswith(f"{part.name}.")}
         own = np.asarray(X, dtype=np.float64)[:, columns]
         first, second, sizes = alpha, 0.0, ()
         if part.name == "gaussian":

@@ -182,7 +182,7 @@ class MixedNB(NaiveBayes, TableReader):
             return rows, y, weights
         for f, seen in self.categories_.items():
             if not np.isin(seen, known[1][f]).all():
-                strange = seen[~np.isin(seen, known[1][f])][0]
+                strange = seen[~np.isin(seen, known[1][f])].tolist()[0]
                 raise ValueError(
                     f"Column {f} has the category {strange!r}, which the first call to partial_fit had not: all must "
                     "be in that one, since smoothing counts them."
