@@ -33,7 +33,9 @@ class Promise:
     sizes: Sizes = (100_000, 32)
     label: str = ""  # where an estimator has several promises
     whole: bool = False  # whether quick sizes are no smaller
-    data: str = ""  # "classes" (eight of them), "many" (a hundred), "counts" or "windows", where the task does not say it
+    data: str = (
+        ""  # "classes" (eight of them), "many" (a hundred), "counts" or "windows", where the task does not say it
+    )
 
     @property
     def key(self) -> str:

@@ -150,7 +150,7 @@ def _categories(X: Any, frame: Any, f: int) -> Array:
 
 
 def kinds_of_columns(X: Any) -> list[str] | None:
-    """"number", "flag" or "category" (text too) for each column of a frame; None for what is no frame."""
+    """ "number", "flag" or "category" (text too) for each column of a frame; None for what is no frame."""
     frame = _as_frame(X)
     if frame is None:
         return None

@@ -68,7 +68,12 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "BernoulliNB": [{}, {"alpha": 0.0}, {"binarize": 1.0, "fit_prior": False}, {"binarize": None}],
     "MultinomialNB": [{}, {"alpha": 0.0}, {"alpha": 1e-12}],
     "CategoricalNB": [{}, {"alpha": 0.0}, {"min_categories": 5}],
-    "MixedNB": [{}, {"columns": {0: "categorical"}}, {"columns": {0: "bernoulli"}}, {"columns": {0: "poisson"}, "alpha": 0.0}],
+    "MixedNB": [
+        {},
+        {"columns": {0: "categorical"}},
+        {"columns": {0: "bernoulli"}},
+        {"columns": {0: "poisson"}, "alpha": 0.0},
+    ],
     "NearestNeighbors": [{}, {"algorithm": "brute"}, {"metric": "manhattan"}, {"metric": "cosine"}],
     "KNeighborsClassifier": [{}, {"weights": "distance"}, {"metric": "cosine"}],
     "KNeighborsRegressor": [{}, {"weights": "distance"}, {"algorithm": "kd_tree"}],

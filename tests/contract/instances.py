@@ -199,7 +199,9 @@ class Case:
     @property
     def counting(self) -> bool:
         """Whether columns are counts or categories: whole numbers from zero, which smoothing adds to."""
-        return bool(self.tags.input_tags.positive_only or self.tags.input_tags.categorical or self.name == "BernoulliNB")
+        return bool(
+            self.tags.input_tags.positive_only or self.tags.input_tags.categorical or self.name == "BernoulliNB"
+        )
 
     def rows_like(self, X: Any) -> Any:
         """Rows that the model can take, made of any numbers."""

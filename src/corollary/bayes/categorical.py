@@ -158,9 +158,9 @@ class CategoricalNB(DiscreteNB, TableReader):
     def _read_new(self, X: Any) -> Any:
         if issparse(X):
             raise TypeError(NOT_SPARSE)
-        return self._prepared(self._read_predict(X) if self.categories_ else self._validate_predict(
-            X, sparse=False, **self._options
-        ))
+        return self._prepared(
+            self._read_predict(X) if self.categories_ else self._validate_predict(X, sparse=False, **self._options)
+        )
 
     def _blocks(self, blocks: Any) -> Any:
         self.categories_ = {}
@@ -254,6 +254,8 @@ class CategoricalNB(DiscreteNB, TableReader):
 def _widened(states: Array, sizes: Array, wanted: Array) -> Array:
     """Counts (k, Σ sizes) with room for more categories in each column."""
     out = np.zeros((len(states), int(wanted.sum())))
-    places = np.concatenate([np.arange(size) + first for size, first in zip(sizes, np.cumsum(wanted) - wanted, strict=True)])
+    places = np.concatenate(
+        [np.arange(size) + first for size, first in zip(sizes, np.cumsum(wanted) - wanted, strict=True)]
+    )
     out[:, places] = states
     return out

@@ -25,7 +25,9 @@ def judge(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     codes = np.where(codes >= 0, places[codes], -1)
     stationary = model.evidence_.certificate.kind is Kind.STATIONARY
     if (codes < 0).any() != stationary:
-        return Verification(False, f"labels were {'' if stationary else 'not '}unknown in the fit, and now it is otherwise")
+        return Verification(
+            False, f"labels were {'' if stationary else 'not '}unknown in the fit, and now it is otherwise"
+        )
     groups, extra = model._groups(rows, codes, weights, unit)
     claim = Claim(
         model.class_count_,

@@ -85,7 +85,9 @@ class DiscreteNB(NaiveBayes, ABC):
     def _smoothing(self) -> Any:
         """Counts to add, in the unit of weights."""
         alpha = self._check_alpha()
-        return (alpha * self._weight_unit).tolist() if isinstance(alpha, np.ndarray) else float(alpha) * self._weight_unit
+        return (
+            (alpha * self._weight_unit).tolist() if isinstance(alpha, np.ndarray) else float(alpha) * self._weight_unit
+        )
 
     def _fixed_prior(self, k: int) -> Array | None:
         return log_class_prior(self.class_prior, self.fit_prior, k)

@@ -283,7 +283,9 @@ class MixedNB(NaiveBayes, TableReader):
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
-        return claims(self._product(), self.params_, self.statistics_, X, weights, self.alpha * unit, self.var_smoothing)
+        return claims(
+            self._product(), self.params_, self.statistics_, X, weights, self.alpha * unit, self.var_smoothing
+        )
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         return judge(self, X, y, sample_weight)
@@ -296,7 +298,9 @@ class MixedNB(NaiveBayes, TableReader):
         sizes = [max(len(self.categories_[f]), 1) if f in chosen else 1 for f in range(len(self.kinds_))]
         if set(self.categories_) != chosen or sizes != self.n_categories_.tolist():
             raise ValueError("categories_ and n_categories_ are not those of the columns that are categorical")
-        if any(not isinstance(key, str) or key.split(".")[0] not in kinds for key in (*self.params_, *self.statistics_)):
+        if any(
+            not isinstance(key, str) or key.split(".")[0] not in kinds for key in (*self.params_, *self.statistics_)
+        ):
             raise ValueError("params_ and statistics_ must be named by kinds of columns")
         product, k = self._product(), len(self.classes_)
         product.check_params(self._named(), k, len(self.kinds_))

@@ -86,7 +86,9 @@ def of_blocks(source: BlockSource, unit_of: Any, class_weight: Any, unknown: Any
     counted = codes >= 0
     before = np.bincount(codes[counted], weights=near[counted], minlength=len(classes))
     after = np.bincount(codes[counted], weights=weighed[counted], minlength=len(classes))
-    factors = np.divide(after, before, out=np.ones(len(classes)), where=before > 0) if class_weight is not None else None
+    factors = (
+        np.divide(after, before, out=np.ones(len(classes)), where=before > 0) if class_weight is not None else None
+    )
     numbered_blocks = source.map(partial(_numbered_block, classes, unknown, unit, factors))
     return Training(numbered_blocks, classes, not counted.all())
 

@@ -205,4 +205,6 @@ def _check_labels(model: Any, y: Any, weights: Array | None) -> None:
         raise ValueError("y must be labels, one for each row of X.") from None
     if strange:
         told = sorted(strange, key=repr)[:5]
-        raise ValueError(f"y has classes that the model was not fitted to: {told!r}; it knows {classes.tolist()[:5]!r}.")
+        raise ValueError(
+            f"y has classes that the model was not fitted to: {told!r}; it knows {classes.tolist()[:5]!r}."
+        )
