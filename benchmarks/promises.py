@@ -220,6 +220,11 @@ CLUSTER = (
         lambda n, d, size: 1024 * CLUSTERS * d * THREADS + 512 * CLUSTERS * d * (d + 2) + 4 * 8 * 32768 * d + 40 * n,
         n_components=CLUSTERS, random_state=0,
     ),
+    _of(
+        "Mixture", "a few copies of the sample for the start and five numbers a row",
+        lambda n, d, size: 16 * 2**20 * THREADS + 6 * 8 * 32768 * (d + CLUSTERS) + 40 * n,
+        n_components=CLUSTERS, random_state=0,
+    ),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
 

@@ -115,6 +115,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("AgglomerativeClustering", "cluster.agglomerative", "C5", clu)
     yield Entry("SpectralClustering", "cluster.spectral", "C6", clu)
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
+    yield Entry("Mixture", "mixture.mixture", "C8", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
 
 

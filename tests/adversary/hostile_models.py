@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.distribution import Gaussian
 from corollary.registry import ESTIMATORS
 
 CURVES = ("squared", "huber", "poisson", "tweedie", "logistic", "softmax", "squared_hinge", "exponential")
@@ -84,6 +85,9 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": 3, "linkage": linkage} for linkage in LINKAGES],
     "SpectralClustering": [{"n_clusters": 2}, {"n_clusters": 3, "affinity": "nearest_neighbors", "n_neighbors": 5}],
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
+    "Mixture": [
+        {"distribution": Gaussian(kind, 1e-6), "n_components": 2} for kind in ("full", "tied", "diag", "spherical")
+    ],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

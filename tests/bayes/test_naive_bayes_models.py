@@ -233,7 +233,7 @@ def test_kinds_that_are_wrong() -> None:
 @each_model
 def test_log_odds(cls: Any, classes: int) -> None:
     X, y = DATA[cls], Y % classes
-    model = cls(columns={j: "poisson" for j in range(5)}) if cls is MixedNB else cls()
+    model = cls(columns=dict.fromkeys(range(5), "poisson")) if cls is MixedNB else cls()
     X = COUNTS if cls is MixedNB else X
     model.fit(X, y)
     coef, intercept, *rest = model.log_odds()

@@ -151,7 +151,7 @@ def test_blocks_share_one_power(case: Case) -> None:
         assert_close(outputs(parts, X), outputs(whole, X), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans", "SoftKMeans", "GaussianMixture", "PCA"])
+@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans", "SoftKMeans", "GaussianMixture", "Mixture", "PCA"])
 def test_rows_in_parts_are_refused_where_no_power_can_be_shared(name: str) -> None:
     case = next(case for case in unlabelled.FIRST if case.name == name)
     X, weights = case.rows(), np.full(unlabelled.N_ROWS, 1e150)

@@ -14,11 +14,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from corollary.core.part import Part
+
 PLAIN = (np.ndarray, np.generic, numbers.Number, str, bytes, type(None), Enum, slice)
 
 
 def assert_plain(value: Any, where: str) -> None:
-    """Arrays, numbers, strings, evidence, estimators, and containers of these: nothing that runs."""
+    """Arrays, numbers, strings, evidence, estimators, parts, and containers of these: nothing that runs."""
     if isinstance(value, (dict, list, tuple, set, frozenset)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             assert_plain(part, f"{where}[{key!r}]")
@@ -27,6 +29,8 @@ def assert_plain(value: Any, where: str) -> None:
             assert_plain(getattr(value, field.name), f"{where}.{field.name}")
     elif isinstance(value, BaseEstimator):
         assert_plain(vars(value), where)
+    elif isinstance(value, Part):  # it is what its parameters say
+        assert_plain(value.parameters, where)
     elif isinstance(value, np.ndarray):
         assert value.dtype != object, f"{where} is an array of objects"
     else:

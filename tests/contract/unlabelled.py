@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from corollary.core.distribution import Gaussian
 from corollary.registry import ESTIMATORS
 
 N_ROWS, N_COLUMNS = 60, 5
@@ -39,6 +40,10 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
     ],
     "GaussianMixture": [
         {"n_components": 3, "means_init": START, "covariance_type": kind, "reg_covar": 1e-3}
+        for kind in ("full", "tied", "diag", "spherical")
+    ],
+    "Mixture": [
+        {"distribution": Gaussian(kind, 1e-3), "n_components": 3, "init": START}
         for kind in ("full", "tied", "diag", "spherical")
     ],
     "PCA": [{"n_components": 2}, {"n_components": 0.9}, {"n_components": 2, "whiten": True}],

@@ -17,6 +17,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 
 import corollary
 from corollary import io, registry
+from corollary.core.distribution import DISTRIBUTIONS, Categorical, Columns, Gaussian, Poisson
 from corollary.core.loss import LOSSES, EpsilonInsensitive, Huber, Quantile, Tweedie
 from corollary.core.penalty import L0, L1, L2, ElasticNet, Group, NoPenalty, PositiveElasticNet
 from corollary.io import classes
@@ -247,12 +248,15 @@ PARTS = [
     *(cls() for cls in LOSSES.values()),
     *(Huber(0.5), Quantile(0.9), EpsilonInsensitive(0), Tweedie(1.9), Huber(np.float64(0.25)), Huber(2)),
     *(NoPenalty(), L1(0.1), L2(0.2), ElasticNet(0.1, 0.2), PositiveElasticNet(0.1), L0(1), Group(0.1, ["a", "b", "a"])),
+    *(cls() for cls in DISTRIBUTIONS.values()),
+    *(Gaussian("full", [0.1, 0.2]), Categorical([2, 3], 0.5), Columns([([0, 2], Gaussian()), ([1], Poisson(1.0))])),
 ]
+HELD_BY = {"distribution": corollary.Mixture}
 
 
 @pytest.mark.parametrize("part", PARTS, ids=repr)
-def test_losses_and_penalties(part, tmp_path):
-    back = round_trip(corollary.LinearModel(**{part.kind: part}), tmp_path)
+def test_parts(part, tmp_path):
+    back = round_trip(HELD_BY.get(part.kind, corollary.LinearModel)(**{part.kind: part}), tmp_path)
     again = getattr(back, part.kind)
     assert again == part
     assert repr(again) == repr(part)

@@ -210,7 +210,8 @@ class CategoricalNB(DiscreteNB, TableReader):
         self, old: Distribution, before: NaiveSummary, distribution: Distribution, summary: NaiveSummary
     ) -> tuple[Distribution, NaiveSummary]:
         """Tables as wide as both need."""
-        assert isinstance(old, Categorical) and isinstance(distribution, Categorical)
+        assert isinstance(old, Categorical)
+        assert isinstance(distribution, Categorical)
         sizes = np.maximum(old.sizes, distribution.sizes)
         wide = [
             StateCounts(part.counts, _widened(part.statistics.states, of.sizes, sizes))

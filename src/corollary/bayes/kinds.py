@@ -72,7 +72,7 @@ def groups_of(kinds: Array, sizes: Array, alpha: float) -> Columns:
         elif kind in ("bernoulli", "multinomial"):
             part = Bernoulli(alpha) if kind == "bernoulli" else Multinomial(alpha)
         else:
-            part = {"gaussian": Gaussian, "poisson": Poisson, "exponential": Exponential}[kind]()
+            part = Gaussian() if kind == "gaussian" else Poisson() if kind == "poisson" else Exponential()
         groups.append((own.tolist(), part))
     return Columns(groups)
 
@@ -108,9 +108,13 @@ def claims(
     """What is claimed of each kind of columns, for the referee."""
     groups = []
     for columns, part in product.groups:
-        said = {key.split(".", 1)[1]: v for key, v in (statistics | params).items() if key.startswith(f"{part.name}.")}
+        said: dict[str, Any] = {
+            key.split(".", 1)[1]: v for key, v in (statistics | params).items() if key.startswith(f"{part.name}.")
+        }
         own = np.asarray(X, dtype=np.float64)[:, columns]
-        first, second, sizes = alpha, 0.0, ()
+        first: Any = alpha
+        second: Any = 0.0
+        sizes: Any = ()
         if part.name == "gaussian":
             first = floor(own, weights, var_smoothing)
             said["seen"] = said["present"]

@@ -107,7 +107,7 @@ def _numbered_block(
 
 
 def codes_of(y: Any, classes: Array, unknown: Any) -> Array:
-    """The number of each label among the classes, −1 if it is not known; ValueError for a label that is none of them."""
+    """The number of each label among the classes, −1 if it is not known; ValueError for one that is none of them."""
     y = np.asarray(y)
     hidden = is_unknown(y, unknown)
     codes = np.full(len(y), -1, dtype=np.int64)
@@ -145,8 +145,8 @@ def of_part(X: Any, y: Array, weights: Array, classes: Array, class_weight: Any,
     codes = codes_of(y, classes, unknown)
     if (codes < 0).any():
         raise ValueError(
-            f"partial_fit learns from rows with a label, but {int((codes < 0).sum())} of these are unknown={unknown!r}: "
-            "call fit, which reads the rows again in every iteration; it takes Blocks."
+            f"partial_fit learns from rows with a label, but {int((codes < 0).sum())} of these are unknown={unknown!r} "
+            "here: call fit, which reads the rows again in every iteration; it takes Blocks."
         )
     weights = weights_by_class(class_weight, classes, classes[codes], weights)
     return Training(_whole(X, codes, weights), classes, False)

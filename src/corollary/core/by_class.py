@@ -71,9 +71,9 @@ def class_totals(X: Any, codes: Array, weights: Array, k: int) -> Array:
             SCORED,
         )
     else:
-        totals = np.asarray(X).sum(axis=1, dtype=np.float64)
+        totals = np.asarray(np.asarray(X).sum(axis=1, dtype=np.float64))
         if np.isnan(totals).any():
-            totals = np.nansum(X, axis=1, dtype=np.float64)
+            totals = np.asarray(np.nansum(X, axis=1, dtype=np.float64))
     known = codes >= 0
     return np.bincount(codes[known], weights=(weights * totals)[known], minlength=k)
 
@@ -156,7 +156,8 @@ def linear_scores(X: Any, coef: Array, offsets: Array) -> Array:
             return _scored(dense, n, k, block_rows(n, X.shape[1] * X.itemsize))
     X = X.tocsr()
     data, indices, indptr, columns = _usual(X.data), _usual(X.indices), _usual(X.indptr), _usual(coef.T)
-    kernel, offsets = counts.sparse_scores_with_never if some else counts.sparse_scores, _usual(offsets)
+    kernel: Any = counts.sparse_scores_with_never if some else counts.sparse_scores
+    offsets = _usual(offsets)
 
     def sparse(start: int, stop: int, out: Array) -> None:
         kernel(data, indices, indptr[start : stop + 1], columns, offsets, out)

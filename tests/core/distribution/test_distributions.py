@@ -167,10 +167,10 @@ def test_parameters_of_a_file_are_checked(case):
         for wrong in (params[name][:, None], params[name][:-1], params[name] * np.nan, params[name].astype(str), None):
             if name in ("covariance", "root") and getattr(wrong, "shape", None) == params[name].shape[:-1]:
                 continue
-            with pytest.raises(ValueError, match="must be|has|parameters"):
+            with pytest.raises(ValueError, match=r"must be|has|parameters"):
                 case.part.check_params({**params, name: wrong}, K, d)
     for others in ({}, {**params, "more": np.ones((K, d))}, {**params, "0.more": np.ones((K, d))}):
-        with pytest.raises(ValueError, match="parameters|must be"):
+        with pytest.raises(ValueError, match=r"parameters|must be"):
             case.part.check_params(others, K, d)
 
 

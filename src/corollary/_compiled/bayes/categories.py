@@ -1,7 +1,7 @@
 """Categories by class: columns of whole numbers, whose tables lie one below the other in one array.
 
-The table of column j has ``sizes[j]`` lines, of which the first is ``firsts[j]``; a line is a category, and has a number
-for each class. What is missing (NaN) or not below the size of its column is left out.
+The table of column j has ``sizes[j]`` lines, of which the first is ``firsts[j]``; a line is a category, and has a
+number for each class. What is missing (NaN) or not below the size of its column is left out.
 """
 
 from __future__ import annotations

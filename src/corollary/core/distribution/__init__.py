@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from corollary.core.distribution.base import Distribution, Params, Statistics
@@ -37,13 +38,16 @@ DISTRIBUTIONS: dict[str, type[Distribution]] = {
 }
 
 
-def as_distribution(given: Any) -> Distribution:
-    """The given distribution; the one with that name; or, of a list with one for each column, their product."""
+def as_distribution(given: Any, offered: Mapping[str, Any] | None = None) -> Distribution:
+    """The given distribution; the one with that name; or, of a list with one for each column, their product.
+
+    One that is named is made with those of the ``offered`` parameters that it has.
+    """
     if isinstance(given, Distribution):
         return given
     if isinstance(given, str):
-        return DISTRIBUTIONS[given]()
-    return Columns.each([as_distribution(each) for each in given])
+        return DISTRIBUTIONS[given].made_from(offered or {})
+    return Columns.each([as_distribution(each, offered) for each in given])
 
 
 class DistributionOf(Limit):

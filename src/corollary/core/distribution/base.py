@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from corollary.core.distribution.shares import Shares
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.part import Part
 from corollary.core.types import Array
 
@@ -85,4 +85,20 @@ class Distribution(Part, ABC):
 
     def spanning(self, low: Array, high: Array) -> Distribution:
         """The same for columns whose numbers go from ``low`` to ``high``: what was left open is settled by them."""
+        return self
+
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        """K distributions with the spread of weighted rows X, each in the place of some rows of its own: a start.
+
+        Unless a distribution has places and spreads, each of the K learns from X and, just as much, from its own rows.
+        """
+        whole = np.repeat((weights / weights.sum())[:, None], own.n, axis=1)
+        return self.finish(self.summarize(X, whole) + self.summarize(rows, own))
+
+    def softened(self, rows: float) -> Distribution:
+        """The same with so much more of a prior, counted in rows, that nothing that can be drawn is impossible."""
+        return self
+
+    def weighing(self, unit: float) -> Distribution:
+        """The same where a weight of one has become ``unit``: what a prior counts in rows is multiplied by it."""
         return self

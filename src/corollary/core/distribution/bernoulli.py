@@ -12,6 +12,7 @@ from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
     PRIOR,
     Totals,
+    added,
     check_logs,
     filled,
     log,
@@ -19,6 +20,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     summed,
     weighed,
 )  # fmt: skip
@@ -74,6 +76,12 @@ class Bernoulli(Distribution):
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return params["log_one"] - params["log_zero"], params["log_zero"].sum(axis=1)
+
+    def softened(self, rows: float) -> Bernoulli:
+        return Bernoulli(added(self.alpha, rows))
+
+    def weighing(self, unit: float) -> Bernoulli:
+        return Bernoulli(scaled(self.alpha, unit))
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         change = np.exp(after["log_one"]) - np.exp(params["log_one"])

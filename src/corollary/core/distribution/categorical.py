@@ -70,11 +70,13 @@ class Categorical(Distribution):
 
     def check(self, X: Any) -> None:
         refuse(X, not_counts, "Categorical", "states coded 0, 1, …")
+        if self.n_states is None:
+            return
         sizes = self.sizes
         if X.shape[1] != len(sizes):
             raise ValueError(f"Categorical: n_states has {len(sizes)} numbers, but X has {X.shape[1]} columns.")
         for j, size in enumerate(sizes):
-            top = np.nanmax(X[:, j], initial=-1.0)
+            top = np.fmax.reduce(X[:, j], initial=-1.0)
             if top >= size:
                 raise ValueError(f"Categorical: column {j} has states 0 to {size - 1}, but X has {top:g} in it.")
 
@@ -120,6 +122,12 @@ class Categorical(Distribution):
 
     def log_prior(self, params: Params) -> float:
         return float(self.alpha * params["log"].sum()) if self.alpha else 0.0
+
+    def softened(self, rows: float) -> Categorical:
+        return Categorical(self.n_states, self.alpha + rows)
+
+    def weighing(self, unit: float) -> Categorical:
+        return Categorical(self.n_states, self.alpha * unit)
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         before = np.exp(params["log"])

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.core.distribution.base import Distribution, Params
-from corollary.core.distribution.shares import Shares
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.limits import Integer, Limit
 from corollary.core.types import Array
 
@@ -82,7 +82,8 @@ class Columns(Distribution):
     def _parts(self, X: Array) -> Iterator[tuple[Array, Distribution]]:
         return ((X[:, _taken(columns)], part) for columns, part in self.groups)
 
-    def _params(self, params: Params) -> Iterator[tuple[Distribution, Params]]:
+    def of_groups(self, params: Params) -> Iterator[tuple[Distribution, Params]]:
+        """The distribution of each group, and the parameters of it."""
         for number, (_, part) in enumerate(self.groups):
             head = f"{number}."
             yield part, {name[len(head) :]: value for name, value in params.items() if name.startswith(head)}
@@ -92,6 +93,12 @@ class Columns(Distribution):
         taken = [_taken(columns) for columns, _ in self.groups]
         settled = [part.spanning(low[own], high[own]) for own, (_, part) in zip(taken, self.groups, strict=True)]
         return Columns([(list(columns), part) for (columns, _), part in zip(self.groups, settled, strict=True)])
+
+    def softened(self, rows: float) -> Columns:
+        return Columns([(columns, part.softened(rows)) for columns, part in self.groups])
+
+    def weighing(self, unit: float) -> Columns:
+        return Columns([(columns, part.weighing(unit)) for columns, part in self.groups])
 
     def check(self, X: Any) -> None:
         self.check_columns(X.shape[1])
@@ -111,25 +118,25 @@ class Columns(Distribution):
         return found
 
     def log_prob(self, X: Any, params: Params) -> Array:
-        pairs = zip(self._parts(X), self._params(params), strict=True)
+        pairs = zip(self._parts(X), self.of_groups(params), strict=True)
         return np.sum([part.log_prob(rows, own) for (rows, part), (_, own) in pairs], axis=0)
 
     def log_fit(self, X: Any, params: Params) -> Array:
-        pairs = zip(self._parts(X), self._params(params), strict=True)
+        pairs = zip(self._parts(X), self.of_groups(params), strict=True)
         return np.sum([part.log_fit(rows, own) for (rows, part), (_, own) in pairs], axis=0)
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
-        drawn = [part.sample(own, members, rng) for part, own in self._params(params)]
+        drawn = [part.sample(own, members, rng) for part, own in self.of_groups(params)]
         out = np.empty((len(members), sum(rows.shape[1] for rows in drawn)))
         for (columns, _), rows in zip(self.groups, drawn, strict=True):
             out[:, list(columns)] = rows
         return out
 
     def log_prior(self, params: Params) -> float:
-        return float(sum(part.log_prior(own) for part, own in self._params(params)))
+        return float(sum(part.log_prior(own) for part, own in self.of_groups(params)))
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
-        forms = [part.linear_form(own) for part, own in self._params(params)]
+        forms = [part.linear_form(own) for part, own in self.of_groups(params)]
         found = [form for form in forms if form is not None]
         if len(found) < len(forms):
             return None
@@ -139,18 +146,24 @@ class Columns(Distribution):
         return coef, np.sum([form[1] for form in found], axis=0)
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
-        pairs = zip(self._params(params), self._params(after), strict=True)
+        pairs = zip(self.of_groups(params), self.of_groups(after), strict=True)
         lengths = [part.distance(own, other, shares) for (part, own), (_, other) in pairs]
         return float(np.sqrt(np.sum(np.square(lengths))))
 
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        found: dict[str, Array] = {}
+        for number, ((some, part), (alone, _)) in enumerate(zip(self._parts(X), self._parts(rows), strict=True)):
+            found |= {f"{number}.{name}": value for name, value in part.near(some, weights, alone, own).items()}
+        return found
+
     def n_free(self, params: Params) -> int:
-        return sum(part.n_free(own) for part, own in self._params(params))
+        return sum(part.n_free(own) for part, own in self.of_groups(params))
 
     def check_params(self, params: Params, k: int, d: int) -> None:
         self.check_columns(d)
         if not isinstance(params, dict) or any(name.split(".")[0] not in self._numbers() for name in params):
             raise ValueError("parameters of Columns must be named by their groups")
-        for (columns, _), (part, own) in zip(self.groups, self._params(params), strict=True):
+        for (columns, _), (part, own) in zip(self.groups, self.of_groups(params), strict=True):
             part.check_params(own, k, len(columns))
 
     def _numbers(self) -> set[str]:

@@ -5,18 +5,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.lapack import dtrtri
 
 from corollary.core.by_class import gaussian_scores
 from corollary.core.distribution.base import Distribution, Params
+from corollary.core.distribution.covariances import (
+    DENSE,
+    LOG_2_PI,
+    free_numbers,
+    roots_of,
+    sampled,
+    squared_distance,
+)
 from corollary.core.distribution.moments import Moments
-from corollary.core.distribution.shares import Shares
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.distribution.totals import PRIOR, check_arrays, prior_of, refuse
 from corollary.core.limits import Choice, Limit
 from corollary.core.types import Array
 
-LOG_2_PI = float(np.log(2 * np.pi))
 EPS = float(np.finfo(np.float64).eps)
 
 
@@ -43,7 +48,7 @@ class Gaussian(Distribution):
 
     @property
     def _dense(self) -> bool:
-        return self.covariance in ("full", "tied")
+        return self.covariance in DENSE
 
     def check(self, X: Any) -> None:
         refuse(X, np.isinf, "Gaussian", "finite numbers")
@@ -79,7 +84,7 @@ class Gaussian(Distribution):
             covariance = np.where(absent[:, :, None], pooled, scatter / rows[:, :, None])
         covariance = covariance + np.diag(regular)
         covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
-        return {"mean": mean, "covariance": covariance, "root": roots_of(covariance)}
+        return {"mean": mean, "covariance": covariance, "root": _checked_roots(covariance)}
 
     def log_prob(self, X: Any, params: Params) -> Array:
         return self._log(X, params, 0.0)
@@ -105,14 +110,7 @@ class Gaussian(Distribution):
         return out
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
-        noise = rng.standard_normal((len(members), params["mean"].shape[1]))
-        if not self._dense:
-            noise *= np.sqrt(np.reshape(params["variance"], (len(params["mean"]), -1)))[members]
-        else:
-            for k in np.unique(members):
-                own, root = members == k, params["root"][min(k, len(params["root"]) - 1)]
-                noise[own] = solve_triangular(root, noise[own].T, trans="T").T  # Uᵀ x = z has covariance (U Uᵀ)⁻¹
-        drawn: Array = params["mean"][members] + noise
+        drawn: Array = params["mean"][members] + sampled(self.covariance, self._roots(params), members, rng)
         return drawn
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
@@ -122,25 +120,38 @@ class Gaussian(Distribution):
         return white @ params["root"][0].T, -0.5 * (white**2).sum(axis=1)
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
-        used = shares > 0
-        step, shares = (after["mean"] - params["mean"])[used], shares[used]
-        if not self._dense:
-            variance, wide = (np.reshape(each["variance"], (len(used), -1))[used] for each in (params, after))
-            squares = (step**2 / variance).sum(axis=1)
-            times = 1 if self.covariance == "diag" else step.shape[1]  # columns for which one variance stands
-            squares += 0.5 * times * (((wide - variance) / variance) ** 2).sum(axis=1)
-            return float(np.sqrt(shares @ squares))
-        root, change = params["root"], after["covariance"] - params["covariance"]
-        tied = self.covariance == "tied"
+        used, tied = shares > 0, self.covariance == "tied"
+        root, change = self._roots(params), self._covariances(after) - self._covariances(params)
         root, change = (root, change) if tied else (root[used], change[used])
-        moved = np.einsum("kj,kjl->kl", step, np.broadcast_to(root, (len(step), *root.shape[1:])))
-        spread = ((root.transpose(0, 2, 1) @ change @ root) ** 2).sum(axis=(1, 2))
-        return float(np.sqrt(shares @ (moved**2).sum(axis=1) + 0.5 * ((np.ones(1) if tied else shares) @ spread)))
+        step = (after["mean"] - params["mean"])[used]
+        return float(np.sqrt(squared_distance(self.covariance, shares[used], root, step, change)))
+
+    def _covariances(self, params: Params) -> Array:
+        """Of shape (K, d, d), (1, d, d) or (K, d)."""
+        if self._dense:
+            return params["covariance"]
+        return np.broadcast_to(np.reshape(params["variance"], (len(params["mean"]), -1)), params["mean"].shape)
+
+    def _roots(self, params: Params) -> Array:
+        return params["root"] if self._dense else 1.0 / np.sqrt(self._covariances(params))
+
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        """Variances of columns alone: whole covariances would hide the directions in which groups differ."""
+        kind = "spherical" if self.covariance == "spherical" else "diag"
+        plain, places = Gaussian(kind, self.regular), Moments.of(rows, own, "diag")
+        whole = plain.finish(plain.summarize(X, weights[:, None]))
+        mean = np.where(places.present > 0, places.mean, whole["mean"])
+        if not self._dense:
+            return {"mean": mean, "variance": np.repeat(whole["variance"], own.n, axis=0)}
+        each = np.repeat(np.diag(whole["variance"][0])[None], 1 if self.covariance == "tied" else own.n, axis=0)
+        return {
+            "mean": mean,
+            "covariance": each,
+            "root": np.sqrt(np.where(each > 0, 1.0 / np.maximum(each, 1e-300), 0.0)),
+        }
 
     def n_free(self, params: Params) -> int:
-        k, d = params["mean"].shape
-        each = {"full": k * d * (d + 1) // 2, "tied": d * (d + 1) // 2, "diag": k * d, "spherical": k}
-        return each[self.covariance] + k * d
+        return free_numbers(self.covariance, *params["mean"].shape)
 
     def check_params(self, params: Params, k: int, d: int) -> None:
         one = {"full": (k, d, d), "tied": (1, d, d), "diag": (k, d), "spherical": (k,)}[self.covariance]
@@ -151,10 +162,19 @@ class Gaussian(Distribution):
             raise ValueError(f"{names[-1]} of Gaussian must be positive")
 
 
-def roots_of(covariance: Array) -> Array:
+def refuse_far(variance: Array) -> None:
+    if not np.isfinite(variance).all():
+        raise ValueError(
+            "Gaussian: a variance is not finite: squares of the columns of X overflow float64. Rescale them to "
+            "magnitudes below 1e100 (StandardScaler does)."
+        )
+
+
+def _checked_roots(covariance: Array) -> Array:
     """Upper triangular U with Σ⁻¹ = U Uᵀ of each Σ."""
+    refuse_far(covariance)
     try:
-        return np.array([dtrtri(lower.T)[0] for lower in np.linalg.cholesky(covariance)])
+        return roots_of(covariance)
     except np.linalg.LinAlgError:
         raise ValueError(
             "Gaussian: a covariance is singular: columns follow from others, or too few rows belong to one group. Give "
@@ -163,6 +183,7 @@ def roots_of(covariance: Array) -> Array:
 
 
 def _refuse_spikes(variance: Array) -> None:
+    refuse_far(variance)
     if not (variance > 0).all():
         k, j = np.argwhere(~(variance > 0))[0]
         raise ValueError(

@@ -73,7 +73,9 @@ class Moments:
         present, sums = counts[:, None], class_sums(X, *labels, shares.n)
         missing = bool(np.isnan(sums).any())
         if missing:
-            sums, _, present = class_moments(X, *labels, np.zeros_like(sums), missing=True)
+            sums, _, seen = class_moments(X, *labels, np.zeros_like(sums), missing=True)
+            assert seen is not None
+            present = seen
         some = np.where(present > 0, present, 1.0)
         about = sums / some
         first, second, _ = class_moments(X, *labels, about, missing=missing)

@@ -13,6 +13,7 @@ from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Shares, counts_of, sums_of
 from corollary.core.distribution.totals import (
     PRIOR,
+    added,
     check_arrays,
     check_logs,
     log,
@@ -20,6 +21,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     weighed,
 )  # fmt: skip
 from corollary.core.limits import Limit
@@ -84,6 +86,12 @@ class Multinomial(Distribution):
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return params["log"], np.zeros(len(params["log"]))
+
+    def softened(self, rows: float) -> Multinomial:
+        return Multinomial(added(self.alpha, rows))
+
+    def weighing(self, unit: float) -> Multinomial:
+        return Multinomial(scaled(self.alpha, unit))
 
     def distance(self, params: Params, after: Params, shares: Array) -> float:
         before = np.exp(params["log"])

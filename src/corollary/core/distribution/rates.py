@@ -13,6 +13,7 @@ from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
     PRIOR,
     Totals,
+    added,
     check_arrays,
     filled,
     log,
@@ -21,6 +22,7 @@ from corollary.core.distribution.totals import (
     product,
     ratio,
     refuse,
+    scaled,
     summed,
     weighed,
 )  # fmt: skip
@@ -47,6 +49,9 @@ class _Rates(Distribution):
     def log_prior(self, params: Params) -> float:
         rate = params["rate"]
         return weighed(self.alpha, log(rate)) - float((np.asarray(self.beta, dtype=np.float64) * rate).sum())
+
+    def weighing(self, unit: float) -> Distribution:
+        return type(self)(scaled(self.alpha, unit), scaled(self.beta, unit))
 
     def n_free(self, params: Params) -> int:
         return int(params["rate"].size)
@@ -84,6 +89,9 @@ class Poisson(_Rates):
 
     def check_params(self, params: Params, k: int, d: int) -> None:
         check_arrays("Poisson", params, {"rate": (k, d)}, low=0)
+
+    def softened(self, rows: float) -> Poisson:
+        return Poisson(added(self.alpha, rows), self.beta)
 
 
 class Exponential(_Rates):

@@ -85,6 +85,16 @@ def prior_of(name: str, value: Any, d: int) -> Array:
     return np.broadcast_to(numbers, (d,))
 
 
+def added(value: Any, more: float) -> Any:
+    """A prior's number, or its numbers, and ``more``."""
+    return value + more if np.ndim(value) == 0 else (np.asarray(value, dtype=np.float64) + more).tolist()
+
+
+def scaled(value: Any, unit: float) -> Any:
+    """A prior's number, or its numbers, times ``unit``."""
+    return value * unit if np.ndim(value) == 0 else (np.asarray(value, dtype=np.float64) * unit).tolist()
+
+
 def weighed(alpha: Any, logs: Array) -> float:
     """Σ alpha × logs (K, d), where nothing times the logarithm of zero is nothing."""
     weights = np.broadcast_to(np.asarray(alpha, dtype=np.float64), logs.shape)
