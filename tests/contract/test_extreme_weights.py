@@ -18,6 +18,7 @@ POWERS = (500, -500, 1000, -1000)
 
 # a sum over rows is measured against a penalty, a count of rows or a least mass
 PENALISED = {"Ridge": "alpha", "RidgeCV": "alphas", "HuberRegressor": "alpha"}
+PENALISED |= dict.fromkeys(("BernoulliNB", "MultinomialNB", "CategoricalNB", "MixedNB"), "alpha")
 INVERSE = {"LogisticRegression": "C", "LogisticRegressionCV": "Cs"}
 OF_MEMBERS = {f"{kind}{task}" for kind in ("Voting", "Blending", "Stacking") for task in ("Classifier", "Regressor")}
 OF_MEMBERS.add("CostSensitiveClassifier")

@@ -78,7 +78,7 @@ def test_pictures_in_notebooks(case: Case) -> None:
 def test_the_prediction_is_the_most_probable_class(case: Case) -> None:
     for classes in (2, 4):
         model, X, _ = case.fitted(classes=classes)
-        X = np.concatenate([X, 1e3 * X, -1e3 * X])
+        X = case.rows_like(np.concatenate([X, 1e3 * X, -1e3 * X]))
         for rows in (X, X.astype(np.float32)):
             predicted = model.predict(rows)
             scores = model.decision_function(rows) if hasattr(model, "decision_function") else None

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
+from corollary.core.by_class import category_counts, category_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Hard, Shares, counts_of
 from corollary.core.distribution.totals import check_logs, log, not_counts, ratio, refuse
@@ -88,17 +89,13 @@ class Categorical(Distribution):
         return places
 
     def summarize(self, X: Any, shares: Shares) -> StateCounts:
+        if isinstance(shares, Hard):
+            rows, labels = np.asarray(X, dtype=np.float64), (shares.codes, shares.weights)
+            return StateCounts(shares.counts, category_counts(rows, *labels, self.sizes, shares.n))
         places, size = self._places(np.asarray(X, dtype=np.float64)), int(self.sizes.sum()) + 1
         n, d = places.shape
-        if isinstance(shares, Hard):
-            found, wide = np.zeros(shares.n * size), shares.codes.astype(np.int64) * size
-            for j in range(d):
-                found += np.bincount(wide + places[:, j], weights=shares.weights, minlength=len(found))
-            states = found.reshape(shares.n, size)
-        else:
-            present = csr_array((np.ones(n * d), places.ravel(), np.arange(n + 1) * d), shape=(n, size))
-            states = (present.T @ shares).T
-        return StateCounts(counts_of(shares), np.ascontiguousarray(states[:, :-1]))
+        present = csr_array((np.ones(n * d), places.ravel(), np.arange(n + 1) * d), shape=(n, size))
+        return StateCounts(counts_of(shares), np.ascontiguousarray((present.T @ shares).T[:, :-1]))
 
     def finish(self, statistics: StateCounts) -> Params:
         states, sizes = statistics.states + self.alpha, self.sizes
@@ -113,12 +110,7 @@ class Categorical(Distribution):
         return np.split(params["log"], np.cumsum(self.sizes)[:-1], axis=1)
 
     def log_prob(self, X: Any, params: Params) -> Array:
-        places, logs = self._places(np.asarray(X, dtype=np.float64)), params["log"]
-        table = np.concatenate([logs.T, np.zeros((1, len(logs)))])
-        found = np.zeros((len(places), len(logs)))
-        for column in places.T:
-            found += table[column]
-        return found
+        return category_scores(np.asarray(X, dtype=np.float64), self.sizes, params["log"])
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         out = np.empty((len(members), len(self.sizes)))

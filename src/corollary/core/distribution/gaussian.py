@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from corollary.core.by_class import gaussian_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.covariances import (
     DENSE,
@@ -17,7 +18,7 @@ from corollary.core.distribution.covariances import (
 )
 from corollary.core.distribution.moments import Moments
 from corollary.core.distribution.shares import Hard, Shares
-from corollary.core.distribution.totals import PRIOR, check_arrays, filled, prior_of, refuse
+from corollary.core.distribution.totals import PRIOR, check_arrays, prior_of, refuse
 from corollary.core.limits import Choice, Limit
 from corollary.core.types import Array
 
@@ -92,25 +93,21 @@ class Gaussian(Distribution):
         return self._log(X, params, self.regular)
 
     def _log(self, X: Any, params: Params, regular: Any) -> Array:
-        (X, missing), mean = filled(X), params["mean"]
+        mean = params["mean"]
         k, d = mean.shape
-        regular, out = prior_of("regular", regular, d), np.empty((len(X), k))
-        if self._dense:
-            root = params["root"]
-            logs = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
-            constant = logs - 0.5 * ((root**2).sum(axis=2) @ regular) - 0.5 * d * LOG_2_PI
-        else:
+        regular = prior_of("regular", regular, d)
+        if not self._dense:
             variance = np.broadcast_to(np.reshape(params["variance"], (k, -1)), (k, d))
-            root, parts = 1.0 / np.sqrt(variance), -0.5 * (LOG_2_PI + np.log(variance) + regular / variance)
-            constant = parts.sum(axis=1)
+            logs = -0.5 * (LOG_2_PI + np.log(variance) + regular / variance)
+            return gaussian_scores(np.asarray(X), mean, variance, logs)
+        X, out, root = np.asarray(X, dtype=np.float64), np.empty((len(X), k)), params["root"]
+        logs = np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
+        constant = logs - 0.5 * ((root**2).sum(axis=2) @ regular) - 0.5 * d * LOG_2_PI
         for each in range(k):
-            moved = X - mean[each]
-            moved = moved @ root[min(each, len(root) - 1)] if self._dense else moved * root[each]
-            if missing is not None:
-                moved[missing] = 0.0
+            moved = (X - mean[each]) @ root[min(each, len(root) - 1)]
             out[:, each] = -0.5 * np.einsum("ij,ij->i", moved, moved)
         out += constant
-        return out if missing is None else out - missing @ parts.T
+        return out
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         drawn: Array = params["mean"][members] + sampled(self.covariance, self._roots(params), members, rng)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.by_class import class_moments, class_sums
 from corollary.core.distribution.shares import Hard, Shares, counts_of, sums_of
 from corollary.core.distribution.totals import filled
 from corollary.core.types import Array
@@ -46,6 +47,8 @@ class Moments:
     @classmethod
     def of(cls, X: Any, shares: Shares, covariance: str) -> Moments:
         """Of rows X; ``covariance`` says which scatter is needed."""
+        if isinstance(shares, Hard) and covariance not in ("full", "tied"):
+            return cls.of_classes(np.asarray(X), shares)
         counts, (X, missing) = counts_of(shares), filled(X)
         present = counts[:, None]
         if missing is not None:
@@ -63,16 +66,27 @@ class Moments:
             scatter = second - ((present * step).T @ step)[None]
         return cls(counts, present, about + step, scatter)
 
+    @classmethod
+    def of_classes(cls, X: Array, shares: Hard) -> Moments:
+        """Diagonals alone, of rows that belong to one of the K each: two passes, the second about the means."""
+        counts, labels = shares.counts, (shares.codes, shares.weights)
+        present, sums = counts[:, None], class_sums(X, *labels, shares.n)
+        missing = bool(np.isnan(sums).any())
+        if missing:
+            sums, _, seen = class_moments(X, *labels, np.zeros_like(sums), missing=True)
+            assert seen is not None
+            present = seen
+        some = np.where(present > 0, present, 1.0)
+        about = sums / some
+        first, second, _ = class_moments(X, *labels, about, missing=missing)
+        step = first / some
+        return cls(counts, present, about + step, np.maximum(second - present * step**2, 0.0))
+
 
 def _about(X: Array, missing: Array | None, shares: Shares, about: Array, covariance: str) -> tuple[Array, Array]:
     """First and second moments about the given points, one for each of the K."""
     (k, d), dense = about.shape, covariance in ("full", "tied")
     first, second = np.zeros((k, d)), np.zeros((1 if covariance == "tied" else k, d, d) if dense else (k, d))
-    if isinstance(shares, Hard) and not dense:
-        moved = X - about[shares.codes]
-        if missing is not None:
-            moved[missing] = 0.0
-        return sums_of(shares, moved), sums_of(shares, moved * moved)
     for each in range(k):
         own = shares.codes == each if isinstance(shares, Hard) else slice(None)
         weights = shares.weights[own] if isinstance(shares, Hard) else shares[:, each]

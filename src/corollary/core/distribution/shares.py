@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
+from corollary.core.by_class import class_sums
 from corollary.core.types import Array
 
 
@@ -43,8 +44,7 @@ def counts_of(shares: Shares) -> Array:
 
 def sums_of(shares: Shares, values: Any) -> Array:
     """Σ share × values of the row, of shape (K, columns), for values that are an array or sparse."""
-    if not isinstance(shares, Hard) and issparse(values):
-        found = (values.T @ shares).T
-    else:
-        found = (shares.matrix() if isinstance(shares, Hard) else shares).T @ values
+    if isinstance(shares, Hard):
+        return class_sums(values, shares.codes, shares.weights, shares.n)
+    found = (values.T @ shares).T if issparse(values) else shares.T @ values
     return found.toarray() if issparse(found) else np.asarray(found, dtype=np.float64)
