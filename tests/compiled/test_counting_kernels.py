@@ -59,7 +59,10 @@ def test_many_parents_are_numbered_by_what_occurs() -> None:
     codes = rng.integers(0, 9, size=(300, 8)).astype(np.int16)
     codes[3, 2] = -1
     index, size = joint_index(Coded.of(codes, [9] * 8), range(8))
-    assert size <= 300 and index.min() == -1 and index.max() == size - 1 and index[3] == -1
+    assert size <= 300
+    assert index.min() == -1
+    assert index.max() == size - 1
+    assert index[3] == -1
     same = (codes[:, None] == codes[None]).all(axis=2)
     np.testing.assert_array_equal((index[:, None] == index) & (index >= 0), same & (index >= 0))
 

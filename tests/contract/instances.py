@@ -118,7 +118,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "BayesianNetworkClassifier": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
-    "TreeAugmentedNB": [{}, {"n_bins": 3, "root": 2, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
+    "TreeAugmentedNB": [{}, {"n_bins": 3, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
 }
 
 
@@ -177,8 +177,12 @@ class Case:
         return {"rtol": 1e-6, "atol": 1e-6}
 
     @property
+    def family(self) -> str:
+        return ESTIMATORS[self.name].family
+
+    @property
     def linear(self) -> bool:
-        return ESTIMATORS[self.name].family == "linear"
+        return self.family == "linear"
 
     @property
     def convex(self) -> bool:

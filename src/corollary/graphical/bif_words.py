@@ -35,6 +35,8 @@ def _split(text: str) -> Iterator[Word]:
         if match is None:
             raise BIFError(line, f"{text[place]!r} begins a text or comment that does not end.")
         kind, found = match.lastgroup, match[0]
+        if kind == "word" and found.startswith("/*"):
+            raise BIFError(line, "a comment begins that does not end.")
         if kind == "word":
             yield Word(found, line)
         elif kind == "text":

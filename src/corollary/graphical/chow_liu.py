@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-
 from corollary.base import assigning, check_weights
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.fitted import Fitted, Floats
@@ -14,7 +13,7 @@ from corollary.graphical.learned import Found, LearnedNetwork, exact
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import spanning_tree
-from corollary.referee.verdict import Verification
+from corollary.referee.verdict import Verification, together
 from corollary.solvers.graphical.chow_liu import Tree, informations, maximum_spanning_tree
 from corollary.solvers.graphical.counts import Coded
 
@@ -81,7 +80,7 @@ class ChowLiu(LearnedNetwork):
     fitted: ClassVar[dict[str, Fitted]] = {"mutual_information_": Floats("v", "v", low=0)}
     limits: ClassVar[dict[str, Limit]] = {
         "root": Choice(None) | Integer(0) | Instance("a name", str),
-        **{name: limit for name, limit in BayesianNetwork.limits.items() if name != "edges"},
+        **{name: limit for name, limit in BayesianNetwork.limits.items() if name not in ("edges", "cpds")},
     }
 
     @assigning
@@ -111,11 +110,10 @@ class ChowLiu(LearnedNetwork):
         return Found(parents, tree_evidence(tree, information, "maximum spanning tree", notes))
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes, weights = self._codes(X), check_weights(sample_weight, X)
-        tolerance = self.evidence_.certificate.tolerance
-        parents = [above.tolist() for above in self.parents_]
-        prior = self._referee_prior
-        return spanning_tree(codes, weights, parents, self.tables_, prior, self.mutual_information_, tolerance)
+        codes = self._codes(X)
+        weights, parents = check_weights(sample_weight, codes), [above.tolist() for above in self.parents_]
+        claim = spanning_tree(codes, weights, parents, self.mutual_information_, ROUNDING)
+        return together(claim, self._judge_tables(codes, weights))
 
 
 def root_of(root: Any, names: list[str]) -> int:
@@ -145,5 +143,3 @@ def _notes(data: Coded, names: list[str]) -> tuple[str, ...]:
     if (data.missing > 0).any():
         notes.append("Values are missing: the information of a pair is that of the rows that have both.")
     return tuple(notes)
-
-

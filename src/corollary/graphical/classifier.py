@@ -27,7 +27,7 @@ from corollary.core.limits import (
 )
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
-from corollary.graphical.rows import posteriors
+from corollary.graphical.rows import as_given, posteriors
 from corollary.graphical.states import Column, read_columns
 from corollary.labels import encode_labels
 from corollary.referee.verdict import Verification
@@ -71,7 +71,6 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        tags.input_tags.categorical = True
         return tags
 
     @abstractmethod
@@ -97,7 +96,8 @@ class NetworkClassifier(ClassifierMixin, Estimator):
             self._edges(columns, target, weights), **{name: getattr(self, name) for name in OF_NETWORK}
         )
         network._weight_unit = self._weight_unit
-        network._learn([*columns, target], weights, None)
+        observe = self._observer(X, y, self.max_iter, lambda params: None)
+        network._learn([*columns, target], weights, X, observe)
         network.n_features_in_ = len(columns) + 1
         evidence = network.__dict__.pop("evidence_")
         network.__dict__.pop("_weight_unit", None)
@@ -118,7 +118,7 @@ class NetworkClassifier(ClassifierMixin, Estimator):
     @predicting
     def predict_proba(self, X: Any) -> Array:
         """P(class | row), with what a row lacks summed out exactly; a value that was never seen counts as lacking."""
-        return posteriors(self.network_._compiled, self._rows(X), self.n_features_in_)[0]
+        return as_given(X, posteriors(self.network_._compiled, self._rows(X), self.n_features_in_)[0])
 
     @predicting
     def predict_log_proba(self, X: Any) -> Array:
@@ -180,7 +180,7 @@ class BayesianNetworkClassifier(NetworkClassifier):
 
     Notes
     -----
-    *Cost.* As :class:`BayesianNetwork`; rows with the same gaps are answered together by one junction tree.
+    *Cost.* As :class:`BayesianNetwork`: memory of three copies of X in float64. Rows with the same gaps are answered together by one junction tree.
 
     *Evidence.* As :class:`BayesianNetwork`: of the tables, which maximise the likelihood of X and y together.
 

@@ -58,8 +58,8 @@ def _labels(name: str, given: Sequence[Any] | None, table: Any) -> Array:
                 f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}."
             )
         return labels
-    if isinstance(table, Mapping):
-        table = next(iter(table.values()), ())
+    if isinstance(table, Mapping) and not np.isscalar(next(iter(table.values()), ())):
+        table = next(iter(table.values()), ())  # by the states of parents
     if isinstance(table, Mapping):
         return plain(np.asarray(list(table), dtype=object))
     shape = np.shape(table)

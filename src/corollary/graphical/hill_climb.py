@@ -16,9 +16,9 @@ from corollary.graphical.learned import Found, LearnedNetwork
 from corollary.graphical.network import BayesianNetwork, _pairs
 from corollary.graphical.states import find
 from corollary.referee.structures import no_better_move
-from corollary.referee.verdict import Verification
+from corollary.referee.verdict import Verification, together
 from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hill_climb import Allowed, Search, hill_climb
+from corollary.solvers.graphical.hill_climb import RELATIVE, Allowed, Search, hill_climb
 from corollary.solvers.graphical.scores import SCORES, Score
 
 ESS = 10.0  # of BDeu, if nothing else is asked for
@@ -31,13 +31,13 @@ class HillClimb(LearnedNetwork):
               \text{BIC} = \log L - \tfrac12 \log n \cdot \text{free parameters}
 
     The search ends where no single change of an edge leads higher. That is a local maximum: which networks are best is
-    hard to know (NP-hard). It is a :class:`BayesianNetwork`: it can be asked, drawn from, plotted and written to a file.
+    hard to know (NP-hard). It is a :class:`BayesianNetwork`: it can be asked, drawn from, plotted and written to files.
 
     Parameters
     ----------
     criterion : {"bic", "aic", "bdeu", "k2", "log-likelihood"}, default "bic"
-        What to raise. BDeu is the log evidence under Dirichlet priors worth ``equivalent_sample_size`` rows (10, if that
-        is None), K2 that under priors of one row for each cell. The log-likelihood alone never says no to an edge.
+        What to raise. BDeu is the log evidence under Dirichlet priors worth ``equivalent_sample_size`` rows (10, if
+        that is None), K2 that under priors of one row for each cell. The log-likelihood alone never says no to an edge.
     max_parents : int ≥ 0 or None
         The most parents of a variable; None: no limit but what the score says.
     tabu : int ≥ 0, default 10
@@ -99,7 +99,7 @@ class HillClimb(LearnedNetwork):
         "restarts": Integer(0),
         "required": Choice(None) | ArrayLike(),
         "forbidden": Choice(None) | ArrayLike(),
-        **{name: limit for name, limit in BayesianNetwork.limits.items() if name != "edges"},
+        **{name: limit for name, limit in BayesianNetwork.limits.items() if name not in ("edges", "cpds")},
     }
 
     @assigning
@@ -126,7 +126,7 @@ class HillClimb(LearnedNetwork):
     ) -> None: ...
 
     def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
-        complete = data.select((data.codes >= 0).all(axis=0))
+        complete = data.select(np.asarray((data.codes >= 0).all(axis=0)))
         if not complete.n_rows:
             raise ValueError(
                 f"Each of {data.n_rows} rows lacks some value, and structures are learned from rows that are complete: "
@@ -140,6 +140,8 @@ class HillClimb(LearnedNetwork):
         search = Search(most, self.tabu, self.restarts, self.max_iter, rng)
         found = hill_climb(complete, score, Allowed.of(len(names), forbidden, required), search, observe)
         self.score_ = found.state.score / self._weight_unit
+        if not np.isfinite(self.score_):
+            raise ValueError("The score of the rows is beyond float64: divide sample_weight by the largest of them.")
         notes = list[str]()
         if (left := data.n_rows - complete.n_rows) > 0:
             notes.append(f"{left} of {data.n_rows} rows lack values and had no part in the search for a structure.")
@@ -160,20 +162,19 @@ class HillClimb(LearnedNetwork):
         return found
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes, weights = self._codes(X), check_weights(sample_weight, X)
-        names, parents = self._names, [above.tolist() for above in self.parents_]
+        codes, names = self._codes(X), self._names
+        weights, parents = check_weights(sample_weight, codes), [above.tolist() for above in self.parents_]
         most = len(names) if self.max_parents is None else self.max_parents
         asked = self._edges("required", names), self._edges("forbidden", names), most
-        return no_better_move(
-            codes, weights, parents, [len(labels) for labels in self.states_], self.tables_, self._referee_prior,
-            self.criterion, self.equivalent_sample_size or ESS, asked, self.score_, self.evidence_.certificate.tolerance,
-        )  # fmt: skip
+        cards, ess = [len(labels) for labels in self.states_], self.equivalent_sample_size or ESS
+        claim = no_better_move(codes, weights, parents, cards, self.criterion, ess, asked, self.score_, RELATIVE)
+        return together(claim, self._judge_tables(codes, weights))
 
 
 def _check_asked(
     required: Sequence[tuple[int, int]], forbidden: Sequence[tuple[int, int]], most: int, names: list[str]
 ) -> None:
-    """What is asked for must be possible: no edge both required and forbidden, no cycle, no more parents than may be."""
+    """What is asked for must be possible: no edge both required and forbidden, no cycle, not too many parents."""
     for parent, child in set(required) & set(forbidden):
         raise ValueError(f"The edge {names[parent]!r} → {names[child]!r} is both required and forbidden.")
     parents = [sorted({p for p, c in required if c == child}) for child in range(len(names))]

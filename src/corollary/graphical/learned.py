@@ -13,9 +13,12 @@ from corollary.core.evidence import Evidence, Kind, Status, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import Column, States, find, shown, states_of
+from corollary.referee.networks import step_of_em, tables_of_counts
+from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
+from corollary.solvers.graphical.hidden import TableModel
 from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import Prior, family_counts, tables_from
+from corollary.solvers.graphical.parameters import ROUNDING, Prior, family_counts, tables_from
 
 Parents = Sequence[Sequence[int]]
 
@@ -32,7 +35,7 @@ class LearnedNetwork(BayesianNetwork, ABC):
     """A network that learns which edges there are, and then its tables as :class:`BayesianNetwork` does."""
 
     edges = None  # known after the fit: see ``edges_``
-    cpds = None  # tables alone are learned
+    cpds = None  # all tables
 
     @property
     def edges_(self) -> list[tuple[str, str]]:
@@ -60,13 +63,22 @@ class LearnedNetwork(BayesianNetwork, ABC):
         ess = self.equivalent_sample_size
         return (self.pseudo_counts, 0.0) if ess is None else (0.0, ess)
 
-    def _learn(self, columns: list[Column], weights: Array, X: Any) -> None:
+    def _judge_tables(self, codes: Array, weights: Array) -> Verification:
+        """What the referee says of the tables: counted anew, or one more step of EM."""
+        ess = self.equivalent_sample_size
+        added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+        if (codes[weights > 0] < 0).any():
+            tolerance = TableModel(()).movement_tol(self.tol)
+            return step_of_em(codes, weights, self.parents_, self.tables_, added, tolerance)
+        return tables_of_counts(codes, weights, self.parents_, self.tables_, added, ROUNDING)
+
+    def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         names = [column.name for column in columns]
         found, data = self._read(columns, weights)
         self.variables_, self.states_ = np.array(names), [states.labels for states in found]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
         watched = _Watched(self, data)
-        observe = self._observer(X, None, self.max_iter, watched)
+        observe = observe or self._observer(X, None, self.max_iter, watched)
         structure = self._structure(data, names, observe)
         watched.parents = structure.parents
         self._keep_network(data, structure, names, observe)
@@ -80,6 +92,7 @@ class LearnedNetwork(BayesianNetwork, ABC):
         )  # fmt: skip
         self.parents_ = [np.array(above, dtype=np.int64) for above in structure.parents]
         self.tables_ = list(network.tables)
+        self.n_iter_ = max(1, structure.evidence.n_iter, evidence.n_iter)
         self._keep_evidence(joined(structure.evidence, evidence))
 
     def _read(self, columns: list[Column], weights: Array) -> tuple[list[States], Coded]:
@@ -90,11 +103,9 @@ class LearnedNetwork(BayesianNetwork, ABC):
         for name in given:
             find(name, names, "column")
         found = [self._states_for(column, given.get(column.name), weights) for column in columns]
-        whole, there = bool(weights.all()), weights > 0
-        codes = np.empty((len(columns), len(weights)), dtype=np.int32)
-        for v, column in enumerate(columns):
-            codes[v] = found[v].encode(column if whole else column.seen(there))
-        return found, Coded.of((codes if whole else codes[:, there]).T, [s.size for s in found], weights[there])
+        there = weights > 0
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
+        return found, Coded.gather(codes, [states.size for states in found], weights, there)
 
     def _states_for(self, column: Column, given: Any, weights: Array) -> States:
         from corollary.graphical.network import _chosen

@@ -12,7 +12,7 @@ from corollary.core.graphical.cpd import CPD
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
 from corollary.graphical.answers import Answer, Distribution
-from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed, settled
+from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed
 from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
 from corollary.solvers.graphical.mixed_query import ask
 from corollary.solvers.graphical.mixed_weighting import mixed_samples
@@ -35,8 +35,11 @@ class MixedQueries(Estimator):
     @property
     def _mixed(self) -> MixedNetwork | None:
         """The network with all of its distributions as they are, if tables cannot hold them."""
-        if not self._cpds or not beyond_tables(self.tables_, self._cpds):
-            return None
+        return self._mixed_network if self._cpds and beyond_tables(self.tables_, self._cpds) else None
+
+    @property
+    def _mixed_network(self) -> MixedNetwork:
+        """The network on numbered variables, with all of its distributions as parts."""
         return mixed_network(self.states_, self.parents_, self.tables_, self._cpds)
 
     def _refuse_beyond_tables(self, names: list[str]) -> None:
@@ -79,10 +82,6 @@ class MixedQueries(Estimator):
             mean=found.mean if together else None,
             covariance=found.covariance if together else None,
         )
-
-    def _set(self, made: Any, variable: int, value: float) -> None:
-        """Let an intervention set a number."""
-        made.cpds_[variable] = settled(value)
 
     def _likelihoods_mixed(self, network: MixedNetwork, rows: Array, names: list[str]) -> Array:
         """log p of each row; what a row lacks is summed or integrated out, exactly."""

@@ -16,6 +16,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
 from corollary.graphical.given_tables import read_tables
+from corollary.graphical.judged import judge_parts
 from corollary.graphical.parts import (
     CPDPart,
     Parts,
@@ -25,11 +26,12 @@ from corollary.graphical.parts import (
     number_states,
     put_in,
     read_parts,
+    settled,
     with_numbers,
     without_parts,
 )
 from corollary.graphical.queries import NetworkQueries
-from corollary.graphical.rows import likelihoods, posteriors
+from corollary.graphical.rows import as_given, likelihoods, posteriors
 from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
@@ -101,7 +103,8 @@ class BayesianNetwork(NetworkQueries):
 
     Notes
     -----
-    *Cost.* One pass over the rows for all tables together; EM sums exactly over what is missing. A query costs what
+    *Cost.* Columns are sorted once, and one pass over the rows counts for all tables together; memory of three copies of
+    X in float64, less where columns have few values. EM sums exactly over what is missing. A query costs what
     :meth:`query_cost` says, before it runs.
 
     *Evidence.* Exact: how far the tables are from the normalised counts. Of EM stationary: how far one more step would
@@ -174,7 +177,6 @@ class BayesianNetwork(NetworkQueries):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        tags.input_tags.categorical = True
         return tags
 
     @classmethod
@@ -220,6 +222,28 @@ class BayesianNetwork(NetworkQueries):
         made.tables_ = arrays
         return made
 
+    def do(self, interventions: Mapping[str, Any] | None = None, /, **by_name: Any) -> BayesianNetwork:
+        """The network in which these variables are set from outside: their parents no longer act on them.
+
+        ``network.do(treatment="yes").query("recovery")`` is P(recovery | do(treatment = yes)), where
+        ``network.query("recovery", {"treatment": "yes"})`` is what is seen of those who have it.
+        """
+        self._require_tables()
+        parents, tables = [above.tolist() for above in self.parents_], list(self.tables_)
+        cpds = dict(self._cpds)
+        for v, state in self._findings({**(interventions or {}), **by_name}).items():
+            parents[v] = []
+            if v in cpds and cpds[v].numeric:
+                cpds[v] = settled(state)
+            else:
+                tables[v] = np.eye(len(self.states_[v]))[state]
+                cpds.pop(v, None)
+        made = BayesianNetwork._made(self._names, list(self.states_), parents, tables)
+        made.bins_ = dict(self.bins_)
+        if cpds:
+            made.cpds_ = cpds
+        return made
+
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> BayesianNetwork:
         """Learn the tables from rows: a frame, or an array. Missing values (NaN, None) are summed out, by EM."""
@@ -229,7 +253,7 @@ class BayesianNetwork(NetworkQueries):
         self._learn(columns, weights, X)
         return self
 
-    def _learn(self, columns: list[Column], weights: Array, X: Any) -> None:
+    def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         """Tables from columns: what a fit does once it has read X."""
         names, given = [column.name for column in columns], dict(self.states or {})
         if len(set(names)) < len(names):
@@ -247,15 +271,13 @@ class BayesianNetwork(NetworkQueries):
             for v, c in enumerate(columns)
         ]
         found += [_hidden(given[name], name) for name in hidden]
-        codes = np.full((len(weights), len(everything)), -1, dtype=np.int32)
-        for v, column in enumerate(columns):
-            codes[:, v] = found[v].encode(column if weights.all() else column.seen(weights > 0))
         there = weights > 0
-        learned = Parts.learned(parts, columns, codes[there], there, weights[there], found, parents, self._weight_unit)
-        data = Coded.of(codes[there], [states.size for states in found], weights[there])
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
+        data = Coded.gather(codes, [states.size for states in found], weights, there)
+        learned = Parts.learned(parts, columns, data.codes.T, there, weights[there], found, parents, self._weight_unit)
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
-        observe = self._observer(X, None, self.max_iter, lambda params: {"tables_": list(params.tables)})
+        observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)
         self.variables_ = np.array(everything)
         self.states_ = [states.labels for states in found]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
@@ -271,6 +293,11 @@ class BayesianNetwork(NetworkQueries):
         if parts:
             self.cpds_ = learned.cpds
         self._keep_evidence(worst_of([evidence, *learned.evidence]))
+
+    def _in_the_middle(self, params: Any) -> dict[str, Any]:
+        """What makes a working copy of this network while EM runs, for callbacks."""
+        kept = {name: getattr(self, name) for name in ("variables_", "states_", "bins_", "parents_")}
+        return {**kept, "tables_": list(params.tables)}
 
     def _columns(self, X: Any, *, reset: bool) -> list[Column]:
         columns = read_columns(X, self)
@@ -304,7 +331,7 @@ class BayesianNetwork(NetworkQueries):
     @predicting
     def score_samples(self, X: Any) -> Array:
         """log P of each row; missing values are summed out, exactly. Of numbers it is a log density."""
-        return self._log_prob(X)
+        return as_given(X, self._log_prob(X))
 
     @predicting
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -346,7 +373,9 @@ class BayesianNetwork(NetworkQueries):
                 raise ValueError("sample: given needs tables; ask query for what follows from findings.")
             return pd.DataFrame(self._drawn_mixed(mixed, n_samples, seed, self._names))
         codes = draw(self._compiled, self._findings(given), n_samples, seed)
-        return pd.DataFrame({name: self.states_[v][codes[:, v]] for v, name in enumerate(self._names)})
+        return pd.DataFrame(  # labels are made into a column once, not once a row
+            {name: pd.Series(self.states_[v]).array.take(codes[:, v]) for v, name in enumerate(self._names)}
+        )
 
     def plot(self, given: Mapping[str, Any] | None = None, **options: Any) -> Any:
         """A picture of the graph; with findings, of what follows from them."""
@@ -355,9 +384,13 @@ class BayesianNetwork(NetworkQueries):
         return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        if self._cpds:
-            return Verification(None, "the referee has no second opinion on distributions other than tables")
         codes = self._codes(X)
+        if self._cpds:
+            given = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
+            weights, ess = check_weights(sample_weight, codes), self.equivalent_sample_size
+            added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+            parts = [v for v in self._cpds if not (v in given and given[v].known)]
+            return judge_parts(self._mixed_network, parts, self._rows(X), weights, added)
         return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from copy import copy
 from itertools import combinations
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import NotFittedError
@@ -33,6 +32,7 @@ class NetworkQueries(MixedQueries):
     parents_: list[Array]
     tables_: list[Array]
     random_state: Any
+    edges: Any
 
     # -- the network as numbers, and names --------------------------------------------------------------------------
     @property
@@ -55,6 +55,7 @@ class NetworkQueries(MixedQueries):
 
     @property
     def _names(self) -> list[str]:
+        self._require_tables()
         names: list[str] = self.variables_.tolist()
         return names
 
@@ -245,33 +246,39 @@ class NetworkQueries(MixedQueries):
     @property
     def dag(self) -> DAG:
         """The graph on numbered variables."""
-        self._require_graph()
-        return DAG.of([parents.tolist() for parents in self.parents_], self._names)
+        return self._graph[1]
 
-    def _require_graph(self) -> None:
-        self._require_tables()
+    @property
+    def _graph(self) -> tuple[list[str], DAG]:
+        """(names, graph); before a fit, that of the parameter ``edges``."""
+        if hasattr(self, "tables_") or getattr(self, "edges", None) is None:
+            names = self._names
+            return names, DAG.of([parents.tolist() for parents in self.parents_], names)
+        pairs = [(str(parent), str(child)) for parent, child in self.edges]
+        names = list(dict.fromkeys(name for pair in pairs for name in pair))
+        return names, DAG.of([[names.index(p) for p, child in pairs if child == name] for name in names], names)
 
     def independent(self, x: str | Sequence[str], y: str | Sequence[str], given: str | Iterable[str] = ()) -> bool:
         """Whether the graph makes x and y independent given others: d-separation. States do not matter to it."""
-        names = self._names
+        names, dag = self._graph
         first, second = find_all(x, names), find_all(y, names)
         known = find_all(given if isinstance(given, str) else list(given), names)
         twice = (set(first) & set(second)) | ((set(first) | set(second)) & set(known))
         if twice:
             raise ValueError(f"x, y and given must be different variables, but {names[min(twice)]!r} is named twice.")
-        return self.dag.separated(first, second, known)
+        return dag.separated(first, second, known)
 
     def markov_blanket(self, variable: str) -> list[str]:
         """Parents, children and other parents of children: given these, nothing else tells about the variable."""
-        names = self._names
-        return [names[v] for v in self.dag.blanket(find(variable, names))]
+        names, dag = self._graph
+        return [names[v] for v in dag.blanket(find(variable, names))]
 
     def independences(self) -> list[str]:
         """What the graph says by itself: each variable is independent of its non-descendants given its parents.
 
         Every other independence that ``independent`` finds follows from these.
         """
-        dag, names, found = self.dag, self._names, []
+        (names, dag), found = self._graph, []
         for v in range(dag.size):
             others = [o for o in range(dag.size) if o not in dag.descendants([v]) and o not in dag.parents[v]]
             if others:
@@ -281,33 +288,11 @@ class NetworkQueries(MixedQueries):
 
     def independent_pairs(self, given: str | Iterable[str] = ()) -> list[tuple[str, str]]:
         """Pairs of variables that are independent given others."""
-        names, dag = self._names, self.dag
+        names, dag = self._graph
         known = set(find_all(given if isinstance(given, str) else list(given), names))
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}
         return [(names[a], names[b]) for a, b in combinations(free, 2) if b not in near[a]]
-
-    def do(self, interventions: Mapping[str, Any] | None = None, /, **by_name: Any) -> Self:
-        """The network in which these variables are set from outside: their parents no longer act on them.
-
-        ``network.do(treatment="yes").query("recovery")`` is P(recovery | do(treatment = yes)), where
-        ``network.query("recovery", {"treatment": "yes"})`` is what is seen of those who chose it.
-        """
-        self._require_tables()
-        made = copy(self)
-        made.parents_, made.tables_ = list(self.parents_), list(self.tables_)
-        made.__dict__.update({"cpds_": dict(self._cpds)} if self._cpds else {})
-        for v, state in self._findings({**(interventions or {}), **by_name}).items():
-            made.parents_[v] = np.zeros(0, dtype=np.int64)
-            if v in self._cpds and self._cpds[v].numeric:
-                self._set(made, v, state)
-            else:
-                made.tables_[v] = np.eye(len(self.states_[v]))[state]
-                made.__dict__.get("cpds_", {}).pop(v, None)
-        names = self._names
-        made.edges = [(names[p], names[v]) for v, parents in enumerate(made.parents_) for p in parents.tolist()]
-        made.__dict__.pop("evidence_", None)
-        return made
 
 
 def _numbered(parents: list[Array], tables: list[Array]) -> TableNetwork:

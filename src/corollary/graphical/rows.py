@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -45,3 +46,8 @@ def posteriors(compiled: CompiledNetwork, codes: Array, target: int) -> tuple[Ar
         nothing = np.full((1, codes.shape[1]), -1)
         shares[lost] = compiled.tree([], [target], together=True).run(nothing)[0]
     return shares, logs
+
+
+def as_given(X: Any, answer: Array) -> Array:
+    """Float32 for rows that came as float32."""
+    return answer.astype(np.float32) if getattr(X, "dtype", None) == np.float32 else answer

@@ -1,7 +1,8 @@
 """Columns of tables as numbered states, and back: text, categories, booleans and numbers, with gaps.
 
-Text, categories and booleans are states as they are; so are numbers of which a column has few. Other numbers are cut at
-quantiles into states with names such as "≤ 1.5", "1.5 to 2.7" and "> 2.7".
+Text, categories and booleans are states as they are; so are numbers of which a column has few (if they are not whole,
+others belong to the nearest of them). Other numbers are cut at quantiles into states with names such as "≤ 1.5",
+"1.5 to 2.7" and "> 2.7".
 """
 
 from __future__ import annotations
@@ -17,9 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from corollary.core.door.target import missing
+from corollary.core.parallel import map_each
 from corollary.core.types import Array
+from corollary.solvers.graphical.text_codes import text_codes
 
 SHOWN = 8  # states or names in an error
+LARGE = 1 << 18  # cells of a frame whose columns are worth threads
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,11 @@ class Column:
 
     def seen(self, rows: Array) -> Column:
         """Without values that none of these rows has."""
-        if self.declared:
+        if self.declared or rows.all():  # values are those of all rows
             return self
         there = np.zeros(len(self.values), dtype=bool)
         there[self.codes[rows & (self.codes >= 0)]] = True
-        places = np.append(np.cumsum(there) - 1, -1)
+        places = np.append(np.cumsum(there) - 1, -1).astype(np.int32)
         places[:-1][~there] = -1
         return Column(self.name, places[self.codes], self.values[there])
 
@@ -46,19 +50,26 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     """The columns of a frame, or of an array, whose columns are called x0, x1, …"""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
-        return [_of_series(str(name), frame.get_column(name)) for name in frame.columns]
+        names = frame.columns
+        native = [X.iloc[:, f] for f in range(len(names))] if hasattr(X, "iloc") else [X[name] for name in names]
+        columns = list(zip(map(str, names), native, strict=True))
+        large = len(frame) * len(columns) > LARGE
+        return list(map_each(_of_series, columns) if large else map(_of_series, columns))
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
     if X.dtype.kind == "V":
         raise ValueError("X is a structured array; give a frame or an array of rows and columns.")
     return [_of_array(f"x{f}", X[:, f]) for f in range(X.shape[1])]
 
 
-def _of_series(name: str, series: Any) -> Column:
+def _of_series(named: tuple[str, Any]) -> Column:
+    name, native = named
+    if (found := text_codes(native)) is not None:
+        return Column(name, *found)
+    series = nw.from_native(native, series_only=True)
     if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
         return _categorical(name, series)
     if series.dtype.is_temporal():
         raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
-    native = series.to_native()
     if hasattr(native, "factorize") and series.dtype == nw.String:  # pandas: by hashing, much faster than by sorting
         codes, values = native.factorize(sort=True)
         return Column(name, np.asarray(codes, dtype=np.int64), np.asarray(values, dtype=str))
@@ -66,12 +77,15 @@ def _of_series(name: str, series: Any) -> Column:
 
 
 def _categorical(name: str, series: Any) -> Column:
-    values = np.asarray(series.cat.get_categories().to_numpy())
+    """Categories in the order that the table declares; one that only lists what it holds is as good as text."""
     native = series.to_native()
-    if hasattr(native, "cat") and hasattr(native.cat, "codes"):
-        codes = np.asarray(native.cat.codes, dtype=np.int64)
-        return Column(name, codes, plain(values), declared=True)
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        values = plain(np.asarray(series.cat.get_categories().to_numpy()))
+        return Column(name, np.asarray(native.cat.codes, dtype=np.int64), values, declared=True)
     text = _of_array(name, np.asarray(series.cast(nw.String).to_numpy(), dtype=object))
+    if not isinstance(series.dtype, nw.Enum):
+        return text
+    values = np.asarray(series.cat.get_categories().to_numpy())
     places = {value: place for place, value in enumerate(values.astype(str).tolist())}
     renumbered = np.array([places[value] for value in text.values.tolist()] + [-1], dtype=np.int64)
     return Column(name, renumbered[text.codes], values.astype(str), declared=True)
@@ -86,7 +100,7 @@ def _of_array(name: str, column: Array) -> Column:
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError(f"Column {name!r} contains infinity; replace it by a number.")
     values, places = np.unique(known, return_inverse=True)
-    codes = np.full(len(column), -1, dtype=np.int64)
+    codes = np.full(len(column), -1, dtype=np.int32)
     codes[slice(None) if gone is None else ~gone] = places
     if values.dtype.kind == "b":
         return Column(name, _both(codes, values), np.array([False, True]), declared=True)
@@ -107,6 +121,9 @@ def plain(values: Array) -> Array:
         if kinds and all(issubclass(each, (int, float, np.integer, np.floating)) for each in kinds):
             return values.astype(np.float64) if any(issubclass(k, (float, np.floating)) for k in kinds) else (
                 values.astype(np.int64))  # fmt: skip
+        if any(issubclass(each, (int, float, np.integer, np.floating)) for each in kinds) and str in kinds:
+            text = next(value for value in values.tolist() if isinstance(value, str))
+            raise ValueError(f"A column holds both numbers and text such as {text!r}; make it one or the other.")
         return values.astype(str)
     if kind in "mMV":
         raise ValueError(f"A column holds {values.dtype}; make text or numbers of it.")
@@ -173,8 +190,11 @@ def states_of(column: Column, weights: Array, max_states: int, n_bins: int) -> S
     seen = column.seen(weights > 0)
     if not len(seen.values):
         raise ValueError(f"Column {column.name!r} has no value at all. Leave it out, or give its states.")
-    if seen.values.dtype.kind not in "if" or column.declared or len(seen.values) <= max_states:
+    if seen.values.dtype.kind not in "if" or column.declared:
         return States(column.name, seen.values)
+    if len(seen.values) <= max_states:
+        whole = (seen.values == np.floor(seen.values)).all()
+        return States(column.name, seen.values, None if whole else _between(seen.values))
     edges = _quantiles(seen, weights, n_bins)
     return States(column.name, np.array(_intervals(edges)), edges)
 
@@ -185,6 +205,14 @@ def _quantiles(column: Column, weights: Array, n_bins: int) -> Array:
     mass = np.cumsum(np.bincount(column.codes[known], weights=weights[known], minlength=len(column.values)))
     at = np.searchsorted(mass, mass[-1] * np.arange(1, n_bins) / n_bins, side="left")
     return column.values[np.unique(at[at < len(column.values) - 1])].astype(np.float64)
+
+
+def _between(values: Array) -> Array:
+    """Edges half way between numbers (or at the lower one), so that others belong to the nearest."""
+    low, high = values[:-1], values[1:]
+    with np.errstate(over="ignore"):
+        half = low + (high - low) / 2
+    return np.where((low <= half) & (half < high), half, low)
 
 
 def _intervals(edges: Array) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
@@ -16,7 +17,8 @@ from corollary.core.types import Array
 from corollary.graphical.chow_liu import root_of, tree_evidence
 from corollary.graphical.learned import Found, LearnedNetwork, joined
 from corollary.graphical.network import BayesianNetwork
-from corollary.graphical.states import Column, States, plain, states_of
+from corollary.graphical.rows import as_given
+from corollary.graphical.states import Column, States, plain
 from corollary.labels import encode_labels
 from corollary.referee.structures import class_tree
 from corollary.referee.verdict import Verification
@@ -48,7 +50,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     n_bins : int ≥ 2, default 5
         Columns of many different numbers are cut at quantiles into as many states.
     max_states : int ≥ 1, default 10
-        Numbers of which a column has no more than this are states as they are; another number counts as the nearest.
+        Numbers of which a column has no more than this are states as they are.
     class_weight : dict, "balanced" or None
         Factors of the weights of rows, by class.
     random_state : int, RandomState or None
@@ -119,10 +121,11 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     ) -> None: ...
 
     @fitting
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TreeAugmentedNB:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> TreeAugmentedNB:
         """Learn the tree and its tables from rows X (a frame, or an array; with gaps) and their classes y."""
         y = self._target(y)
         columns = self._columns(X, reset=True)
+        self._observer(X, y, 1, lambda state: None)  # there are no iterations to tell of
         check_consistent_length(columns[0].codes, y)
         weights = check_weights(sample_weight, np.broadcast_to(0.0, (len(y), 1)))
         classes, labels, weights = encode_labels(y, self._within_reach(weights), self.class_weight)
@@ -137,14 +140,15 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         self._keep_tree(found, tree.parent, counts / counts.sum(), tables)
         structure = tree_evidence(tree, information, "maximum spanning tree")
         counted = counting_evidence(families, tables, self._prior)
+        self.n_iter_ = 1
         self._keep_evidence(joined(structure, counted))
         return self
 
     def _target(self, y: Any) -> Array:
         if y is None:
             raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None. It learns from examples with "
-                "known answers."
+                f"{type(self).__name__} requires y to be passed, but the target y is None. "
+                "It learns from examples with known answers."
             )
         refuse_missing(y, numeric=False)
         labels: Array = column_or_1d(y, warn=True)
@@ -153,16 +157,6 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
 
     def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
         raise NotImplementedError  # pragma: no cover - fit does it with the classes
-
-    def _states_for(self, column: Column, given: Any, weights: Array) -> States:
-        """Numbers that are states as they are have edges half way between them: any number then has a state."""
-        states = states_of(column, weights, self.max_states, self.n_bins)
-        if states.edges is None and states.labels.dtype.kind in "if" and not column.declared:
-            values = states.labels.astype(np.float64)
-            edges = values[:-1] + 0.5 * np.diff(values)
-            if (np.diff(edges) > 0).all():
-                return States(states.name, states.labels, edges)
-        return states
 
     def _keep_tree(self, found: list[States], parent: Array, shares: Array, tables: tuple[Array, ...]) -> None:
         """The network of the columns and the class, which is the last variable."""
@@ -201,7 +195,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     @predicting
     def predict_joint_log_proba(self, X: Any) -> Array:
         """log P(class, row) for each row and class."""
-        return joint_log_likelihood(self._tree, self._codes(X)[:, :-1].T)
+        return as_given(X, joint_log_likelihood(self._tree, self._codes(X)[:, :-1].T))
 
     def _shares(self, X: Any) -> Array:
         logs = joint_log_likelihood(self._tree, self._codes(X)[:, :-1].T)
@@ -212,20 +206,25 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         return np.asarray(shares / shares.sum(axis=1, keepdims=True))
 
     @predicting
+    def score_samples(self, X: Any) -> Array:
+        """log P of each row, whatever its class; missing values are summed out, exactly."""
+        return as_given(X, logsumexp(joint_log_likelihood(self._tree, self._codes(X)[:, :-1].T), axis=1))
+
+    @predicting
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class, as ``classes_``."""
-        return self._shares(X)
+        return as_given(X, self._shares(X))
 
     @predicting
     def predict_log_proba(self, X: Any) -> Array:
         """The log of ``predict_proba``."""
         with np.errstate(divide="ignore"):
-            return np.asarray(np.log(self._shares(X)))
+            return as_given(X, np.log(self._shares(X)))
 
     @predicting
     def predict(self, X: Any) -> Array:
         """The most probable class of each row."""
-        return np.asarray(self.classes_[self._shares(X).argmax(axis=1)])
+        return np.asarray(self.classes_[as_given(X, self._shares(X)).argmax(axis=1)])
 
     def _check_state(self) -> None:
         super()._check_state()

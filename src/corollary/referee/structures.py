@@ -1,4 +1,4 @@
-"""The referee of structures that were learned: all trees by Kruskal, all single changes of an edge, all tables anew.
+"""The referee of structures that were learned: the best tree by Kruskal, all single changes of an edge.
 
 Rows come as state numbers, −1 where a value is missing; counting is by sorting, sums are of extended precision.
 """
@@ -22,11 +22,8 @@ Parents = Sequence[Sequence[int]]
 Edges = Sequence[tuple[int, int]]
 
 
-def spanning_tree(
-    codes: Array, weights: Array, parents: Parents, tables: Sequence[Array], prior: tuple[float, float],
-    told: Array, tolerance: float,
-) -> Verification:  # fmt: skip
-    """Whether no tree has more mutual information, and the tables are those of the counts."""
+def spanning_tree(codes: Array, weights: Array, parents: Parents, told: Array, tolerance: float) -> Verification:
+    """Whether no tree has more mutual information, of rows that have both values of a pair."""
     codes, w = _present(codes, weights)
     d = codes.shape[1]
     if len(codes) * d * d > LARGEST:
@@ -35,8 +32,7 @@ def spanning_tree(
     for i, j in combinations(range(d), 2):
         information[i, j] = information[j, i] = _information(codes[:, i], codes[:, j], w)
     edges = [(p, v) for v, above in enumerate(parents) for p in above]
-    claim = _maximum(information, edges, told, tolerance)
-    return together(claim, _tables(codes, w, parents, tables, prior, range(d)))
+    return _maximum(information, edges, told, tolerance)
 
 
 def class_tree(
@@ -60,15 +56,17 @@ def class_tree(
     shares = np.array([w[codes[:, d] == k].sum() for k in range(len(tables[d]))]) / w.sum()
     if float(np.abs(shares - tables[d]).max()) > SAME:
         return Verification(False, "the table of the class is not how frequent the classes are")
-    return together(claim, _tables(codes, w, parents, tables, prior, range(d), gaps=True))
+    return together(claim, _tables(codes, w, parents, tables, prior, range(d)))
 
 
 def no_better_move(
-    codes: Array, weights: Array, parents: Parents, cards: Sequence[int], tables: Sequence[Array],
-    prior: tuple[float, float], criterion: str, ess: float, asked: tuple[Edges, Edges, int], told: float, tolerance: float,
+    codes: Array, weights: Array, parents: Parents, cards: Sequence[int], criterion: str, ess: float,
+    asked: tuple[Edges, Edges, int], told: float, tolerance: float,
 ) -> Verification:  # fmt: skip
-    """Whether no addition, removal or reversal of an edge gains more than ``tolerance``, of rows without gaps."""
-    given, given_weights = codes, weights
+    """Whether no addition, removal or reversal of an edge gains more than ``tolerance``, of rows without gaps.
+
+    Gains are relative to one and the score without any edge.
+    """
     live = (np.asarray(weights) > 0) & (np.asarray(codes) >= 0).all(axis=1)
     codes, w = np.asarray(codes)[live], np.asarray(weights, dtype=LONG)[live]
     d, (required, forbidden, most) = codes.shape[1], asked
@@ -86,9 +84,10 @@ def no_better_move(
     best = LONG(0)
     for move in _moves(parents, required, forbidden, most):
         best = max(best, sum((worth(v, above) - own[v] for v, above in move.items()), LONG(0)))
-    size = float(np.abs(np.array(own, dtype=LONG)).sum())
-    claim = measured(float(best), tolerance * ROUNDED, "the most that a single change of an edge gains", 1e-11 * size)
-    return together(claim, _tables(*_present(given, given_weights), parents, tables, prior, range(d)))
+    best = best / (1 + abs(sum((worth(v, ()) for v in range(d)), LONG(0))))
+    return measured(
+        float(best), tolerance * ROUNDED, "the most that a single change of an edge gains, relatively,", 1e-12
+    )
 
 
 def _present(codes: Any, weights: Any) -> tuple[Array, Array]:
@@ -131,15 +130,9 @@ def _joined(edges: Edges, d: int) -> list[int]:
 
 
 def _tables(
-    codes: Array, w: Array, parents: Parents, tables: Sequence[Array], prior: tuple[float, float], which: Any,
-    gaps: bool = False,
-) -> Verification:  # fmt: skip
-    """Whether tables are (counts + pseudo-counts) over their sums.
-
-    With ``gaps`` they are of the rows that have all values of a table; else, of rows with gaps, it is not decided.
-    """
-    if (codes < 0).any() and not gaps:
-        return Verification(None, "values are missing, so that tables are not those of counts")
+    codes: Array, w: Array, parents: Parents, tables: Sequence[Array], prior: tuple[float, float], which: Any
+) -> Verification:
+    """Whether tables are (counts + pseudo-counts) over their sums, of the rows that have all values of a table."""
     worst = 0.0
     for v in which:
         family = [*parents[v], v]
@@ -169,7 +162,11 @@ class _Worth:
 
     def _worth(self, v: int, above: list[int]) -> Any:
         r, q = self.cards[v], float(np.prod([float(self.cards[p]) for p in above]))
-        _, place = np.unique(self.codes[:, above], axis=0, return_inverse=True) if above else (None, np.zeros(len(self.w), int))
+        _, place = (
+            np.unique(self.codes[:, above], axis=0, return_inverse=True)
+            if above
+            else (None, np.zeros(len(self.w), int))
+        )
         table = np.zeros((int(np.max(place)) + 1, r), LONG)
         np.add.at(table, (np.ravel(place), self.codes[:, v]), self.w)
         sums = table.sum(axis=1)
@@ -177,7 +174,9 @@ class _Worth:
             cell = self.ess / (q * r) if self.criterion == "bdeu" else 1.0
             own = sum(LONG(lgamma(float(c) + cell) - lgamma(cell)) for c in table.ravel() if c > 0)
             return own - sum(LONG(lgamma(float(s) + cell * r) - lgamma(cell * r)) for s in sums)
-        likelihood = (table[table > 0] * np.log(table[table > 0])).sum() - (sums[sums > 0] * np.log(sums[sums > 0])).sum()
+        likelihood = (table[table > 0] * np.log(table[table > 0])).sum() - (
+            sums[sums > 0] * np.log(sums[sums > 0])
+        ).sum()
         price = {"bic": max(np.log(self.w.sum()), LONG(0)) / 2, "aic": LONG(1)}.get(self.criterion, LONG(0))
         return likelihood - price * q * (r - 1)
 

@@ -12,9 +12,9 @@ from corollary.solvers.graphical.chow_liu import informations, maximum_spanning_
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.families import FamilyScores
 from corollary.solvers.graphical.hill_climb import Allowed, Search, hill_climb, reachability
+from corollary.solvers.graphical.parameters import Prior
 from corollary.solvers.graphical.scores import SCORES, Score
 from corollary.solvers.graphical.tan import ClassTree, class_counts, class_tables, joint_log_likelihood, learn_tree
-from corollary.solvers.graphical.parameters import Prior
 
 
 def chain(n: int, seed: int = 0, d: int = 5, card: int = 3) -> np.ndarray:
@@ -64,7 +64,9 @@ def test_parents_of_which_few_states_occur_score_the_same() -> None:
     for name in SCORES:
         row = FamilyScores(Coded.of(rows, [6] * 7), Score(name, 300.0), 9).row(0, (1, 2, 3, 4, 5))
         assert row.score == pytest.approx(hand_score(name, rows, 0, [1, 2, 3, 4, 5], 6, 10.0), rel=1e-12)
-        assert row.added[6] + row.score == pytest.approx(hand_score(name, rows, 0, [1, 2, 3, 4, 5, 6], 6, 10.0), rel=1e-12)
+        assert row.added[6] + row.score == pytest.approx(
+            hand_score(name, rows, 0, [1, 2, 3, 4, 5, 6], 6, 10.0), rel=1e-12
+        )
         assert row.removed[3] + row.score == pytest.approx(hand_score(name, rows, 0, [1, 2, 4, 5], 6, 10.0), rel=1e-12)
 
 
@@ -88,7 +90,9 @@ def test_no_spanning_tree_has_more_information(seed: int) -> None:
     best = max(sum(information[edge] for edge in edges) for edges in trees)
     for root in range(5):
         tree = maximum_spanning_tree(information, root)
-        assert tree.excess <= 1e-12 and tree.parent[root] == -1 and tree.order[0] == root
+        assert tree.excess <= 1e-12
+        assert tree.parent[root] == -1
+        assert tree.order[0] == root
         own = sum(information[j, p] for j, p in enumerate(tree.parent) if p >= 0)
         assert own == pytest.approx(best, rel=1e-12)
         assert all(list(tree.order).index(p) < list(tree.order).index(j) for j, p in enumerate(tree.parent) if p >= 0)
@@ -140,7 +144,8 @@ def test_no_single_change_improves_where_a_climb_ends(name: str, seed: int, tabu
 
     end = [set(each) for each in found.state.parents]
     value = worth(end)
-    assert found.certificate.holds and value == pytest.approx(-found.measure.objective, rel=1e-12)
+    assert found.certificate.holds
+    assert value == pytest.approx(-found.measure.objective, rel=1e-12)
     assert max(worth(graph) for graph in single_moves(end, 2)) <= value + 1e-6
 
 
@@ -149,7 +154,9 @@ def test_edges_are_kept_and_left_out_as_asked() -> None:
     allowed = Allowed.of(5, forbidden=[(0, 1), (1, 0)], required=[(4, 0)])
     search = Search(max_parents=5, tabu=3, restarts=2, max_iter=200, rng=np.random.RandomState(0))
     parents = hill_climb(data, Score("bic", 300.0), allowed, search).state.parents
-    assert 4 in parents[0] and 1 not in parents[0] and 0 not in parents[1]
+    assert 4 in parents[0]
+    assert 1 not in parents[0]
+    assert 0 not in parents[1]
 
 
 def test_reachability_is_that_of_matrix_powers() -> None:

@@ -102,7 +102,8 @@ def test_em_rests_where_its_next_step_has_no_length() -> None:
     rows[:, SINUS] = -1
     rng = np.random.RandomState(0)
     found = learn_with_missing(Coded.of(rows, CARDS), PARENTS, random_state=rng, n_init=4, tol=1e-12, max_iter=3000)
-    assert found.evidence.holds and found.evidence.facts["largest fall"] <= 1e-9
+    assert found.evidence.holds
+    assert found.evidence.facts["largest fall"] <= 1e-9
     history = -np.asarray(found.evidence.history["objective"])
     assert (np.diff(history) >= -1e-12).all()
     counts, value = brute_expectation(rows, np.ones(400), found.tables, CARDS, PARENTS)
@@ -130,7 +131,8 @@ def test_weights_are_repetition_and_blocks_add_up() -> None:
         np.testing.assert_array_equal(whole[i], one)
         np.testing.assert_array_equal(sum(part[i] for part in parts), one)
     codes, sums = distinct(repeated)
-    assert sums.sum() == repeated.n_rows and len(np.unique(codes.T, axis=0)) == codes.shape[1]
+    assert sums.sum() == repeated.n_rows
+    assert len(np.unique(codes.T, axis=0)) == codes.shape[1]
 
 
 def test_tables_are_uniform_where_nothing_was_counted_and_say_so() -> None:
@@ -138,7 +140,8 @@ def test_tables_are_uniform_where_nothing_was_counted_and_say_so() -> None:
     tables = tables_from(counts)
     np.testing.assert_array_equal(tables[1], [[0.5, 0.5], [0.25, 0.75]])
     evidence = counting_evidence(counts, tables)
-    assert evidence.holds and "1 combination of parents' states has no rows" in str(evidence)
+    assert evidence.holds
+    assert "1 combination of parents' states has no rows" in str(evidence)
     assert not counting_evidence(counts, (np.array([0.7, 0.3]), tables[1])).holds
     np.testing.assert_allclose(tables_from(counts, Prior(ess=4.0))[0], [5 / 8, 3 / 8])
     np.testing.assert_allclose(tables_from(counts, Prior(cell=1.0))[1], [[0.5, 0.5], [2 / 6, 4 / 6]])
@@ -159,5 +162,5 @@ def test_groups_that_are_too_large_are_refused_before_anything_is_summed() -> No
     rows[:, 13] = 0
     parents = (*((),) * 13, tuple(range(13)))
     data = Coded.of(rows, [4] * 14)
-    with pytest.raises(ValueError, match="takes .* numbers, and EM allows"):
+    with pytest.raises(ValueError, match=r"takes .* numbers, and EM allows"):
         refuse_large(data, parents, patterns(data, parents)[1])

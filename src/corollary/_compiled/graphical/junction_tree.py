@@ -15,19 +15,28 @@ from typing import Any
 
 from corollary._compiled._jit import inner_kernel, lean_kernel
 
+TINY = 1e-150  # products below it are scaled before they meet the next factor, which may be as small again
+
 
 @inner_kernel
 def _multiply(
     table: Any, first: int, size: int, numbers: Any, axis: int, axes: int, small: Any, at: int, stride: int, digits: Any
-) -> None:
-    """Multiply the entries of a clique by those of something smaller, found by its strides along the clique's axes."""
+) -> float:
+    """Multiply the entries of a clique by those of something smaller, found by its strides along the clique's axes.
+
+    Products of many small numbers are scaled, so that they do not vanish; the logarithm of the scale is returned.
+    """
+    top = 0.0
     states, step = numbers[axis + axes - 1], numbers[stride + axes - 1]
     for a in range(axes):
         digits[a] = 0
     entry = first
     while entry < first + size:
         for s in range(states):
-            table[entry + s] *= small[at + s * step]
+            value = table[entry + s] * small[at + s * step]
+            table[entry + s] = value
+            if value > top:
+                top = value
         entry += states
         a = axes - 2
         while a >= 0:
@@ -38,6 +47,13 @@ def _multiply(
             at -= numbers[stride + a] * numbers[axis + a]
             digits[a] = 0
             a -= 1
+    if top >= TINY:
+        return 0.0
+    if top == 0.0:
+        return -math.inf
+    for entry in range(first, first + size):
+        table[entry] /= top
+    return math.log(top)
 
 
 @inner_kernel
@@ -82,7 +98,9 @@ def _fill(
             log_scale += math.log(tables[at])
         else:
             axis, axes, start, size = cliques[clique, 0], cliques[clique, 1], cliques[clique, 2], cliques[clique, 3]
-            _multiply(beliefs, start, size, numbers, axis, axes, tables, at, stride, digits)
+            log_scale += _multiply(beliefs, start, size, numbers, axis, axes, tables, at, stride, digits)
+            if log_scale == -math.inf:
+                return log_scale
     return log_scale
 
 
@@ -118,7 +136,9 @@ def _collect(cliques: Any, numbers: Any, beliefs: Any, messages: Any, digits: An
         log_scale += math.log(total)
         axis, axes, stride = cliques[parent, 0], cliques[parent, 1], cliques[c, 7]
         start, size = cliques[parent, 2], cliques[parent, 3]
-        _multiply(beliefs, start, size, numbers, axis, axes, messages, sent, stride, digits)
+        log_scale += _multiply(beliefs, start, size, numbers, axis, axes, messages, sent, stride, digits)
+        if log_scale == -math.inf:
+            return log_scale
     return log_scale
 
 

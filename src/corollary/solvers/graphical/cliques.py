@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from corollary.solvers.graphical.ordering import members
+from corollary.solvers.graphical.ordering import Eliminated, in_order, members, min_fill
+
+LARGE = 1 << 10  # entries of a table from which on it is worth to look for a better order
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,25 @@ def _arranged(
         shared.append(begin.bit_count() if above >= 0 else 0)
     home = {variable: place[_top(i, into)] for i, variable in enumerate(variables)}
     return CliqueTree(tuple(cliques), tuple(parent), tuple(shared), home)
+
+
+def best_order(near: list[int], cards: Sequence[int], last: Sequence[int], order: Sequence[int]) -> Eliminated:
+    """Min-fill; or, where that makes large tables, whichever of three orders makes the fewest entries.
+
+    The other two look at sizes first, and go through the network from its leaves to its roots (``order`` reversed).
+    """
+    found = min_fill(near, cards, last)
+    if _largest(found, cards) <= LARGE:
+        return found
+    late = set(last)
+    there = [v for v in reversed(order) if near[v] >= 0]
+    backwards = in_order(near, [*[v for v in there if v not in late], *[v for v in there if v in late]])
+    others = [found, min_fill(near, cards, last, by_size=True), backwards]
+    return min(others, key=lambda each: entries(clique_tree(each), cards))
+
+
+def _largest(eliminated: Eliminated, cards: Sequence[int]) -> int:
+    return max((prod([cards[other] for other in members(near)]) * cards[v] for v, near in eliminated), default=1)
 
 
 def entries(tree: CliqueTree, cards: Sequence[int]) -> int:

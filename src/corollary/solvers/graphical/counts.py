@@ -6,6 +6,7 @@ whole numbers where weights are, so the order of the rows is nothing to them.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -38,6 +39,18 @@ class Coded:
         if weights is None or (weights == 1.0).all():
             weights = np.empty(0)
         return cls(codes, cards, np.ascontiguousarray(weights, dtype=np.float64))
+
+    @classmethod
+    def gather(cls, columns: Sequence[Array], cards: Sequence[int], weights: Array, keep: Array) -> Coded:
+        """From the state numbers of each variable, of the rows in ``keep``; variables beyond these are all missing."""
+        cards = tuple(int(card) for card in cards)
+        kind = np.int16 if max(cards, default=1) <= np.iinfo(np.int16).max else np.int32
+        whole = bool(keep.all())
+        codes = np.full((len(cards), len(weights) if whole else int(keep.sum())), -1, dtype=kind)
+        for row, column in zip(codes, columns, strict=False):
+            row[:] = column if whole else column[keep]
+        weights = weights if whole else weights[keep]
+        return cls(codes, cards, np.empty(0) if (weights == 1.0).all() else np.ascontiguousarray(weights))
 
     @property
     def n_rows(self) -> int:
@@ -72,14 +85,18 @@ def family_tables(data: Coded, families: Sequence[Sequence[int]]) -> list[Array]
     shapes = [tuple(data.cards[j] for j in family) for family in families]
     sizes = [prod(shape) for shape in shapes]
     check_memory(8 * sum(sizes), "Tables of counts", "give variables fewer parents or fewer states")
-    from corollary._compiled.graphical.counting import CHUNK, count_families
+    if max(sizes, default=0) > np.iinfo(np.int32).max:
+        raise ValueError(f"A table of {max(sizes):.2g} counts is too large: give variables fewer parents or states.")
+    from corollary._compiled.graphical.counting import CHUNK, LANES, count_families
 
     members = [j for family in families for j in family]
     strides = [prod(shape[k + 1 :]) for shape in shapes for k in range(len(shape))]
     starts, offsets = _cumulated([len(family) for family in families]), _cumulated(sizes)
-    out, desks = np.zeros(offsets[-1]), np.empty((len(families), CHUNK), dtype=np.int64)
-    numbers = (np.asarray(part, dtype=np.int64) for part in (members, starts, strides, offsets[:-1]))
-    run_team(count_families, data.codes, data.weights, *numbers, desks, out, most=_workers(data, len(families)))
+    out, desks = np.zeros(offsets[-1]), np.empty((len(families), CHUNK), dtype=np.int32)
+    quick = not data.weights.size and LANES * offsets[-1] <= data.n_rows * len(families)
+    lanes = np.zeros((LANES, offsets[-1] if quick else 0), dtype=np.int32)
+    numbers = (np.asarray(part, dtype=np.int64) for part in (members, starts, strides, offsets))
+    run_team(count_families, data.codes, data.weights, *numbers, desks, lanes, out, most=_workers(data, len(families)))
     pieces = zip(offsets[:-1], offsets[1:], shapes, strict=True)
     return [out[begin:end].reshape(shape) for begin, end, shape in pieces]
 
@@ -93,7 +110,7 @@ def tables_beside(data: Coded, base: Array, size: int, columns: Sequence[int]) -
     out = np.zeros(offsets[-1])
     given = np.asarray(columns, dtype=np.int64), cards, offsets[:-1]
     run_team(count_beside, base, data.codes, data.weights, *given, out, most=_workers(data, len(columns)))
-    return [out[begin:end].reshape(size, -1) for begin, end in zip(offsets[:-1], offsets[1:], strict=True)]
+    return [out[begin:end].reshape(size, -1) for begin, end in itertools.pairwise(offsets)]
 
 
 def pair_tables(data: Coded, left: Array, right: Array) -> Iterator[tuple[slice, list[Array]]]:

@@ -13,9 +13,9 @@ import numpy as np
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.cliques import clique_tree
+from corollary.solvers.graphical.cliques import best_order, clique_tree
 from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.ordering import bits, joined, min_fill
+from corollary.solvers.graphical.ordering import bits, joined
 
 
 def eliminate(network: TableNetwork, wanted: Sequence[int], findings: Mapping[int, int]) -> tuple[Array, float]:
@@ -94,7 +94,7 @@ def _plan(network: TableNetwork, factors: list[Factor], last: Sequence[int]) -> 
     for scope in scopes:
         there |= scope
     near = [mask if there >> v & 1 else -1 for v, mask in enumerate(near)]
-    eliminated = min_fill(near, network.cards, last)
+    eliminated = best_order(near, network.cards, last, network.order)
     cost = Cost.of(clique_tree(eliminated), network.cards)
     answer = prod([network.cards[v] for v in last])
     if answer > cost.largest_clique:  # of variables that are independent of each other

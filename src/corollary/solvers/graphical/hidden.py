@@ -1,7 +1,7 @@
 """EM for the tables of a network: values that are missing at random, and variables that were never seen.
 
-The E-step is exact (see ``missing``); the M-step normalises expected counts, with the pseudo-counts of a prior. Complete
-rows are counted once, before the first iteration.
+The E-step is exact (see ``missing``); the M-step normalises expected counts, with the pseudo-counts of a prior.
+Complete rows are counted once, before the first iteration.
 """
 
 from __future__ import annotations
@@ -19,7 +19,14 @@ from corollary.core.types import Array
 from corollary.solvers.em import em
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.missing import Pattern, expect, patterns, refuse_large
-from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, family_counts, family_of, log_likelihood, tables_from
+from corollary.solvers.graphical.parameters import (
+    NO_PRIOR,
+    Prior,
+    family_counts,
+    family_of,
+    log_likelihood,
+    tables_from,
+)
 from corollary.solvers.loop import Observer
 
 Tables = tuple[Array, ...]
@@ -147,6 +154,6 @@ def _silent(data: Coded, parents: Sequence[Sequence[int]], names: Sequence[str] 
         for i, above in enumerate(parents):
             if told[i]:
                 told[list(above)] = True
-    for j in np.flatnonzero(~told):
+    for j in np.flatnonzero(~told).tolist():
         name = names[j] if names is not None else f"variable {j}"
         yield f"{name} was never seen, and nothing that was seen depends on it: its table is arbitrary."

@@ -21,7 +21,7 @@ from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, bes
 
 RELATIVE = 1e-10  # a gain of less than this share of the score is rounding
 TIE = 1e-3  # of that: changes that gain the same, of which the first is made
-NAME = "largest gain of score by adding, removing or reversing one edge, worked out anew"
+NAME = "largest gain by adding, removing or reversing an edge, relative to the score without edges,"
 
 Edge = tuple[int, int]  # (parent, child)
 
@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the search may do: ``free[p, c]`` says whether there may be an edge p → c, ``fixed`` whether it must stay."""
+    """What the search may do: ``free[p, c]`` is whether there may be an edge p → c, ``fixed`` whether it must stay."""
 
     free: Array
     fixed: Array
@@ -111,7 +111,13 @@ class Climb(Algorithm[Graph]):
     name, kind, certificate_name = "hill climbing", Kind.STATIONARY, NAME
 
     def __init__(
-        self, scores: FamilyScores, start: tuple[Parents, ...], allowed: Allowed, tabu: int, eps: float, top: list[Graph]
+        self,
+        scores: FamilyScores,
+        start: tuple[Parents, ...],
+        allowed: Allowed,
+        tabu: int,
+        eps: float,
+        top: list[Graph],
     ) -> None:
         self.scores, self.start, self.allowed, self.tabu, self.eps, self.top = scores, start, allowed, tabu, eps, top
         self.best = -np.inf  # of this climb
@@ -134,9 +140,10 @@ class Climb(Algorithm[Graph]):
         top = found.max()
         if not np.isfinite(top):
             return None
-        kind, parent, child = np.unravel_index(int(np.argmax(found >= top - TIE * self.eps)), found.shape)
-        edge = (int(parent), int(child))
-        parents = changed(state.parents, int(kind), edge)
+        place = np.unravel_index(int(np.argmax(found >= top - TIE * self.eps)), found.shape)
+        move, parent, child = (int(part) for part in place)
+        edge = (parent, child)
+        parents = changed(state.parents, move, edge)
         score = sum(self.scores.row(i, each).score for i, each in enumerate(parents))
         idle = 0 if score > self.best + self.eps else state.idle + 1
         self.best = max(score, self.best)
@@ -155,7 +162,7 @@ class Climb(Algorithm[Graph]):
             self.top[:] = [state]
         anew = FamilyScores(self.scores.data, self.scores.score, self.scores.max_parents)
         gain = float(gains(state, anew, self.allowed).max())
-        return state, Measure(measure.objective, max(gain, 0.0), more=measure.more)
+        return state, Measure(measure.objective, max(gain, 0.0) / self.eps * RELATIVE, more=measure.more)
 
 
 @dataclass(frozen=True)
@@ -177,6 +184,10 @@ def hill_climb(
     scores.survey()
     start = tuple(tuple(np.flatnonzero(column).tolist()) for column in allowed.fixed.T)
     eps = RELATIVE * (score.unit + abs(sum(scores.known[i, ()] for i in range(data.n_variables))))
+    if not np.isfinite(eps):
+        raise ValueError(
+            f"The {score.name} score of the rows is not a finite number: divide sample_weight by the largest of them."
+        )
     top: list[Graph] = []  # the best so far of all starts
 
     def starts() -> Iterator[Climb]:
@@ -184,7 +195,7 @@ def hill_climb(
         for _ in range(search.restarts):
             yield Climb(scores, shaken(top[0].parents, allowed, search), allowed, search.tabu, eps, top)
 
-    return best_of(starts(), Rules(search.max_iter, eps, observe))
+    return best_of(starts(), Rules(search.max_iter, RELATIVE, observe))
 
 
 def shaken(parents: tuple[Parents, ...], allowed: Allowed, search: Search) -> tuple[Parents, ...]:

@@ -15,9 +15,9 @@ import numpy as np
 from corollary._compiled.graphical.junction_tree import infer
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.cliques import CliqueTree, clique_tree
+from corollary.solvers.graphical.cliques import CliqueTree, best_order, clique_tree
 from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.ordering import bits, joined, min_fill
+from corollary.solvers.graphical.ordering import bits, joined
 
 
 def plan_tree(
@@ -37,7 +37,7 @@ def plan_tree(
     for v in range(size):
         if not free >> v & 1:
             near[v] = -1
-    tree = clique_tree(min_fill(near, network.cards, last=asked), bits(asked))
+    tree = clique_tree(best_order(near, network.cards, asked, network.order), bits(asked))
     return tree, Cost.of(tree, network.cards), kept
 
 

@@ -46,7 +46,7 @@ def distinct(data: Coded) -> tuple[Array, Array]:
 def patterns(data: Coded, parents: Sequence[Sequence[int]]) -> tuple[Coded, list[Pattern]]:
     """The complete rows, and the others by what they miss."""
     absent = data.codes < 0
-    incomplete = absent.any(axis=0)
+    incomplete = np.asarray(absent.any(axis=0))
     complete = data.select(~incomplete)
     rest = data.select(incomplete)
     if not rest.n_rows:

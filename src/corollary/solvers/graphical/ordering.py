@@ -1,15 +1,13 @@
 """In which order to sum variables out: greedily, the one whose neighbours lack the fewest edges (min-fill).
 
-Ties go to the smallest product of states, then to the smallest number, so the order is the same on every machine. Sets
-of variables are bits of whole numbers, which Python handles many at a time.
+Ties go to the smallest product of states, then to the smallest number, so the order is the same on every machine. Where
+the tables are not small, other orders are tried too (``best_order``). Sets of variables are bits of whole numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from math import prod
-
-Members = list[int]
 
 
 def bits(numbers: Iterable[int]) -> int:
@@ -20,7 +18,7 @@ def bits(numbers: Iterable[int]) -> int:
     return found
 
 
-def members(mask: int) -> Members:
+def members(mask: int) -> list[int]:
     """The numbers of the bits that are set, smallest first."""
     found = []
     while mask:
@@ -39,37 +37,55 @@ def joined(families: Iterable[int], size: int) -> list[int]:
     return [mask & ~(1 << variable) for variable, mask in enumerate(near)]
 
 
-def min_fill(near: list[int], cards: Sequence[int], last: Collection[int] = ()) -> list[tuple[int, int]]:
-    """(variable, its neighbours as bits when it goes), in the order of elimination; ``last`` go after all others.
+Eliminated = list[tuple[int, int]]  # variables in order, each with its neighbours as bits when it goes
 
-    ``near`` is used up: the neighbours of each variable as bits, −1 for a variable that is not there.
+
+def min_fill(near: list[int], cards: Sequence[int], last: Collection[int] = (), *, by_size: bool = False) -> Eliminated:
+    """The order of elimination; ``last`` go after all others. ``by_size`` looks at the table that arises first.
+
+    ``near`` holds the neighbours of each variable as bits, −1 for a variable that is not there.
     """
-    late = bits(last)
+    near, late = list(near), bits(last)
     there = [variable for variable, mask in enumerate(near) if mask >= 0]
-    found: list[tuple[int, int]] = []
-    for group in ([v for v in there if not late >> v & 1], sorted(v for v in there if late >> v & 1)):
-        waiting = {variable: _cost(variable, near, cards) for variable in group}
+    found: Eliminated = []
+    for group in ([v for v in there if not late >> v & 1], [v for v in there if late >> v & 1]):
+        waiting = {variable: _cost(variable, near, cards, by_size) for variable in group}
         while waiting:
             chosen = min(waiting, key=lambda variable: (waiting[variable], variable))
             del waiting[chosen]
             clique = near[chosen]
             found.append((chosen, clique))
-            touched = clique
-            for variable in members(clique):
-                missing = clique & ~near[variable] & ~(1 << variable)
-                near[variable] = (near[variable] | clique) & ~(1 << variable) & ~(1 << chosen)
-                if missing:  # whose pairs of neighbours may have been joined: neighbours of both ends
-                    touched |= near[variable]
-            near[chosen] = 0
-            for variable in members(touched):
+            for variable in members(_leave(near, chosen)):
                 if variable in waiting:
-                    waiting[variable] = _cost(variable, near, cards)
+                    waiting[variable] = _cost(variable, near, cards, by_size)
     return found
 
 
-def _cost(variable: int, near: list[int], cards: Sequence[int]) -> tuple[int, int]:
+def in_order(near: list[int], order: Iterable[int]) -> Eliminated:
+    """Elimination in a given order."""
+    near, found = list(near), []
+    for variable in order:
+        found.append((variable, near[variable]))
+        _leave(near, variable)
+    return found
+
+
+def _leave(near: list[int], chosen: int) -> int:
+    """Take a variable out and join its neighbours; those whose surroundings have changed, as bits."""
+    clique = touched = near[chosen]
+    for variable in members(clique):
+        missing = clique & ~near[variable] & ~(1 << variable)
+        near[variable] = (near[variable] | clique) & ~(1 << variable) & ~(1 << chosen)
+        if missing:  # pairs of neighbours may have been joined of whoever is a neighbour of both
+            touched |= near[variable]
+    near[chosen] = 0
+    return touched
+
+
+def _cost(variable: int, near: list[int], cards: Sequence[int], by_size: bool) -> tuple[int, int]:
     """Edges that its elimination would add, and the entries of the table that it would make."""
     mine = near[variable]
     around = members(mine)
-    lacking = sum((mine & ~near[other]).bit_count() - 1 for other in around)
-    return lacking // 2, prod([cards[other] for other in around]) * cards[variable]
+    lacking = sum((mine & ~near[other]).bit_count() - 1 for other in around) // 2
+    size = prod([cards[other] for other in around]) * cards[variable]
+    return (size, lacking) if by_size else (lacking, size)

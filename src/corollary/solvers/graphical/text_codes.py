@@ -9,6 +9,7 @@ import numpy as np
 from corollary.core.types import Array
 
 SOME = 4096
+TEXT = ("str", "string", "string[pyarrow]", "large_string[pyarrow]", "String", "large_string")
 
 
 def text_codes(column: Any) -> tuple[Array, Array] | None:
@@ -27,7 +28,7 @@ def text_codes(column: Any) -> tuple[Array, Array] | None:
     places = np.frombuffer(offsets, dtype=kind)[begin : begin + n + 1]
     letters = np.frombuffer(text, dtype=np.uint8) if text is not None and text.size else np.zeros(0, dtype=np.uint8)
     codes, slots = np.empty(n, dtype=np.int16), np.full(SLOTS, -1, dtype=np.int16)
-    known = np.zeros(MOST, dtype=np.uint64), np.zeros(MOST, dtype=np.int64), np.zeros(MOST, dtype=np.int64)
+    known = np.zeros(MOST, dtype=np.uint64), np.full(MOST, -1, dtype=np.int64), np.zeros(MOST, dtype=np.int64)
     some = min(n, SOME)  # most values are among the first rows: these are put in order before the others are read
     count = int(encode_text(places[: some + 1], letters, 0, slots, *known, codes[:some]))
     values, order = _sorted(arrow, known[2], count)
@@ -59,7 +60,8 @@ def _renumber(numbers: Array, order: Array) -> None:
 
 def _arrow(column: Any) -> Any:
     """The column as one Arrow array of text without gaps, if it is one and nothing has to be made for it."""
-    if not hasattr(column, "__arrow_c_stream__"):
+    kind = getattr(column, "dtype", None) or getattr(column, "type", None)  # the latter is Arrow's own
+    if not hasattr(column, "__arrow_c_stream__") or str(kind) not in TEXT:
         return None
     try:
         import pyarrow as pa
