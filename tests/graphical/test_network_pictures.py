@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from corollary import BayesianNetwork, explain_query, plot_network, plot_query
+from corollary import BayesianNetwork, explain_query, plot_network, plot_query, read_bif
+from corollary.core.graphical.layout import layered
 
+ALARM = Path(__file__).parents[3] / "shared" / "data" / "bayesnet" / "alarm.bif"
 YES_NO = ["no", "yes"]
 
 
@@ -128,6 +132,24 @@ def test_no_edge_runs_over_a_node(n: int, seed: int) -> None:
                 inside = (points[:, 0] > x0 + 0.01) & (points[:, 0] < x0 + width - 0.01)
                 inside &= (points[:, 1] > y0 + 0.01) & (points[:, 1] < y0 + height - 0.01)
                 assert not inside.any()
+
+
+@pytest.mark.skipif(not ALARM.exists(), reason="needs ../shared/data/bayesnet")
+def test_alarm_can_be_read() -> None:
+    """37 variables and 46 edges: on one page, few of them crossing, and a query with the trails of each finding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of printed numbers
+        network = read_bif(ALARM)
+    found = layered([above.tolist() for above in network.parents_], [1.0] * 37)
+    assert found.crossings <= 8
+    ax = plot_network(network)
+    assert max(ax.figure.get_size_inches()) < 14
+    why = explain_query(network, "LVFAILURE", {"BP": "LOW", "CVP": "LOW"})
+    assert why.state == "TRUE"
+    assert why.reasons[0].words[0] == "CVP ← LVEDVOLUME ← LVFAILURE"
+    for reason in why.reasons:
+        others = [name for name in why.given if name != reason.variable]
+        assert bool(reason.trails) is not network.independent(reason.variable, "LVFAILURE", others)
 
 
 def test_names_that_look_like_mathematics() -> None:
