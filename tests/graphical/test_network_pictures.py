@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -13,8 +15,10 @@ import numpy as np
 import pytest
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from corollary import BayesianNetwork, explain_query, plot_network, plot_query
+from corollary import BayesianNetwork, explain_query, plot_network, plot_query, read_bif
+from corollary.core.graphical.layout import layered
 
+ALARM = Path(__file__).parents[3] / "shared" / "data" / "bayesnet" / "alarm.bif"
 YES_NO = ["no", "yes"]
 
 
@@ -105,6 +109,47 @@ def test_query(garden: BayesianNetwork) -> None:
     thick = [p for p in graph.patches if isinstance(p, FancyArrowPatch) and p.get_linewidth() > 1.0]
     assert len(thick) == 3  # wet → shoes, rain → wet, sprinkler → wet
     assert "What follows: rain" in change.get_title(loc="left")
+
+
+@pytest.mark.parametrize(("n", "seed"), [(12, 0), (20, 1), (37, 2), (60, 0)])
+def test_no_edge_runs_over_a_node(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tables: dict[str, Any] = {}
+    for child in range(n):
+        parents = [f"v{p}" for p in range(child) if rng.random() < 2.2 / n][:4]
+        tables[f"v{child}"] = (parents, np.full((2,) * (len(parents) + 1), 0.5))
+    network = BayesianNetwork.from_tables(tables)
+    for given in (None, {"v0": 1}):
+        ax = plot_network(network, given)
+        boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
+        arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+        assert len(arrows) == sum(len(above) for above in network.parents_)
+        for arrow in arrows:
+            # inside by more than the width of a line; the ends touch the nodes that they join from outside
+            points = arrow._path_original.interpolated(1).to_polygons(closed_only=False)[0]
+            for box in boxes:
+                x0, y0, width, height = box.get_x(), box.get_y(), box.get_width(), box.get_height()
+                inside = (points[:, 0] > x0 + 0.01) & (points[:, 0] < x0 + width - 0.01)
+                inside &= (points[:, 1] > y0 + 0.01) & (points[:, 1] < y0 + height - 0.01)
+                assert not inside.any()
+
+
+@pytest.mark.skipif(not ALARM.exists(), reason="needs ../shared/data/bayesnet")
+def test_alarm_can_be_read() -> None:
+    """37 variables and 46 edges: on one page, few of them crossing, and a query with the trails of each finding."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of printed numbers
+        network = read_bif(ALARM)
+    found = layered([above.tolist() for above in network.parents_], [1.0] * 37)
+    assert found.crossings <= 8
+    ax = plot_network(network)
+    assert max(ax.figure.get_size_inches()) < 14
+    why = explain_query(network, "LVFAILURE", {"BP": "LOW", "CVP": "LOW"})
+    assert why.state == "TRUE"
+    assert why.reasons[0].words[0] == "CVP ← LVEDVOLUME ← LVFAILURE"
+    for reason in why.reasons:
+        others = [name for name in why.given if name != reason.variable]
+        assert bool(reason.trails) is not network.independent(reason.variable, "LVFAILURE", others)
 
 
 def test_names_that_look_like_mathematics() -> None:

@@ -13,9 +13,9 @@ from corollary.core.evidence import Kind
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import Approximation, certain, check_query
+from corollary.solvers.graphical.answers import Approximation, certain
 from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
-from corollary.solvers.graphical.support import possible_domains, possible_state
+from corollary.solvers.graphical.support import check_query, possible_state
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, best_of
 
 
@@ -54,9 +54,8 @@ def mean_field(
     *Evidence.* Stationary: no change of one q_v raises the bound. It never falls from one sweep to the next. How far
     marginals are from the true ones is not known; they tend to be too sure.
     """
-    check_query(network, given, 1)
+    check_query(network, variables, given, 1)
     flat = flatten(network, given, variables, whole=True)
-    possible_domains(flat)
     random = np.random.RandomState(int(seed_of(random_state) >> np.uint64(32)))
     climbs = (_Ascent(flat, start) for start in _starts(flat, n_init, random))
     found = best_of(climbs, Rules(max_iter, tol, observe))
