@@ -103,8 +103,8 @@ class BayesianNetwork(NetworkQueries):
 
     Notes
     -----
-    *Cost.* Columns are sorted once, and one pass over the rows counts for all tables together; memory of three copies of
-    X in float64, less where columns have few values. EM sums exactly over what is missing. A query costs what
+    *Cost.* Columns are sorted once, and one pass over the rows counts for all tables together; memory of three copies
+    of X in float64, less where columns have few values. EM sums exactly over what is missing. A query costs what
     :meth:`query_cost` says, before it runs.
 
     *Evidence.* Exact: how far the tables are from the normalised counts. Of EM stationary: how far one more step would
