@@ -140,6 +140,6 @@ def _notes(data: Coded, names: list[str]) -> tuple[str, ...]:
     if still := [name for name, card in zip(names, data.cards, strict=True) if card == 1]:
         many = len(still) > 1
         notes.append(f"{', '.join(still[:5])}{'…' * (len(still) > 5)} {'have' if many else 'has'} only one state.")
-    if (data.missing > 0).any():
+    if not data.complete:
         notes.append("Values are missing: the information of a pair is that of the rows that have both.")
     return tuple(notes)

@@ -47,6 +47,11 @@ def plot_network(network: Any, given: Mapping[str, Any] | None = None, *, ax: An
             labels.append(f"{_short(name)}\n{_short(str(known[name]))}")
             colours[node] = (ORANGE, "white")
             continue
+        if name in after.densities:  # a number: its mean, the bluer the more standard deviations that has moved
+            one, two = before[name], after[name]
+            labels.append(f"{_short(name)}\n{two.mean:.4g} ± {two.std:.2g}")
+            colours[node] = _blue(min(abs(two.mean - one.mean) / (2 * one.std), 1.0))
+            continue
         state = max(after[name], key=after[name].__getitem__)
         labels.append(f"{_short(name)}\n{_short(str(state))} {after[name][state]:.2f}")
         moved = sum(abs(after[name][each] - before[name][each]) for each in after[name]) / 2

@@ -51,7 +51,7 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     if isinstance(frame, nw.DataFrame):
         names = frame.columns
-        native = [X.iloc[:, f] for f in range(len(names))] if hasattr(X, "iloc") else [X[name] for name in names]
+        native = [column for _, column in X.items()] if hasattr(X, "iloc") else [X[name] for name in names]
         columns = list(zip(map(str, names), native, strict=True))
         large = len(frame) * len(columns) > LARGE
         return list(map_each(_of_series, columns) if large else map(_of_series, columns))

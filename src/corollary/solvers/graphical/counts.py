@@ -46,7 +46,8 @@ class Coded:
         cards = tuple(int(card) for card in cards)
         kind = np.int16 if max(cards, default=1) <= np.iinfo(np.int16).max else np.int32
         whole = bool(keep.all())
-        codes = np.full((len(cards), len(weights) if whole else int(keep.sum())), -1, dtype=kind)
+        codes = np.empty((len(cards), len(weights) if whole else int(keep.sum())), dtype=kind)
+        codes[len(columns) :] = -1
         for row, column in zip(codes, columns, strict=False):
             row[:] = column if whole else column[keep]
         weights = weights if whole else weights[keep]
@@ -64,6 +65,11 @@ class Coded:
     def total(self) -> float:
         """Σ weight of all rows."""
         return float(self.weights.sum()) if self.weights.size else float(self.n_rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether no value is missing."""
+        return bool(self.codes.min(initial=0) >= 0)
 
     @property
     def missing(self) -> Array:

@@ -28,7 +28,7 @@ def learn_parameters(
     observe: Observer | None = None,
 ) -> tuple[TableNetwork, Evidence]:
     """(the network, what can be said for it). A variable of which no row has a value is hidden."""
-    if (data.missing > 0).any():
+    if not data.complete:
         found = learn_with_missing(
             data, parents, prior=prior, tol=tol, max_iter=max_iter, n_init=n_init,
             random_state=check_random_state(random_state), names=names, observe=observe,
