@@ -222,6 +222,10 @@ CLUSTER = (
         lambda n, d, size: 1024 * CLUSTERS * d * THREADS + 512 * CLUSTERS * d * (d + 2) + 4 * 8 * 32768 * d + 40 * n,
         n_components=CLUSTERS, random_state=0,
     ),
+    *(
+        _of(name, "memory of three copies of X in float64", numbers(0, 8, 3))
+        for name in ("BayesianNetwork", "BayesianNetworkClassifier")
+    ),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
 

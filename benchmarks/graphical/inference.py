@@ -30,9 +30,7 @@ def cases(n: int, d: int) -> Data:
     leaves = [name for v, name in enumerate(network._names) if not network.dag.children[v]][:FINDINGS]
     drawn = network.sample(n, random_state=3)
     given = [{name: str(row[name]) for name in leaves} for _, row in drawn[leaves].iterrows()]
-    truth = {
-        name: list(shares.values()) for name, shares in network.query(None, given[0], method="elimination").items()
-    }
+    truth = _shares(network.query(None, given[0], method="elimination"))
     return Data(np.empty((n, d), dtype=np.int32), truth, {"path": path, "given": given})
 
 

@@ -132,5 +132,5 @@ def test_a_cycle_is_named() -> None:
     text = RAIN.replace(
         "probability ( rain ) { table 0.2, 0.8; }", 'probability ( rain | "wet grass" ) { default 0.5, 0.5; }'
     )
-    with pytest.raises(ValueError, match="cycle: .*rain"):
+    with pytest.raises(ValueError, match=r"cycle: .*rain"):
         read_bif(text)

@@ -246,3 +246,49 @@ def test_bad_questions(fitted: BayesianNetwork) -> None:
         BayesianNetwork.from_tables({"x": LinearGaussian(0.0, [], 1.0), "y": (["x"], [[0.5, 0.5]])})
     with pytest.raises(ValueError, match="likelihood_weighting"):
         fitted.query("tall", method="gibbs")
+
+
+def test_the_referee_judges_what_was_learned() -> None:
+    rows = PEOPLE[["sex", "height", "weight"]]
+    edges = EDGES[:3]
+    model = BayesianNetwork(edges, cpds={"height": LinearGaussian(), "weight": LinearGaussian(alpha=2.0)}).fit(rows)
+    assert model.evidence_.verify(rows)
+    weight = model.cpds_[2]
+    for changed in (
+        LinearGaussian(weight.intercept, weight.coef * 1.01, weight.variance, 2.0),
+        LinearGaussian(weight.intercept + 0.5, weight.coef, weight.variance, 2.0),
+        LinearGaussian(weight.intercept, weight.coef, weight.variance * 1.01, 2.0),
+    ):
+        model.cpds_ = {**model.cpds_, 2: changed}
+        assert model.evidence_.verify(rows).stands is False
+    drawn = clinic().sample(2000, random_state=1)
+    causes = BayesianNetwork([("flu", "fever"), ("cold", "fever")], cpds={"fever": NoisyOr(alpha=1.0)}).fit(drawn)
+    assert causes.evidence_.verify(drawn)
+    found = causes.cpds_[2]
+    causes.cpds_ = {2: NoisyOr(found.leak, found.strengths * 0.98, 1.0)}
+    assert causes.evidence_.verify(drawn).stands is False
+    logistic = BayesianNetwork(EDGES, cpds={"height": LinearGaussian(), "weight": LinearGaussian()}).fit(PEOPLE)
+    assert logistic.evidence_.verify(PEOPLE).stands is None
+
+
+@pytest.mark.parametrize("scale", [1e-120, 1e120])
+def test_units_do_not_matter(scale: float) -> None:
+    rows = PEOPLE[["sex", "height", "weight"]].iloc[:200]
+    cpds = {"height": LinearGaussian(), "weight": LinearGaussian()}
+    one = BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows)
+    two = BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows.assign(height=rows.height * scale, weight=rows.weight * scale))
+    first, second = (
+        one.query(["sex", "height"], {"weight": 80.0}),
+        two.query(["sex", "height"], {"weight": 80.0 * scale}),
+    )
+    assert first["sex"] == pytest.approx(second["sex"], rel=1e-6)
+    assert second["height"].mean == pytest.approx(first["height"].mean * scale, rel=1e-6)
+    with pytest.raises(ValueError, match="beyond 1e"):
+        BayesianNetwork(EDGES[:3], cpds=cpds).fit(rows.assign(height=rows.height * 1e200))
+
+
+def test_few_rows_and_constant_columns() -> None:
+    one = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    model = BayesianNetwork([("a", "b")], cpds={"a": LinearGaussian(), "b": LinearGaussian()}).fit(one)
+    assert model.query("b")["b"].mean == pytest.approx(2.0)
+    assert any("exactly" in note for note in model.evidence_.notes)

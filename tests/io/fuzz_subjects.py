@@ -174,6 +174,14 @@ def _special() -> Iterator[Subject]:
         few = {} if name.startswith("Dec") else {"n_estimators": 3}
         model = getattr(corollary, name)(**few, random_state=0).fit(frame, y)
         yield Subject(f"{name} of a frame", model, frame, y)
+    text = frame.assign(b=frame["b"].astype(str), d=rng.random(40) < 0.5)
+    network = corollary.BayesianNetwork([("b", "a"), ("a", "c"), ("h", "d")], states={"h": 2}, random_state=0, n_bins=3)
+    yield Subject("BayesianNetwork of a frame", network.fit(text), text)
+    whole = text[["a", "b", "d"]]
+    network = corollary.BayesianNetwork([("b", "a")], cpds={"a": "linear_gaussian"}).fit(whole)
+    yield Subject("BayesianNetwork with numbers", network, whole)
+    network = corollary.BayesianNetworkClassifier([("b", "class"), ("class", "a")], n_bins=3)
+    yield Subject("BayesianNetworkClassifier of a frame", network.fit(text, y), text, y)
     X, target = rng.normal(size=(30, 4)), rng.normal(size=30)
     forest = corollary.RandomForestRegressor(3, keep_targets=True, oob_score=True, random_state=0).fit(X, target)
     yield Subject("RandomForestRegressor with targets", forest, X, target)

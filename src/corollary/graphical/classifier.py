@@ -180,7 +180,8 @@ class BayesianNetworkClassifier(NetworkClassifier):
 
     Notes
     -----
-    *Cost.* As :class:`BayesianNetwork`; rows with the same gaps are answered together by one junction tree.
+    *Cost.* As :class:`BayesianNetwork`: memory of three copies of X in float64. Rows with the same gaps are
+    answered together by one junction tree.
 
     *Evidence.* As :class:`BayesianNetwork`: of the tables, which maximise the likelihood of X and y together.
 

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.graphical.cpd import CPD, LinearGaussian, LogisticCPD, NoisyOr, Table
 from corollary.core.types import Array
 from corollary.linear.logistic import LogisticRegression
 from corollary.solvers.graphical.linear_gaussian import fit_linear_gaussian
 from corollary.solvers.graphical.noisy_or import fit_noisy_or
 
+ROUNDING = 1e-10
+MISSED = "share of the rows by which probabilities miss the counts"
 NEVER = 40.0  # how far below the others the log-odds of a state lie that no row has
 
 
@@ -32,20 +34,22 @@ class Family:
     unit: float = 1.0  # what a weight of one has become
 
 
-def learned(cpd: CPD, family: Family) -> tuple[CPD, Evidence]:
+def learned(cpd: CPD, family: Family) -> tuple[CPD, Evidence | None]:
     """The distribution with its numbers learned from rows, and what can be said of them.
 
-    One whose numbers are given is kept as it is, and only checked against its variable.
+    One whose numbers are given is kept as it is, and only checked against its variable: nothing is claimed of it.
     """
     cpd.check(family.cards, family.numbers.shape[1], family.card)
     if cpd.known:
-        return cpd, _closed("given numbers")
+        return cpd, None
     found: tuple[CPD, Evidence] = _LEARNERS[type(cpd)](cpd, family)
     return found
 
 
-def _closed(solver: str, notes: tuple[str, ...] = ()) -> Evidence:
-    return Evidence(Status.EXACT, Certificate(Kind.EXACT, "residual", 0.0, 0.0), solver, notes=notes)
+def _closed(solver: str, name: str, residual: float, notes: tuple[str, ...] = ()) -> Evidence:
+    """Of a closed form, with its residual."""
+    certificate = Certificate(Kind.EXACT, name, residual, ROUNDING)
+    return Evidence(honest(Status.EXACT, certificate), certificate, solver, notes=notes)
 
 
 def _table(cpd: Table, family: Family) -> tuple[CPD, Evidence]:
@@ -54,7 +58,9 @@ def _table(cpd: Table, family: Family) -> tuple[CPD, Evidence]:
     at = np.ravel_multi_index((*family.codes.T, family.child.astype(np.int64)), shape)
     counts = np.bincount(at, family.weights, minlength=int(np.prod(shape))).reshape(shape)
     sums = counts.sum(axis=-1, keepdims=True)
-    return Table(np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / family.card)), _closed("counts")
+    found = Table(np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / family.card))
+    off = float(np.abs(found.values * sums - counts).max() / sums.sum())
+    return found, _closed("counting", MISSED, off)
 
 
 def _noisy_or(cpd: NoisyOr, family: Family) -> tuple[CPD, Evidence]:
@@ -65,11 +71,11 @@ def _noisy_or(cpd: NoisyOr, family: Family) -> tuple[CPD, Evidence]:
 
 def _linear_gaussian(cpd: LinearGaussian, family: Family) -> tuple[CPD, Evidence]:
     scaled = LinearGaussian(alpha=cpd.alpha * family.unit)
-    found, notes = fit_linear_gaussian(
+    found, slope, notes = fit_linear_gaussian(
         scaled, family.codes, family.numbers, family.child, family.weights, family.cards
     )  # fmt: skip
     fitted = LinearGaussian(found.intercept, found.coef, found.variance, cpd.alpha)
-    return fitted, _closed("least squares", notes)
+    return fitted, _closed("least squares", "correlation of what is left with a parent", slope, notes)
 
 
 def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
@@ -79,7 +85,7 @@ def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
     child, used = family.child.astype(np.int64), family.weights > 0
     present = np.unique(child[used])
     coef, intercept = np.zeros((family.card, Z.shape[1])), np.zeros(family.card)
-    evidence = _closed("counts")
+    evidence = _closed("counting", MISSED, 0.0)  # of one state there is nothing to learn
     if len(present) > 1 and Z.shape[1]:
         model = LogisticRegression(C=cpd.C / family.unit)
         with warnings.catch_warnings():
@@ -92,6 +98,7 @@ def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
     elif len(present) > 1:
         shares = np.bincount(child, family.weights, minlength=family.card)[present]
         intercept[present] = np.log(shares / shares.sum())
+        evidence = _closed("counting", MISSED, float(np.abs(np.exp(intercept[present]) - shares / shares.sum()).max()))
     absent = np.setdiff1d(np.arange(family.card), present)
     intercept[absent] = intercept[present].min() - NEVER
     return LogisticCPD(coef, intercept, family.cards, cpd.C), evidence

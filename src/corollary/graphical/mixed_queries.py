@@ -35,8 +35,11 @@ class MixedQueries(Estimator):
     @property
     def _mixed(self) -> MixedNetwork | None:
         """The network with all of its distributions as they are, if tables cannot hold them."""
-        if not self._cpds or not beyond_tables(self.tables_, self._cpds):
-            return None
+        return self._mixed_network if self._cpds and beyond_tables(self.tables_, self._cpds) else None
+
+    @property
+    def _mixed_network(self) -> MixedNetwork:
+        """The network on numbered variables, with all of its distributions as parts."""
         return mixed_network(self.states_, self.parents_, self.tables_, self._cpds)
 
     def _refuse_beyond_tables(self, names: list[str]) -> None:

@@ -16,6 +16,7 @@ from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choi
 from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
 from corollary.graphical.given_tables import read_tables
+from corollary.graphical.judged import judge_parts
 from corollary.graphical.parts import (
     CPDPart,
     Parts,
@@ -102,7 +103,8 @@ class BayesianNetwork(NetworkQueries):
 
     Notes
     -----
-    *Cost.* One pass over the rows for all tables together; EM sums exactly over what is missing. A query costs what
+    *Cost.* Columns are sorted once, and one pass over the rows counts for all tables together; memory of three copies
+    of X in float64, less where columns have few values. EM sums exactly over what is missing. A query costs what
     :meth:`query_cost` says, before it runs.
 
     *Evidence.* Exact: how far the tables are from the normalised counts. Of EM stationary: how far one more step would
@@ -272,8 +274,7 @@ class BayesianNetwork(NetworkQueries):
         there = weights > 0
         codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
         data = Coded.gather(codes, [states.size for states in found], weights, there)
-        rows = data.codes.T
-        learned = Parts.learned(parts, columns, rows, there, weights[there], found, parents, self._weight_unit)
+        learned = Parts.learned(parts, columns, data.codes.T, there, weights[there], found, parents, self._weight_unit)
         unit, ess = self._weight_unit, self.equivalent_sample_size
         prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
         observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)
@@ -383,9 +384,13 @@ class BayesianNetwork(NetworkQueries):
         return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        if self._cpds:
-            return Verification(None, "the referee has no second opinion on distributions other than tables")
         codes = self._codes(X)
+        if self._cpds:
+            given = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
+            weights, ess = check_weights(sample_weight, codes), self.equivalent_sample_size
+            added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
+            parts = [v for v in self._cpds if not (v in given and given[v].known)]
+            return judge_parts(self._mixed_network, parts, self._rows(X), weights, added)
         return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:

@@ -129,7 +129,8 @@ class Parts:
             self.cpds[v], evidence = learned(cpd, family)
         except ValueError as error:
             raise ValueError(f"cpds: of {name!r}: {error}") from None
-        self.evidence.append(evidence)
+        if evidence is not None:
+            self.evidence.append(evidence)
         self.tables[v] = written_out(self.cpds[v], [cards[p] for p in above], cards[v])
 
 

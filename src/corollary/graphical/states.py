@@ -41,7 +41,7 @@ class Column:
             return self
         there = np.zeros(len(self.values), dtype=bool)
         there[self.codes[rows & (self.codes >= 0)]] = True
-        places = np.append(np.cumsum(there) - 1, -1)
+        places = np.append(np.cumsum(there) - 1, -1).astype(np.int32)
         places[:-1][~there] = -1
         return Column(self.name, places[self.codes], self.values[there])
 
@@ -100,7 +100,7 @@ def _of_array(name: str, column: Array) -> Column:
     if known.dtype.kind == "f" and np.isinf(known).any():
         raise ValueError(f"Column {name!r} contains infinity; replace it by a number.")
     values, places = np.unique(known, return_inverse=True)
-    codes = np.full(len(column), -1, dtype=np.int64)
+    codes = np.full(len(column), -1, dtype=np.int32)
     codes[slice(None) if gone is None else ~gone] = places
     if values.dtype.kind == "b":
         return Column(name, _both(codes, values), np.array([False, True]), declared=True)

@@ -100,6 +100,7 @@ def test_long_chains_do_not_recurse() -> None:
     n = 5000
     dag = DAG.of([() if v == 0 else (v - 1,) for v in range(n)])
     assert len(dag.ancestors([n - 1])) == n
-    assert dag.separated([0], [n - 1], [n // 2]) and not dag.separated([0], [n - 1])
+    assert dag.separated([0], [n - 1], [n // 2])
+    assert not dag.separated([0], [n - 1])
     with pytest.raises(ValueError, match="cycle"):
         DAG.of([(n - 1,) if v == 0 else (v - 1,) for v in range(n)])

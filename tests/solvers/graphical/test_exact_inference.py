@@ -92,7 +92,8 @@ def test_impossible_findings_are_minus_infinity() -> None:
     network = TableNetwork.of([(), (0,)], [np.array([1.0, 0.0]), np.array([[0.5, 0.5], [1.0, 0.0]])])
     for observed in ([0], [0, 1]):
         shares, logs = JunctionTree.of(network, observed).run(np.array([[1, 1]]))
-        assert logs[0] == -np.inf and not shares.any()
+        assert logs[0] == -np.inf
+        assert not shares.any()
     assert eliminate(network, [], {0: 1})[1] == -np.inf
 
 
@@ -147,12 +148,14 @@ def test_a_clique_tree_is_one(seed: int) -> None:
         if parent >= 0:
             assert parent > c
             assert set(tree.cliques[c][: tree.shared[c]]) == cliques[c] & cliques[parent]
-            assert not cliques[c] <= cliques[parent] and not cliques[parent] <= cliques[c]
+            assert not cliques[c] <= cliques[parent]
+            assert not cliques[parent] <= cliques[c]
     for v in range(9):
         holding = [c for c in range(len(cliques)) if v in cliques[c]]
         tops = [c for c in holding if tree.parent[c] < 0 or v not in cliques[tree.parent[c]]]
         assert len(tops) == 1
-    assert cost.entries == entries(tree, network.cards) and cost.bytes == 8 * cost.entries
+    assert cost.entries == entries(tree, network.cards)
+    assert cost.bytes == 8 * cost.entries
 
 
 def test_a_query_that_cannot_be_is_refused_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:

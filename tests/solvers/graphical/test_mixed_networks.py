@@ -254,7 +254,9 @@ def family(**changes: Any) -> Family:
 def test_linear_gaussians_are_least_squares_for_each_setting(alpha: float) -> None:
     rows = family()
     found, evidence = learned(LinearGaussian(alpha=alpha), rows)
+    assert evidence is not None
     assert evidence.holds
+    assert evidence.certificate.value < 1e-13
     assert isinstance(found, LinearGaussian)
     for a in range(2):
         for b in range(3):
@@ -272,10 +274,12 @@ def test_settings_without_rows_get_what_all_rows_say() -> None:
     kept = (rows.codes != [1, 2]).any(axis=1)
     few = Family(rows.codes[kept], (2, 3), rows.numbers[kept], rows.child[kept], 0, rows.weights[kept])
     found, evidence = learned(LinearGaussian(), few)
+    assert evidence is not None
     assert "1 of 6 settings" in evidence.notes[0]
     peer = LinearRegression().fit(few.numbers, few.child, few.weights)
     np.testing.assert_allclose(found.coef[1, 2], peer.coef_)  # type: ignore[attr-defined]
     exactly, evidence = learned(LinearGaussian(), family(child=family().numbers[:, 0] * 2.0 + 1.0))
+    assert evidence is not None
     assert "exactly" in evidence.notes[0]
     np.testing.assert_allclose(exactly.coef[..., 0], 2.0)  # type: ignore[attr-defined]
 
@@ -286,6 +290,7 @@ def test_a_logistic_cpd_is_the_most_likely_one() -> None:
     true = LogisticCPD([[0, 0, 0.0], [1.0, -1.0, 0.5], [0.0, 1.0, -1.0]], [0.0, 0.5, -0.5], [3])
     child = true.sample(codes, numbers, rng)
     found, evidence = learned(LogisticCPD(), Family(codes, (3,), numbers, child, 3, np.ones(3000)))
+    assert evidence is not None
     assert evidence.holds
     np.testing.assert_allclose(found.probabilities(codes, numbers), true.probabilities(codes, numbers), atol=0.08)  # type: ignore[attr-defined]
     assert found.log_prob(codes, numbers, child).sum() >= true.log_prob(codes, numbers, child).sum()

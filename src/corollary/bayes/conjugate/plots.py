@@ -44,8 +44,8 @@ def plot_shares(prior: Any, data: Any, weights: Any, ax: Any) -> Any:
         ax.plot(prior.mle(data, weights=weights), "_", ms=26, mew=2, color=ORANGE, label="share in the data")
     names = range(k) if prior.categories is None else prior.categories
     ax.set_xticks(range(k), [str(name) for name in names])
-    ax.set(ylabel=f"share, with {LEVEL:.0%} interval", ylim=(0, None))
-    ax.legend(frameon=False)
+    ax.set(ylabel=f"share, with {LEVEL:.0%} interval", ylim=(0, 1.3 * ax.get_ylim()[1]))
+    ax.legend(frameon=False, loc="upper right", fontsize="small")
     return ax
 
 
@@ -85,23 +85,26 @@ def _grid(distributions: list[Any]) -> Array:
         start, end = other.ppf([0.01, 0.99])
         low, high = max(min(low, start), low - room), min(max(high, end), high + room)
     start, end = distributions[0].support()
+    if high - low > 0.3 * (end - start):
+        low, high = start, end
     # not the ends themselves, where a density may be infinite
     return np.linspace(low if low > start + 0.1 * (high - low) else start, min(high, end), POINTS + 2)[1:-1]
 
 
 def _draw(ax: Any, grid: Array, prior: Any, log_likelihood: Array | None, posterior: Any) -> None:
-    before = prior.pdf(grid)
+    before, peak = prior.pdf(grid), 0.0
     ax.plot(grid, before, color=SOFT, lw=1.6, ls="--", label="prior" if posterior is not None else "belief")
     if log_likelihood is not None and np.isfinite(log_likelihood).any():
         relative = np.exp(log_likelihood - np.max(log_likelihood))
         area = float(np.trapezoid(relative, grid))
         if area > 0:
+            peak = 1 / area
             ax.plot(grid, relative / area, color=ORANGE, lw=1.6, label="likelihood (scaled)")
     top = np.quantile(before, 0.98)
     if posterior is not None:
         after = posterior.pdf(grid)
         ax.plot(grid, after, color=BLUE, lw=2, label="posterior")
-        top = max(np.quantile(after, 0.995), min(top, 2 * np.max(after)))
+        top = max(np.quantile(after, 0.995), min(max(top, peak), 2.5 * np.max(after)))
     ax.set_ylim(0, 1.15 * top if top > 0 else None)
     ax.legend(frameon=False)
 
@@ -109,4 +112,4 @@ def _draw(ax: Any, grid: Array, prior: Any, log_likelihood: Array | None, poster
 def _mark(ax: Any, interval: tuple[float, float], mean: float) -> None:
     ax.axvspan(*interval, color=BLUE, alpha=0.08, lw=0)
     ax.axvline(mean, color=BLUE, lw=0.9, ls=":")
-    ax.set_title(f"mean {mean:.3g}, {LEVEL:.0%} between {interval[0]:.3g} and {interval[1]:.3g}", fontsize="medium")
+    ax.set_title(f"mean {mean:.3g}, {LEVEL:.0%} in {interval[0]:.3g} … {interval[1]:.3g}", fontsize="medium")

@@ -9,8 +9,9 @@ from corollary.core.memory import check_memory
 from corollary.solvers.graphical.cliques import CliqueTree, entries
 
 SAMPLING = (
-    "ask with method='likelihood_weighting' or 'gibbs', which take little memory; give more findings; or use a graph "
-    "with fewer parents"
+    "ask with method='likelihood_weighting' and n_samples=100_000, which takes little memory and has standard errors "
+    "of at most 0.0016 unless findings are unusual (the answer says), or with method='gibbs'; give more findings; or "
+    "use a graph with fewer parents"
 )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from corollary._compiled.graphical.gibbs import gibbs_sweeps
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
-from corollary.core.parallel import map_blocks
+from corollary.core.parallel import map_blocks, stop_if_ended
 from corollary.core.types import Array
 from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
 from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
@@ -162,9 +162,12 @@ class _Blankets:
             )  # fmt: skip
 
         total = flat.offsets[-1]
-        sweeps(waiting, np.zeros(total), np.zeros(total))
+        for done in range(0, waiting, length):  # in pieces, between which Ctrl-C is heard
+            stop_if_ended()
+            sweeps(min(length, waiting - done), np.zeros(total), np.zeros(total))
         means, squares = np.zeros((PARTS, total)), np.zeros((2, total))
         for part in range(PARTS):
+            stop_if_ended()
             sweeps(length, means[part], squares[2 * part // PARTS])
         return means / length, squares / (length * PARTS // 2)
 
