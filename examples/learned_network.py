@@ -58,8 +58,12 @@ def main() -> None:
     print(f"{len(found & true_edges)} of {len(true_edges)} pairs found, {len(found - true_edges)} that are not there")
     given = {"weekend": "yes", "rain": "yes"}
     for name in ("hire", "repairs"):
-        print(f"P({name} | a wet weekend), learned:", {k: round(v, 3) for k, v in model.query(name, given)[name].items()})
-        print("  of the network that made the rows:", {k: round(v, 3) for k, v in truth.query(name, given)[name].items()})
+        print(
+            f"P({name} | a wet weekend), learned:", {k: round(v, 3) for k, v in model.query(name, given)[name].items()}
+        )
+        print(
+            "  of the network that made the rows:", {k: round(v, 3) for k, v in truth.query(name, given)[name].items()}
+        )
     figure, (left, right) = plt.subplots(1, 2, figsize=(8.4, 7.2), layout="constrained")
     plot_network(model, ax=left)
     left.set_title("learned from 3,000 days")

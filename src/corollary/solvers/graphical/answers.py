@@ -12,7 +12,6 @@ from corollary.core.graphical.flat import Flat
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 
-
 FEW = 100  # a number of independent draws below which standard errors are not to be trusted
 
 
