@@ -170,7 +170,7 @@ TREES_AND_ENSEMBLES = (
     ),
     Promise(
         "CostSensitiveClassifier", "what the fit of the classifier takes and a table of n × K probabilities",
-        numbers(20, 36, 1),
+        numbers(20, 24),
     ),
     Promise("HaarFeatures", "keeps 20 bytes a feature", lambda n, d, size: 20 * d * d, {}, WINDOWS, data="windows"),
     Promise(
