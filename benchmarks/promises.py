@@ -226,13 +226,14 @@ CLUSTER = (
     ),
     *(
         _of(name, "memory of three copies of X in float64", numbers(0, 8, 3))
-        for name in ("BayesianNetwork", "BayesianNetworkClassifier")
+        for name in ("BayesianNetwork", "BayesianNetworkClassifier", "ChowLiu", "TreeAugmentedNB")
     ),
     _of(
         "Mixture", "a few copies of the sample for the start and five numbers a row",
         lambda n, d, size: 8 * 2**20 * THREADS + 4 * 8 * 32768 * (d + CLUSTERS) + 40 * n,
         n_components=CLUSTERS, random_state=0,
     ),
+    _of("HillClimb", "memory of three copies of X in float64", numbers(0, 12, 3), max_parents=2, tabu=0),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
 

@@ -60,5 +60,5 @@ def test_rows_that_are_impossible_get_the_shares_of_the_classes() -> None:
 
 def test_a_column_must_not_be_called_as_the_class(data: tuple[Any, Any]) -> None:
     X, y = data
-    with pytest.raises(ValueError, match="column 'class'.*another name as target"):
+    with pytest.raises(ValueError, match=r"column 'class'.*another name as target"):
         BayesianNetworkClassifier().fit(pd.DataFrame(X, columns=["a", "class", "b", "c"]), y)

@@ -52,8 +52,8 @@ class ChowLiu(LearnedNetwork):
 
     Notes
     -----
-    *Cost.* All pairs of columns are counted at once, 64 rows at a time: O(n d² r² / 64) for r states; two bytes a cell
-    and a bit for each row and state.
+    *Cost.* All pairs of columns are counted at once, 64 rows at a time: O(n d² r² / 64) for r states; memory of three
+    copies of X in float64 while columns are read, then two bytes a cell and a bit for each row and state.
 
     *Evidence.* Optimal: a spanning tree is a maximum one if no edge outside it has more information than some edge on
     the path that it would close to a cycle. All are looked at; the largest excess, once for each edge of the tree,

@@ -69,8 +69,8 @@ class HillClimb(LearnedNetwork):
     Notes
     -----
     *Cost.* O(n d²) for the first step and O(n d) for each further one: scores are kept, and the families of a changed
-    variable with each other one are counted in one pass. Two bytes a cell, a bit for each row and state, and a few
-    vectors.
+    variable with each other one are counted in one pass. It takes the memory of three copies of X in float64 while
+    columns are read, then two bytes a cell, a bit for each row and state, and a few vectors.
 
     *Evidence.* Stationary: the most that any single addition, removal or reversal of an edge would gain, counted anew
     from the rows at the end. Rows with missing values are left out of the search, and counted by EM in the tables; the

@@ -69,8 +69,9 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
 
     Notes
     -----
-    *Cost.* O(n d² r² / 64) for r states, all pairs at once; two bytes a cell, a copy of it by class, and a bit for each
-    row and state. A prediction takes O(d) lookups for each row and class.
+    *Cost.* O(n d² r² / 64) for r states, all pairs at once; memory of three copies of X in float64 while columns are
+    read, then two bytes a cell, a copy of it by class, and a bit for each row and state. A prediction takes O(d)
+    lookups for each row and class.
 
     *Evidence.* Optimal: no other tree has more information given the class, by the cycle property of all edges outside
     it. Rows count where they have the values that a table is about; in predictions missing values are summed out
