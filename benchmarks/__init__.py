@@ -15,6 +15,7 @@ FAMILIES: dict[str, str] = {
     "trees": "benchmarks.trees",
     "clusters": "benchmarks.clusters",
     "graphical": "benchmarks.graphical",
+    "bayes": "benchmarks.bayes",
     "accuracy": "benchmarks.accuracy",
     "startup": "benchmarks.startup",
     "memory": "benchmarks.peaks",

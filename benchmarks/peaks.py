@@ -29,7 +29,9 @@ def rows(n: int, d: int, dtype: str, kind: str) -> tuple[Any, ...]:
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n, d), dtype=np.float32 if dtype == "float32" else np.float64)
     X[:, 0] += 4 * rng.integers(0, CLUSTERS, n)
-    if kind not in ("classification", "regression", "classes", "many", "windows"):
+    if kind == "counts":
+        X = np.floor(np.abs(X))
+    if kind not in ("classification", "regression", "classes", "many", "windows", "counts"):
         return (X,)
     y = X[:, :3].sum(axis=1) + rng.standard_normal(n)
     if kind in ("classes", "many"):

@@ -33,7 +33,9 @@ class Promise:
     sizes: Sizes = (100_000, 32)
     label: str = ""  # where an estimator has several promises
     whole: bool = False  # whether quick sizes are no smaller
-    data: str = ""  # "classes" (eight of them), "many" (a hundred) or "windows", where the task does not say it
+    data: str = (
+        ""  # "classes" (eight of them), "many" (a hundred), "counts" or "windows", where the task does not say it
+    )
 
     @property
     def key(self) -> str:
@@ -168,7 +170,7 @@ TREES_AND_ENSEMBLES = (
     ),
     Promise(
         "CostSensitiveClassifier", "what the fit of the classifier takes and a table of n × K probabilities",
-        numbers(20, 36, 1),
+        numbers(20, 24),
     ),
     Promise("HaarFeatures", "keeps 20 bytes a feature", lambda n, d, size: 20 * d * d, {}, WINDOWS, data="windows"),
     Promise(
@@ -226,9 +228,23 @@ CLUSTER = (
         _of(name, "memory of three copies of X in float64", numbers(0, 8, 3))
         for name in ("BayesianNetwork", "BayesianNetworkClassifier", "ChowLiu", "TreeAugmentedNB")
     ),
+    _of(
+        "Mixture", "a few copies of the sample for the start and five numbers a row",
+        lambda n, d, size: 8 * 2**20 * THREADS + 4 * 8 * 32768 * (d + CLUSTERS) + 40 * n,
+        n_components=CLUSTERS, random_state=0,
+    ),
     _of("HillClimb", "memory of three copies of X in float64", numbers(0, 12, 3), max_parents=2, tabu=0),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
+
+ROWS = "three numbers a row"
+BAYES = (
+    Promise("GaussianNB", ROWS, numbers(0, 6), {}, (400_000, 32)),
+    Promise("BernoulliNB", "the zeros and ones of the entries", numbers(0, 6, 1.1), {}, (400_000, 32)),
+    Promise("MultinomialNB", ROWS, numbers(0, 6, 0.1), {}, (400_000, 32), data="counts"),
+    Promise("CategoricalNB", "a copy of X with whole numbers", numbers(0, 8, 2.1), {}, (200_000, 32), data="counts"),
+    Promise("MixedNB", "a copy of X (columns of a kind are put together)", numbers(0, 8, 2.1), {}, (200_000, 32)),
+)
 
 # of L1, nearly all columns are in the working set, but not all, which takes the most
 WIDE = tuple(
@@ -240,4 +256,4 @@ WIDE = tuple(
     )
 )
 
-PROMISES = (*LINEAR, *TREES_AND_ENSEMBLES, *NEIGHBOURS, *CLUSTER, *WIDE)
+PROMISES = (*LINEAR, *TREES_AND_ENSEMBLES, *NEIGHBOURS, *CLUSTER, *BAYES, *WIDE)

@@ -31,7 +31,7 @@ def sinus_network() -> BayesianNetwork:
         },
         states={
             "season": ["winter", "spring", "summer"],
-            **{name: NO_YES for name in ("flu", "pollen", "allergy", "fever", "sinus", "headache", "nose")},
+            **dict.fromkeys(("flu", "pollen", "allergy", "fever", "sinus", "headache", "nose"), NO_YES),
         },
     )
 

@@ -101,6 +101,11 @@ def _table() -> Iterator[Entry]:
     yield Entry("StackingRegressor", "ensemble.combine.stacking", "T6", reg)
     yield Entry("HaarFeatures", "ensemble.cascade.haar", "T7", ("transform",))
     yield Entry("CascadeClassifier", "ensemble.cascade.cascade", "T7", cla)
+    yield Entry("GaussianNB", "bayes.gaussian", "B3", cla, "fast")
+    yield Entry("BernoulliNB", "bayes.bernoulli", "B3", cla)
+    yield Entry("MultinomialNB", "bayes.multinomial", "B3", cla)
+    yield Entry("CategoricalNB", "bayes.categorical", "B3", cla)
+    yield Entry("MixedNB", "bayes.mixed", "B3", cla)
     yield Entry("NearestNeighbors", "neighbors.nearest_neighbors", "N1", ("neighbors",))
     yield Entry("KNeighborsClassifier", "neighbors.k_neighbors", "N1", cla, "full")
     yield Entry("KNeighborsRegressor", "neighbors.k_neighbors", "N1", reg, "full")
@@ -111,6 +116,7 @@ def _table() -> Iterator[Entry]:
     yield Entry("AgglomerativeClustering", "cluster.agglomerative", "C5", clu)
     yield Entry("SpectralClustering", "cluster.spectral", "C6", clu)
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
+    yield Entry("Mixture", "mixture.mixture", "C8", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
     yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
     yield Entry("ChowLiu", "graphical.chow_liu", "G6", ("density",))
@@ -135,6 +141,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "SquaredHinge Tweedie",
     ),
     "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
+    "distribution": ("core.distribution", "Bernoulli Categorical Columns Exponential Gaussian Multinomial Poisson"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
 

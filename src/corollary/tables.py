@@ -46,15 +46,21 @@ class TableReader(Estimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
-        """(X as numbers and codes, y, weights, which columns are categorical)."""
+    def _read_fit(
+        self, X: Any, y: Any, sample_weight: Any = None, *, categorical: Any = None, **options: Any
+    ) -> tuple[Any, Array, Array, Array]:
+        """(X as numbers and codes, y, weights, which columns are categorical).
+
+        A model that knows which columns these are says so (``categorical``); others have ``categorical_features``.
+        """
         if y is None:
             self._validate_fit(X, y)  # refuses, in the words of every other model
         options = {"y_numeric": True, "multi_output": False} | options
         refuse_missing(y, numeric=options["y_numeric"])
         X = sound(X)
         frame = _as_frame(X)
-        categories = {f: _categories(X, frame, f) for f in _chosen(self.categorical_features, X, frame)}
+        chosen = _chosen(self.categorical_features, X, frame) if categorical is None else categorical
+        categories = {f: _categories(X, frame, f) for f in chosen}
         refuse_far_integers(X, but=categories)
         if categories:
             validate_data(self, X, skip_check_array=True)  # names and number of columns
@@ -130,6 +136,8 @@ def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
 def _real(column: Array) -> Array:
     if column.dtype.kind == "c":
         raise ValueError("Complex data not supported: X has a column of complex numbers.")
+    if column.dtype == object and (gaps := _missing(column)).any():  # pandas.NA, which is no number
+        column = np.where(gaps, np.nan, column)
     return column.astype(np.float64)
 
 
@@ -139,6 +147,19 @@ def _categories(X: Any, frame: Any, f: int) -> Array:
     if values.dtype.kind == "f" and np.isinf(values).any():
         raise ValueError(f"Column {f} of X is categorical and contains infinity; replace it by a number or by text.")
     return np.unique(values)
+
+
+def kinds_of_columns(X: Any) -> list[str] | None:
+    """ "number", "flag" or "category" (text too) for each column of a frame; None for what is no frame."""
+    frame = _as_frame(X)
+    if frame is None:
+        return None
+    kinds = list(frame.schema.values())
+    texts = (nw.String, nw.Categorical)
+    return [
+        "category" if kind in texts or isinstance(kind, nw.Enum) else "flag" if kind == nw.Boolean else "number"
+        for kind in kinds
+    ]
 
 
 def _as_frame(X: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.core.distribution import Gaussian
 from corollary.registry import ESTIMATORS
 
 CURVES = ("squared", "huber", "poisson", "tweedie", "logistic", "softmax", "squared_hinge", "exponential")
@@ -65,6 +66,16 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "StackingRegressor": [{"cv": 3}],
     "HaarFeatures": [{"max_features": 50}],
     "CascadeClassifier": [{"max_stages": 3}],
+    "GaussianNB": [{}, {"var_smoothing": 0.1}, {"var_smoothing": 0.0}, {"class_weight": "balanced"}],
+    "BernoulliNB": [{}, {"alpha": 0.0}, {"binarize": 1.0, "fit_prior": False}, {"binarize": None}],
+    "MultinomialNB": [{}, {"alpha": 0.0}, {"alpha": 1e-12}],
+    "CategoricalNB": [{}, {"alpha": 0.0}, {"min_categories": 5}],
+    "MixedNB": [
+        {},
+        {"columns": {0: "categorical"}},
+        {"columns": {0: "bernoulli"}},
+        {"columns": {0: "poisson"}, "alpha": 0.0},
+    ],
     "NearestNeighbors": [{}, {"algorithm": "brute"}, {"metric": "manhattan"}, {"metric": "cosine"}],
     "KNeighborsClassifier": [{}, {"weights": "distance"}, {"metric": "cosine"}],
     "KNeighborsRegressor": [{}, {"weights": "distance"}, {"algorithm": "kd_tree"}],
@@ -80,6 +91,9 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
     "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
     "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
+    "Mixture": [
+        {"distribution": Gaussian(kind, 1e-6), "n_components": 2} for kind in ("full", "tied", "diag", "spherical")
+    ],
     "PCA": [{}, {"n_components": 2}, {"n_components": 0.9}, {"n_components": 1, "whiten": True}],
 }
 

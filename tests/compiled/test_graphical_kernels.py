@@ -7,9 +7,11 @@ from tests.solvers.graphical.brute_force import random_network
 
 from corollary._compiled.graphical.draws import add_logs, draw_rows, tally
 from corollary._compiled.graphical.gibbs import gibbs_sweeps
+from corollary._compiled.graphical.mean_field import ascend, bound
 from corollary._compiled.mixing import GOLDEN
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.solvers.graphical.gibbs import _Blankets
+from corollary.solvers.graphical.mean_field import _Ascent
 
 WORD = 2**64 - 1
 
@@ -107,3 +109,36 @@ def test_a_sweep_draws_each_variable_given_all_others() -> None:
         assert state.tolist() == plain.tolist()
         assert moves.sum() == changed
         np.testing.assert_allclose(sums, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_mean_field_by_sums_over_all_joint_states() -> None:
+    """Updates and the bound from the whole table, zeros included."""
+    for seed in range(4):
+        flat = some_flat(seed)
+        shape = tuple(flat.cards)
+        rows = np.stack(np.unravel_index(np.arange(int(np.prod(shape))), shape), axis=1)
+        logs = (flat.log_joint(rows) - flat.constant).reshape(shape)
+        first = np.unravel_index(int(np.argmax(logs)), shape)
+        plain = [np.eye(card)[s] for card, s in zip(shape, first, strict=True)]
+        ascent = _Ascent(flat, plain)
+        q = ascent.start.copy()
+        for _ in range(3):
+            change = ascend(q, flat.cards, flat.offsets, ascent.starts, ascent.factors, ascent.axes, *ascent._tables)
+            before = [part.copy() for part in plain]
+            for v in range(flat.size):
+                weights = np.ones(shape)
+                for u in range(flat.size):
+                    along = [-1 if axis == u else 1 for axis in range(flat.size)]
+                    weights = weights * (np.ones(shape[u]) if u == v else plain[u]).reshape(along)
+                known = np.where(weights > 0, weights * np.where(weights > 0, logs, 0.0), 0.0)
+                means = known.sum(axis=tuple(axis for axis in range(flat.size) if axis != v))
+                plain[v] = np.exp(means - means.max()) / np.exp(means - means.max()).sum()
+            np.testing.assert_allclose(q, np.concatenate(plain), atol=1e-12)
+            moved = max(np.abs(new - old).max() for new, old in zip(plain, before, strict=True))
+            assert abs(change - moved) < 1e-12
+        joint = np.ones(shape)
+        for u, part in enumerate(plain):
+            joint = joint * part.reshape([-1 if axis == u else 1 for axis in range(flat.size)])
+        held = joint > 0
+        expected = (joint[held] * (logs[held] - np.log(joint[held]))).sum()
+        assert abs(bound(q, flat.cards, flat.offsets, *ascent._tables) - expected) < 1e-10

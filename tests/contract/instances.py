@@ -116,6 +116,11 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "tweedie", "learning_rate": 0.3},
     ],
     "BayesianNetworkClassifier": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
+    "GaussianNB": [{}, {"var_smoothing": 1e-3}],
+    "BernoulliNB": [{}, {"alpha": 0.2, "binarize": 1.0, "fit_prior": False}],
+    "MultinomialNB": [{}, {"alpha": 0.1}],
+    "CategoricalNB": [{}, {"alpha": 0.1, "min_categories": 12}],
+    "MixedNB": [{}, {"alpha": 0.5, "var_smoothing": 1e-6}],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
     "TreeAugmentedNB": [{}, {"n_bins": 3, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
@@ -200,6 +205,17 @@ class Case:
         return bool(self.tags.input_tags.allow_nan)
 
     @property
+    def counting(self) -> bool:
+        """Whether columns are counts or categories: whole numbers from zero, which smoothing adds to."""
+        return bool(
+            self.tags.input_tags.positive_only or self.tags.input_tags.categorical or self.name == "BernoulliNB"
+        )
+
+    def rows_like(self, X: Any) -> Any:
+        """Rows that the model can take, made of any numbers."""
+        return np.rint(np.abs(X)) if self.counting else X
+
+    @property
     def sampled(self) -> bool:
         """Whether rows are drawn at random by their number, so that their order and number matter."""
         return self.name in SAMPLED and dict(self.parameters).get("bootstrap") is not False
@@ -220,6 +236,8 @@ class Case:
         X = rng.normal(size=(n, N_COLUMNS)) + np.arange(N_COLUMNS) / 2
         signal = X @ np.array([1.0, -2.0, 0.5, 0.0, 1.5]) + rng.normal(size=n)
         signal -= np.median(signal)
+        if self.counting:
+            X = np.floor(np.clip(2 * X + 3, 0, 9))
         if self.classifier:
             # noise keeps the classes from being separable
             edges = np.quantile(signal, np.arange(1, classes) / classes)

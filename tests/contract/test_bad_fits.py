@@ -108,7 +108,8 @@ def test_bad_parameters(case: Case) -> None:
             refuses(case, f"{case.name}: {name} must be", X, y, **{name: refused[0]})
 
 
-CONSTANT = {"AdaBoostClassifier", "BaggingClassifier"}  # as in scikit-learn: one class is always predicted
+NAIVE = {"GaussianNB", "BernoulliNB", "MultinomialNB", "CategoricalNB", "MixedNB"}
+CONSTANT = {"AdaBoostClassifier", "BaggingClassifier", *NAIVE}  # as in scikit-learn: one class is always predicted
 
 
 @every([case for case in FIRST if case.classifier])

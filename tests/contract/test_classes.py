@@ -42,6 +42,9 @@ ADDED = {
     "offset": "neighbours weigh 1 / (offset + distance ** power)",
     "power": "see offset",
     "bandwidth": "of Gaussian weights",
+    "unknown": "rows without a label are learnt from",
+    "tol": "of EM, for such rows",
+    "max_iter": "of EM",
 }
 # parameters whose default differs, and why
 OTHER_DEFAULT = {

@@ -18,6 +18,7 @@ POWERS = (500, -500, 1000, -1000)
 
 # a sum over rows is measured against a penalty, a count of rows or a least mass
 PENALISED = {"Ridge": "alpha", "RidgeCV": "alphas", "HuberRegressor": "alpha"}
+PENALISED |= dict.fromkeys(("BernoulliNB", "MultinomialNB", "CategoricalNB", "MixedNB"), "alpha")
 INVERSE = {"LogisticRegression": "C", "LogisticRegressionCV": "Cs"}
 OF_MEMBERS = {f"{kind}{task}" for kind in ("Voting", "Blending", "Stacking") for task in ("Classifier", "Regressor")}
 OF_MEMBERS.add("CostSensitiveClassifier")
@@ -152,7 +153,7 @@ def test_blocks_share_one_power(case: Case) -> None:
         assert_close(outputs(parts, X), outputs(whole, X), rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans", "SoftKMeans", "GaussianMixture", "PCA"])
+@pytest.mark.parametrize("name", ["KMeans", "MiniBatchKMeans", "SoftKMeans", "GaussianMixture", "Mixture", "PCA"])
 def test_rows_in_parts_are_refused_where_no_power_can_be_shared(name: str) -> None:
     case = next(case for case in unlabelled.FIRST if case.name == name)
     X, weights = case.rows(), np.full(unlabelled.N_ROWS, 1e150)

@@ -142,7 +142,7 @@ def test_one_row(case: Case) -> None:
         assert model.predict(X[:1]) == pytest.approx(y[:1], rel=1e-3, abs=1.01 * case.tube)
 
 
-@every([case for case in CASES if not case.drawn])
+@every([case for case in CASES if not case.drawn and not case.counting])  # smoothing adds to constant counts
 def test_columns_that_say_nothing_change_nothing(case: Case) -> None:
     X, y = case.data()
     wide = stack(X, np.zeros(len(X)), np.full(len(X), 7.0))
@@ -161,7 +161,11 @@ def test_a_constant_target_is_learnt_exactly(case: Case) -> None:
         np.testing.assert_allclose(model.predict(X), 2.5, rtol=1e-3, atol=1.01 * case.tube)
 
 
-SHIFTED = [case for case in CASES if getattr(case.make(), "fit_intercept", True) and not case.drawn]
+SHIFTED = [
+    case
+    for case in CASES
+    if getattr(case.make(), "fit_intercept", True) and not case.drawn and not case.counting  # counts have an origin
+]
 
 
 @every(SHIFTED)
@@ -190,7 +194,7 @@ def test_a_class_with_one_row(case: Case) -> None:
     assert model.classes_.tolist() == [0, 1, 2]
 
 
-@every([case for case in CASES if case.classifier])
+@every([case for case in CASES if case.classifier and case.name != "BernoulliNB"])  # which sees signs alone
 def test_separable_classes(case: Case) -> None:
     X, _ = case.data()
     y = (X[:, 0] > np.median(X[:, 0])).astype(int)

@@ -20,6 +20,7 @@ from corollary import (
     KNeighborsClassifier,
     KNeighborsRegressor,
     MiniBatchKMeans,
+    Mixture,
     NearestNeighbors,
     SoftKMeans,
 )
@@ -28,6 +29,7 @@ from corollary.core import parallel
 X = np.random.default_rng(0).normal(size=(60, 3))
 MODELS: list[tuple[Any, tuple[str, ...]]] = [
     (GaussianMixture(2), ("predict", "predict_proba", "score", "score_samples", "outlier_score", "bic", "aic")),
+    (Mixture("gaussian", 2), ("predict", "predict_proba", "score", "score_samples", "outlier_score", "bic", "aic")),
     (SoftKMeans(2), ("predict", "predict_proba", "score")),
     (KMeans(2), ("predict", "transform", "score", "quantize")),
     (MiniBatchKMeans(2), ("predict", "transform", "score", "quantize")),

@@ -14,11 +14,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import estimator_html_repr
 
+from corollary.core.part import Part
+
 PLAIN = (np.ndarray, np.generic, numbers.Number, str, bytes, type(None), Enum, slice)
 
 
 def assert_plain(value: Any, where: str) -> None:
-    """Arrays, numbers, strings, evidence, estimators, and containers of these: nothing that runs."""
+    """Arrays, numbers, strings, evidence, estimators, parts, and containers of these: nothing that runs."""
     if isinstance(value, (dict, list, tuple, set, frozenset)):
         for key, part in value.items() if isinstance(value, dict) else enumerate(value):
             assert_plain(part, f"{where}[{key!r}]")
@@ -27,6 +29,8 @@ def assert_plain(value: Any, where: str) -> None:
             assert_plain(getattr(value, field.name), f"{where}.{field.name}")
     elif isinstance(value, BaseEstimator):
         assert_plain(vars(value), where)
+    elif isinstance(value, Part):  # it is what its parameters say
+        assert_plain(value.parameters, where)
     elif isinstance(value, np.ndarray):
         assert value.dtype != object, f"{where} is an array of objects"
     else:
@@ -74,7 +78,7 @@ def test_pictures_in_notebooks(case: Case) -> None:
 def test_the_prediction_is_the_most_probable_class(case: Case) -> None:
     for classes in (2, 4):
         model, X, _ = case.fitted(classes=classes)
-        X = np.concatenate([X, 1e3 * X, -1e3 * X])
+        X = case.rows_like(np.concatenate([X, 1e3 * X, -1e3 * X]))
         for rows in (X, X.astype(np.float32)):
             predicted = model.predict(rows)
             scores = model.decision_function(rows) if hasattr(model, "decision_function") else None

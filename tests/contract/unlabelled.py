@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
+from corollary.core.distribution import Gaussian
 from corollary.registry import ESTIMATORS
 
 N_ROWS, N_COLUMNS = 60, 5
@@ -44,6 +45,10 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
     "ChowLiu": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
     "BayesianNetwork": [{}, {"pseudo_counts": 0.0, "n_bins": 3}],
     "HillClimb": [{}, {"criterion": "bdeu", "n_bins": 3, "max_parents": 2, "restarts": 1, "random_state": 0}],
+    "Mixture": [
+        {"distribution": Gaussian(kind, 1e-3), "n_components": 3, "init": START}
+        for kind in ("full", "tied", "diag", "spherical")
+    ],
     "PCA": [{"n_components": 2}, {"n_components": 0.9}, {"n_components": 2, "whiten": True}],
 }
 

@@ -23,6 +23,7 @@ from corollary import (
     Lasso,
     LinearModel,
     LogisticRegression,
+    Mixture,
     RandomForestRegressor,
     Ridge,
     StackingRegressor,
@@ -48,6 +49,7 @@ MODELS = [
     KNeighborsRegressor(),
     KMeans(2, random_state=0),
     GaussianMixture(2, random_state=0),
+    Mixture("gaussian", 2, random_state=0),
     PCA(),
 ]
 SUPERVISED = [model for model in MODELS if is_classifier(model) or is_regressor(model)]

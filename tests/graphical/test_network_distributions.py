@@ -292,3 +292,13 @@ def test_few_rows_and_constant_columns() -> None:
     model = BayesianNetwork([("a", "b")], cpds={"a": LinearGaussian(), "b": LinearGaussian()}).fit(one)
     assert model.query("b")["b"].mean == pytest.approx(2.0)
     assert any("exactly" in note for note in model.evidence_.notes)
+
+
+def test_pictures_and_words(fitted: BayesianNetwork) -> None:
+    ax = fitted.plot({"weight": 90.0})
+    assert any("±" in text.get_text() for text in ax.texts)
+    assert "BayesianNetwork" in fitted._repr_html_()  # looks at all properties
+    why = corollary.graphical.explain_query(fitted, "sex", {"weight": 90.0, "height": 180.0})
+    assert why.after["m"] > why.before["m"]
+    with pytest.raises(ValueError, match="is a number"):
+        corollary.graphical.explain_query(fitted, "height", {"weight": 90.0})

@@ -107,6 +107,29 @@ def test_query(garden: BayesianNetwork) -> None:
     assert "What follows: rain" in change.get_title(loc="left")
 
 
+@pytest.mark.parametrize(("n", "seed"), [(12, 0), (20, 1), (37, 2), (60, 0)])
+def test_no_edge_runs_over_a_node(n: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    tables: dict[str, Any] = {}
+    for child in range(n):
+        parents = [f"v{p}" for p in range(child) if rng.random() < 2.2 / n][:4]
+        tables[f"v{child}"] = (parents, np.full((2,) * (len(parents) + 1), 0.5))
+    network = BayesianNetwork.from_tables(tables)
+    for given in (None, {"v0": 1}):
+        ax = plot_network(network, given)
+        boxes = [patch for patch in ax.patches if isinstance(patch, FancyBboxPatch)]
+        arrows = [patch for patch in ax.patches if isinstance(patch, FancyArrowPatch)]
+        assert len(arrows) == sum(len(above) for above in network.parents_)
+        for arrow in arrows:
+            # inside by more than the width of a line; the ends touch the nodes that they join from outside
+            points = arrow._path_original.interpolated(1).to_polygons(closed_only=False)[0]
+            for box in boxes:
+                x0, y0, width, height = box.get_x(), box.get_y(), box.get_width(), box.get_height()
+                inside = (points[:, 0] > x0 + 0.01) & (points[:, 0] < x0 + width - 0.01)
+                inside &= (points[:, 1] > y0 + 0.01) & (points[:, 1] < y0 + height - 0.01)
+                assert not inside.any()
+
+
 def test_names_that_look_like_mathematics() -> None:
     odd = BayesianNetwork.from_tables({"$a_1": [0.5, 0.5], "x" * 60: (["$a_1"], [[0.5, 0.5], [0.1, 0.9]])})
     figure = plot_query(odd, {"$a_1": 1}, "x" * 60)

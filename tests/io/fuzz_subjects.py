@@ -214,6 +214,14 @@ def _special() -> Iterator[Subject]:
     yield Subject("KMedoids of distances", corollary.KMedoids(3, metric="precomputed").fit(distances), distances)
     near = corollary.NearestNeighbors(n_neighbors=3, metric="precomputed").fit(distances)
     yield Subject("NearestNeighbors of distances", near, distances)
+    counts = np.abs(np.rint(2 * X))
+    for kinds, rows in (
+        (["gaussian", "poisson", "exponential", "categorical"], np.column_stack([X[:, 0], counts[:, :2], X[:, 3] > 0])),
+        ("bernoulli", (X > 0).astype(float)),
+        ("categorical", np.minimum(counts, 2)),
+        ("multinomial", counts),
+    ):
+        yield Subject(f"Mixture of {kinds}", corollary.Mixture(kinds, 2, random_state=0).fit(rows), rows)
     sparse = scipy.sparse.csr_array(np.where(np.abs(X) > 0.7, X, 0.0))
     near = corollary.KNeighborsClassifier(3).fit(sparse, target > 0)
     yield Subject("KNeighborsClassifier of sparse rows", near, sparse, target > 0)

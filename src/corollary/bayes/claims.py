@@ -1,4 +1,4 @@
-"""What decisions by cost claim, in the plain words of the referee."""
+"""What a fitted naive Bayes model claims, in plain arrays for the referee."""
 
 from __future__ import annotations
 
@@ -7,50 +7,52 @@ from typing import Any
 import numpy as np
 
 from corollary.base import check_weights
-from corollary.bayes.temperature import COLDEST, HOTTEST, LEAST
+from corollary.bayes.training import numbered
 from corollary.core.door.weights import within_reach
-from corollary.core.inner_models import take_rows, weight_argument
-from corollary.core.judging import Judged
-from corollary.core.types import Array
-from corollary.referee import decisions
-from corollary.referee.verdict import Verification, together
-
-ROWS = 5000  # whose decisions are tried again
+from corollary.core.evidence import Kind
+from corollary.referee.bayes import Claim, Group, naive_bayes
+from corollary.referee.verdict import Verification
 
 
-def verify_decisions(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
-    """Decisions of some rows, each tried again; what the classifier claims; a temperature, on folds made once more."""
-    table, inner = model._table(X, reset=False), model.estimator_
-    if isinstance(inner, Judged) and not model._prefit:
-        known = None if weight_argument(inner) is None else sample_weight
-        found = inner.evidence_.verify(table, y, known)
-        if found.stands is False:
-            return Verification(False, f"the classifier: {found.words}", found.found)
-    few = take_rows(table, np.arange(min(table.shape[0], ROWS)))
-    p, said = model.predict_proba(few), model.predict(few)
-    places = {label: place for place, label in enumerate(model.decisions_.tolist())}
-    decided = np.array([places.get(label, -1) for label in said.tolist()], dtype=np.intp)
-    if (decided < 0).any():
-        return Verification(False, "a decision is none of decisions_")
-    result = decisions.cheapest(p, model.cost_, decided, model.evidence_.certificate.tolerance)
-    same = decisions.tempered(model._said(inner, few), p, model.temperature_, LEAST)
-    if model.calibration is None or not (result.stands and same.stands):
-        return together(result, same)
-    return together(result, same, _temperature(model, table, y, sample_weight))
+def judge(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
+    """Put a model, its rows, labels and weights to the referee."""
+    rows = model._read_new(X)
+    weights, unit = within_reach(check_weights(sample_weight, rows))
+    classes, codes, weights = numbered(np.asarray(y), weights, model.class_weight, model.unknown)
+    if not np.isin(classes, model.classes_).all():
+        return Verification(False, "y has classes that the model does not know")
+    places = np.searchsorted(model.classes_, classes)
+    codes = np.where(codes >= 0, places[codes], -1)
+    stationary = model.evidence_.certificate.kind is Kind.STATIONARY
+    if (codes < 0).any() != stationary:
+        return Verification(
+            False, f"labels were {'' if stationary else 'not '}unknown in the fit, and now it is otherwise"
+        )
+    groups, extra = model._groups(rows, codes, weights, unit)
+    claim = Claim(
+        model.class_count_,
+        model._log_prior,
+        model._fixed_prior(len(model.classes_)),
+        groups,
+        model.evidence_.certificate.tolerance if stationary else None,
+        extra,
+    )
+    return naive_bayes(rows, codes, weights, claim)
 
 
-def _temperature(model: Any, X: Any, y: Array, sample_weight: Any) -> Verification:
-    if hasattr(model.cv, "__next__"):
-        return Verification(None, "which rows were held out cannot be told again")
-    weights = within_reach(check_weights(sample_weight, X))[0]
-    name = weight_argument(model._given())
-    told = {} if sample_weight is None or name is None else {name: sample_weight}
-    (rows, said), _ = model._held_out(X, y, told)
-    counted = weights[rows] > 0
-    rows, said = rows[counted], said[counted]
-    codes = model._codes(y, weights)[rows]
-    found = decisions.likeliest_temperature(said, codes, weights[rows], model.temperature_, LEAST, (COLDEST, HOTTEST))
-    if found.stands is not False:
-        return found
-    again = model._held_out(X, y, told)[0][1][counted]
-    return found if np.array_equal(again, said) else Verification(None, "held-out predictions are random")
+def floor(X: Any, weights: Any, share: float) -> float:
+    """The floor of variances: a share of the largest variance of a column, by a plain computation in long doubles."""
+    rows = np.asarray(X, dtype=np.longdouble)
+    there = ~np.isnan(rows)
+    w = np.where(there, np.asarray(weights, dtype=np.longdouble)[:, None], 0)
+    total = np.where(w.sum(axis=0) > 0, w.sum(axis=0), 1)
+    filled = np.where(there, rows, 0)
+    centre = (w * filled).sum(axis=0) / total
+    spread = (w * (filled - centre) ** 2).sum(axis=0) / total
+    spread[spread <= (2.0**-49 * centre) ** 2] = 0
+    largest = spread.max(initial=0)
+    return float(share * largest) if largest > 0 else 1.0
+
+
+def gaussian_group(columns: Any, mean: Any, variance: Any, seen: Any, regular: float) -> Group:
+    return Group("gaussian", columns, {"mean": mean, "variance": variance, "seen": seen}, regular)

@@ -366,6 +366,6 @@ class CostSensitiveClassifier(ClassifierMixin, Estimator):
         return mean_cost(table, codes, decide(self.predict_proba(X), self.cost_), weights)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        from corollary.bayes.claims import verify_decisions
+        from corollary.bayes.cost_claims import verify_decisions
 
         return verify_decisions(self, X, y, sample_weight)

@@ -198,10 +198,13 @@ def _check_labels(model: Any, y: Any, weights: Array | None) -> None:
     known, by_class = set(classes.tolist()), getattr(model, "class_weight", None)
     if isinstance(by_class, dict):
         known |= {label for label, weight in by_class.items() if not weight}
+    known |= {getattr(model, "unknown", None)}  # a label that stands for none
     try:
         strange = {label for label in (y if weights is None else y[weights > 0]).tolist() if label not in known}
     except TypeError:
         raise ValueError("y must be labels, one for each row of X.") from None
     if strange:
         told = sorted(strange, key=repr)[:5]
-        raise ValueError(f"y has classes that the model was not fitted to: {told!r}; it knows {list(known)[:5]!r}.")
+        raise ValueError(
+            f"y has classes that the model was not fitted to: {told!r}; it knows {classes.tolist()[:5]!r}."
+        )

@@ -55,6 +55,38 @@ def refuse_other_columns(before: int | None, now: int) -> None:
         )
 
 
+def refuse_other_classes(before: Any, now: Any) -> None:
+    """Raise ValueError where ``warm_start`` would go on with members that tell other classes apart than y has."""
+    if not np.array_equal(before, now):
+        raise ValueError(
+            f"warm_start needs the same classes as the fit before, {_shown(before)}, but y has {_shown(now)}. Begin "
+            "anew with warm_start=False."
+        )
+
+
+def refuse_other_categories(before: dict[int, Any], now: dict[int, Any]) -> None:
+    """Raise ValueError where trees of the last fit split columns by categories that would now be others."""
+    for column in sorted(before.keys() | now.keys()):
+        old, new = before.get(column), now.get(column)
+        if old is None or new is None:
+            was, is_ = ("numbers", "categories") if old is None else ("categories", "numbers")
+            raise ValueError(
+                f"warm_start goes on from a fit to which column {column} was one of {was}, but it is one of {is_} now. "
+                "Give it as before, or begin anew with warm_start=False."
+            )
+        if not np.array_equal(old, new):
+            raise ValueError(
+                f"warm_start needs the same categories in column {column} as the fit before, {_shown(old)}, but it has "
+                f"{_shown(new)}. Give rows of every category, or begin anew with warm_start=False."
+            )
+
+
+def _shown(values: Any) -> str:
+    """Up to eight of them."""
+    values = np.asarray(values).tolist()
+    return f"{values!r}" if len(values) <= 8 else f"[{', '.join(map(repr, values[:8]))}, … ({len(values)})]"
+
+
 def fit_member(
     member: Any, X: Any, y: Any, weights: Array | None = None, *, one_of_many: bool = True,
     told: dict[str, Any] | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -38,8 +37,51 @@ OF_NETWORK = (
 )  # fmt: skip
 
 
-class NetworkClassifier(ClassifierMixin, Estimator):
-    """What classifiers that are networks share: reading rows, learning tables, P(class | row). ``_edges`` is theirs."""
+class BayesianNetworkClassifier(ClassifierMixin, Estimator):
+    r"""A classifier that asks a Bayesian network for P(class | row).
+
+    .. math:: P(y \mid x) \propto P(y \mid \text{parents}(y)) \prod_{i: y \to x_i} P(x_i \mid \text{parents}(x_i))
+
+    Parameters
+    ----------
+    edges : list of (parent, child), or None
+        By name, with ``target`` for the class. None: the class is the parent of every column (naive Bayes).
+    target : str, default "class"
+        What the class is called in ``edges`` and in ``network_``.
+    states, pseudo_counts, equivalent_sample_size, n_bins, max_states
+    tol, max_iter, n_init, random_state, verbose, n_jobs
+        As in :class:`BayesianNetwork`.
+    class_weight : dict, "balanced" or None
+
+    Attributes
+    ----------
+    classes_ : array
+    network_ : BayesianNetwork
+        Of the columns of X and the class: ``model.network_.query("class", {"x0": …})``.
+    n_iter_ : int
+    evidence_ : Evidence
+    n_features_in_, feature_names_in_ : as in scikit-learn
+
+    Notes
+    -----
+    *Cost.* As :class:`BayesianNetwork`: memory of three copies of X in float64. Rows with the same gaps are
+    answered together by one junction tree.
+
+    *Evidence.* As :class:`BayesianNetwork`: of the tables, which maximise the likelihood of X and y together.
+
+    References
+    ----------
+    N. Friedman, D. Geiger and M. Goldszmidt, "Bayesian network classifiers", *Machine Learning* 29, 1997.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from corollary.graphical import BayesianNetworkClassifier
+    >>> X = pd.DataFrame({"sky": ["red", "red", "grey", "grey"], "wind": ["no", "yes", "no", None]})
+    >>> model = BayesianNetworkClassifier(target="rain").fit(X, ["no", "no", "yes", "yes"])
+    >>> model.predict(pd.DataFrame({"sky": ["grey"], "wind": [None]}))
+    array(['yes'], dtype='<U3')
+    """
 
     fitted: ClassVar[dict[str, Fitted]] = {
         "classes_": Labels("k"),
@@ -47,6 +89,7 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         "network_": Model("query", "posterior"),
     }
     limits: ClassVar[dict[str, Limit]] = {
+        "edges": Choice(None) | ArrayLike(),
         "target": Instance("text", str),
         "states": Choice(None) | Instance("a dict", dict),
         "pseudo_counts": Real(0, finite=True),
@@ -62,10 +105,31 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         "n_jobs": N_JOBS,
     }
     _penalty_beside_sum = True
+    edges: Any
     target: str
     class_weight: Any
     classes_: Array
     network_: BayesianNetwork
+
+    @assigning
+    def __init__(
+        self,
+        edges: Any = None,
+        *,
+        target: str = "class",
+        states: Any = None,
+        pseudo_counts: float = 1.0,
+        equivalent_sample_size: float | None = None,
+        n_bins: int = 5,
+        max_states: int = 10,
+        class_weight: Any = None,
+        tol: float = 1e-8,
+        max_iter: int = 1000,
+        n_init: int = 1,
+        random_state: Any = None,
+        verbose: Any = 0,
+        n_jobs: int | None = None,
+    ) -> None: ...
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -73,13 +137,13 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         tags.input_tags.string = True
         return tags
 
-    @abstractmethod
-    def _edges(self, columns: list[Column], target: Column, weights: Array) -> list[tuple[str, str]]:
-        """The edges of the network, by name; codes of the target are those of its classes."""
+    def _edges(self, columns: list[Column]) -> Any:
+        """The edges of the network, by name."""
+        return [(self.target, column.name) for column in columns] if self.edges is None else self.edges
 
     @fitting
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
-        """Learn the tables (and the structure, where that is not given) from rows X with classes y."""
+        """Learn the tables from rows X with classes y."""
         if y is None:
             self._validate_fit(X, y)  # refuses, in the words of every other model
         columns = read_columns(X, self)
@@ -92,9 +156,7 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         weights = self._within_reach(check_weights(sample_weight, np.broadcast_to(0.0, (len(y), len(columns)))))
         classes, codes, weights = encode_labels(y, weights, self.class_weight)
         target = Column(self.target, codes.astype(np.int64), classes, declared=True)
-        network = BayesianNetwork(
-            self._edges(columns, target, weights), **{name: getattr(self, name) for name in OF_NETWORK}
-        )
+        network = BayesianNetwork(self._edges(columns), **{name: getattr(self, name) for name in OF_NETWORK})
         network._weight_unit = self._weight_unit
         observe = self._observer(X, y, self.max_iter, lambda params: None)
         network._learn([*columns, target], weights, X, observe)
@@ -151,80 +213,3 @@ class NetworkClassifier(ClassifierMixin, Estimator):
         known = np.searchsorted(self.classes_, classes)
         codes[:, self.n_features_in_] = known[labels]
         return self.network_._judged(codes, weights, self.evidence_)
-
-
-class BayesianNetworkClassifier(NetworkClassifier):
-    r"""A classifier that asks a Bayesian network for P(class | row).
-
-    .. math:: P(y \mid x) \propto P(y \mid \text{parents}(y)) \prod_{i: y \to x_i} P(x_i \mid \text{parents}(x_i))
-
-    Parameters
-    ----------
-    edges : list of (parent, child), or None
-        By name, with ``target`` for the class. None: the class is the parent of every column (naive Bayes).
-    target : str, default "class"
-        What the class is called in ``edges`` and in ``network_``.
-    states, pseudo_counts, equivalent_sample_size, n_bins, max_states
-    tol, max_iter, n_init, random_state, verbose, n_jobs
-        As in :class:`BayesianNetwork`.
-    class_weight : dict, "balanced" or None
-
-    Attributes
-    ----------
-    classes_ : array
-    network_ : BayesianNetwork
-        Of the columns of X and the class: ``model.network_.query("class", {"x0": …})``.
-    n_iter_ : int
-    evidence_ : Evidence
-    n_features_in_, feature_names_in_ : as in scikit-learn
-
-    Notes
-    -----
-    *Cost.* As :class:`BayesianNetwork`: memory of three copies of X in float64. Rows with the same gaps are
-    answered together by one junction tree.
-
-    *Evidence.* As :class:`BayesianNetwork`: of the tables, which maximise the likelihood of X and y together.
-
-    References
-    ----------
-    N. Friedman, D. Geiger and M. Goldszmidt, "Bayesian network classifiers", *Machine Learning* 29, 1997.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from corollary.graphical import BayesianNetworkClassifier
-    >>> X = pd.DataFrame({"sky": ["red", "red", "grey", "grey"], "wind": ["no", "yes", "no", None]})
-    >>> model = BayesianNetworkClassifier(target="rain").fit(X, ["no", "no", "yes", "yes"])
-    >>> model.predict(pd.DataFrame({"sky": ["grey"], "wind": [None]}))
-    array(['yes'], dtype='<U3')
-    """
-
-    limits: ClassVar[dict[str, Limit]] = {**NetworkClassifier.limits, "edges": Choice(None) | ArrayLike()}
-
-    @assigning
-    def __init__(
-        self,
-        edges: Any = None,
-        *,
-        target: str = "class",
-        states: Any = None,
-        pseudo_counts: float = 1.0,
-        equivalent_sample_size: float | None = None,
-        n_bins: int = 5,
-        max_states: int = 10,
-        class_weight: Any = None,
-        tol: float = 1e-8,
-        max_iter: int = 1000,
-        n_init: int = 1,
-        random_state: Any = None,
-        verbose: Any = 0,
-        n_jobs: int | None = None,
-    ) -> None: ...
-
-    edges: Any
-
-    def _edges(self, columns: list[Column], target: Column, weights: Array) -> list[tuple[str, str]]:
-        if self.edges is None:
-            return [(target.name, column.name) for column in columns]
-        edges: list[tuple[str, str]] = self.edges
-        return edges

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,10 @@ from corollary.solvers.graphical.mixed_query import ask
 from corollary.solvers.graphical.mixed_weighting import mixed_samples
 
 
+class NeedsTables(ValueError, AttributeError):
+    """Something was asked that needs tables; an AttributeError too, since properties raise it."""
+
+
 class MixedQueries(Estimator):
     """What a network needs whose ``cpds_`` hold distributions that no table of moderate size does."""
 
@@ -25,6 +30,10 @@ class MixedQueries(Estimator):
     parents_: list[Array]
     tables_: list[Array]
     cpds_: dict[int, CPD]
+
+    @abstractmethod
+    def _named(self, findings: Mapping[int, Any]) -> dict[str, Any]:
+        """Findings by name."""
 
     @property
     def _cpds(self) -> dict[int, CPD]:
@@ -46,7 +55,7 @@ class MixedQueries(Estimator):
         """ValueError where a method needs tables and there are none for a variable."""
         beyond = beyond_tables(self.tables_, self._cpds)
         if beyond:
-            raise ValueError(
+            raise NeedsTables(
                 f"{names[beyond[0]]!r} has the distribution {type(self._cpds[beyond[0]]).__name__}, which no table of "
                 "moderate size holds, and this needs tables. What works without: query, sample, score_samples, "
                 "posterior, do, and what is asked of the graph."
@@ -73,7 +82,7 @@ class MixedQueries(Estimator):
         together = found.method == "exact"
         return Answer(
             shares,
-            {names[v]: self.states_[v].tolist()[int(x)] if network.cards[v] else x for v, x in findings.items()},
+            self._named(findings),
             found.log_evidence,
             method=found.method,
             standard_error=found.largest_error or None,

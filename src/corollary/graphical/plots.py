@@ -16,6 +16,7 @@ from corollary.graphical.reasons import Explanation, explain_query
 FONT = 9.0  # points, in a picture that is as large as it wants to be
 LETTER = 0.085  # inches across
 HEIGHT, DROP, GAP, EDGE = 0.3, 0.85, 0.22, 0.25  # inches: of a node, between layers, between nodes, around it all
+AFAR = 1.0  # inches across, from one layer to the next
 LONGEST = 22  # letters of a name
 WIDEST = 16.0  # inches
 PALE = "#eef1f5"
@@ -46,6 +47,11 @@ def plot_network(network: Any, given: Mapping[str, Any] | None = None, *, ax: An
         if name in known:
             labels.append(f"{_short(name)}\n{_short(str(known[name]))}")
             colours[node] = (ORANGE, "white")
+            continue
+        if name in after.densities:  # a number: its mean, the bluer the more standard deviations that has moved
+            one, two = before[name], after[name]
+            labels.append(f"{_short(name)}\n{two.mean:.4g} ± {two.std:.2g}")
+            colours[node] = _blue(min(abs(two.mean - one.mean) / (2 * one.std), 1.0))
             continue
         state = max(after[name], key=after[name].__getitem__)
         labels.append(f"{_short(name)}\n{_short(str(state))} {after[name][state]:.2f}")
@@ -169,8 +175,7 @@ class _Drawing:
 
         ends = self._ends()
         for edge, route in self.layout.routes.items():
-            points = [ends[edge][0], *route[1:-1], ends[edge][1]]
-            corners = _curve(points)
+            corners = _curve(_upright([ends[edge][0], *route[1:-1], ends[edge][1]], self.tall / 2))
             codes = [Path.MOVETO] + [Path.CURVE4] * (len(corners) - 1)
             strength = None if carried is None else carried.get(edge)
             colour = SOFT if carried is None else "0.8" if strength is None else _orange(strength)
@@ -200,6 +205,15 @@ class _Drawing:
             )
             for edge in routes
         }
+
+
+def _upright(points: list[tuple[float, float]], half: float) -> list[tuple[float, float]]:
+    """Points of an edge; where it comes from afar it passes a layer straight down, so as to touch no node there."""
+    found = [points[0]]
+    for (x0, _), (x1, y1), (x2, _) in zip(points, points[1:], points[2:], strict=False):
+        steep = max(abs(x1 - x0), abs(x2 - x1)) <= AFAR
+        found += [(x1, y1)] if steep else [(x1, y1 + half), (x1, y1 - half)]
+    return [*found, points[-1]]
 
 
 def _curve(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -71,8 +71,11 @@ class NetworkQueries(MixedQueries):
             found[variable] = self._states_of(variable).code(value) if exact is None else exact
         return found
 
-    def _named(self, findings: Mapping[int, int]) -> dict[str, Any]:
-        return {self._names[v]: self.states_[v].tolist()[state] for v, state in findings.items()}
+    def _named(self, findings: Mapping[int, Any]) -> dict[str, Any]:
+        numeric = {v for v, cpd in self._cpds.items() if cpd.numeric}
+        return {
+            self._names[v]: state if v in numeric else self.states_[v].tolist()[state] for v, state in findings.items()
+        }
 
     def _row(self, findings: Mapping[int, int]) -> Array:
         row = np.full((1, len(self.states_)), -1, dtype=np.int64)

@@ -107,6 +107,8 @@ def explain_query(network: Any, query: str, given: Mapping[str, Any]) -> Explana
     known = network._named(network._findings(given))
     if names[target] in known:
         raise ValueError(f"query must be a variable that is not given, but {query!r} is: {known[names[target]]!r}.")
+    if target in network._cpds and network._cpds[target].numeric:
+        raise ValueError(f"query must be a variable with states, but {query!r} is a number; ask query for its density.")
     dag = DAG.of([above.tolist() for above in network.parents_], names)
     query, places = names[target], {name: place for place, name in enumerate(names)}
 

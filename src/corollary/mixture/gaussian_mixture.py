@@ -6,18 +6,16 @@ from typing import Any, ClassVar
 
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
-from corollary.core.fitted import Count, Fitted, Flag, Integers, ListOf, Number
-from corollary.core.gaussian import attributes
+from corollary.core.distribution.gaussians import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
-from corollary.mixture.density import MixtureDensity
-from corollary.mixture.labels import check_labels
+from corollary.mixture.gaussian_density import GaussianDensity
+from corollary.mixture.labels import labelled
 from corollary.mixture.run import MixtureRun
 from corollary.referee.mixtures import gaussian_mixture
 from corollary.referee.verdict import Verification
-from corollary.solvers.em.start import present
 
 
-class GaussianMixture(MixtureDensity):
+class GaussianMixture(GaussianDensity):
     r"""A density that is a weighted sum of Gaussians, by expectation–maximisation.
 
     .. math:: \max_{\pi, \mu, \Sigma} \sum_i w_i \log \sum_k \pi_k \, N(x_i; \mu_k, \Sigma_k)
@@ -105,13 +103,6 @@ class GaussianMixture(MixtureDensity):
     array([1, 1, 1, 0, 0, 0])
     """
 
-    fitted: ClassVar[dict[str, Fitted]] = {
-        "component_labels_": Integers("k"),
-        "converged_": Flag(),
-        "n_iter_": Count(),
-        "lower_bound_": Number(finite=False),
-        "lower_bounds_": ListOf(Number(finite=False)),
-    }
     limits: ClassVar[dict[str, Limit]] = {
         "n_components": Integer(1),
         "covariance_type": Choice("full", "tied", "diag", "spherical"),
@@ -163,7 +154,7 @@ class GaussianMixture(MixtureDensity):
             source: Source = ArraySource(X, y, weights, size=len(X))
         else:
             X, source = None, self._validate_blocks(blocks, target=False, sparse=False)
-        run = MixtureRun(self, source.map(_labelled))
+        run = MixtureRun(self, source.map(labelled))
         observe = self._observer(X, y, self.max_iter, lambda params: attributes(params, run.units))
         found = run.climb(observe)
         self.__dict__.update(run.attributes(found))
@@ -182,9 +173,3 @@ class GaussianMixture(MixtureDensity):
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
         """Fit, and the most likely component of each row (for labelled rows too)."""
         return self.fit(X, y, sample_weight).predict(X)
-
-
-def _labelled(block: Any) -> Any:
-    """A block (X, y, weights) as (X, weights, labels) of the rows with a positive weight."""
-    X, y, weights = block
-    return present((X, weights, check_labels(y, len(X))))

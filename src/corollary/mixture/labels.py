@@ -8,6 +8,13 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
+from corollary.solvers.em.start import present
+
+
+def labelled(block: Any) -> Any:
+    """A block (X, y, weights) as (X, weights, labels) of the rows with a positive weight."""
+    X, y, weights = block
+    return present((X, weights, check_labels(y, X.shape[0])))
 
 
 def check_labels(y: Any, n: int) -> Array:

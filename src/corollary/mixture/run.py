@@ -7,45 +7,32 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from corollary.core.blocks import Source
-from corollary.core.evidence import Evidence, Kind, Status
-from corollary.core.gaussian import DENSE, Gaussians, Units, attributes
-from corollary.core.gaussian_summary import RESOLUTION, GaussianSummary
+from corollary.core.distribution.covariances import DENSE
+from corollary.core.distribution.gaussian_summary import RESOLUTION, GaussianSummary
+from corollary.core.distribution.gaussians import Gaussians, Units, attributes
+from corollary.core.evidence import Evidence, Kind
 from corollary.core.memory import check_memory
 from corollary.core.types import Array
-from corollary.mixture.labels import Labels
+from corollary.mixture.any_run import AnyRun
 from corollary.solvers.em import Estimate, em
-from corollary.solvers.em.gaussian import GaussianModel, LabelledRows, part_rows, sums_shape
-from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts, survey
+from corollary.solvers.em.gaussian import GaussianModel, part_rows, sums_shape
+from corollary.solvers.em.start import SAMPLE, TYPICAL, Start, revived, starts
 from corollary.solvers.loop import Observer
 
 Found = Estimate[Gaussians, GaussianSummary]
-EMPTY = 1e-8  # a component with less than this of one row is empty
-NOT_CONVERGED = (
-    "Best performing initialization did not converge. Try different init parameters, or increase max_iter, tol, or "
-    "check for degenerate data."
-)
 
 
-class MixtureRun:
+class MixtureRun(AnyRun):
     """What the parameters of the estimator mean for these rows, which come in blocks (X, weights, labels)."""
 
     def __init__(self, parameters: Any, source: Source) -> None:
-        self.parameters, self.rng = parameters, check_random_state(parameters.random_state)
         self.kind = parameters.covariance_type
         given = (parameters.weights_init, parameters.means_init, parameters.precisions_init)
         self.warm = parameters.warm_start and hasattr(parameters, "weights_")
         whole = not self.warm and any(part is None for part in given)
-        size = max(SAMPLE, 64 * parameters.n_components) if whole else TYPICAL
-        self.seen = survey(source, size, np.random.RandomState(self.rng.randint(2**31 - 1)))
-        self.labels = Labels(self.seen.labels, parameters.n_components)
-        self.k, self.d = self.labels.n_components, len(self.seen.low)
-        if self.seen.n_rows < self.k:
-            raise ValueError(
-                f"Expected n_samples >= n_components but got n_components = {self.k}, n_samples = {self.seen.n_rows}."
-            )
+        super().__init__(parameters, source, max(SAMPLE, 64 * parameters.n_components) if whole else TYPICAL)
         if self.kind in DENSE:  # covariances, roots and sums, before and after, and what factorising them takes
             length = int(np.prod(sums_shape(self.kind, self.k, self.d)))
             parts = -(-self.seen.n_rows // part_rows(self.seen.n_rows, length))
@@ -60,11 +47,6 @@ class MixtureRun:
         # divided twice, so that no square of a scale is taken that could leave the range of float64
         self.model = GaussianModel(self.units, parameters.reg_covar / self.units.scale / self.units.scale)
         self.data = source.map(self._coded)
-
-    def _coded(self, block: Any) -> LabelledRows:
-        """The block with components in the place of labels."""
-        X, weights, y = block
-        return X, weights, self.labels.codes(y)
 
     def climb(self, observe: Observer | None) -> Found:
         """EM from all starts, and once more from the best end if components died out there."""
@@ -105,17 +87,9 @@ class MixtureRun:
                 "reg_covar is 0."
             )
 
-    def _empty(self, found: Found) -> Array:
-        empty: Array = found.params.weights * self.seen.n_rows < EMPTY
-        return empty
-
     def _told(self, found: Found) -> Evidence:
         """The evidence with what is worth knowing of the components."""
-        notes, empty = [*found.evidence.notes, *self.labels.notes], int(self._empty(found).sum())
-        if found.evidence.status is Status.MAX_ITER and self.parameters.max_iter:
-            notes.append(NOT_CONVERGED)
-        if empty:
-            notes.append(f"Of {self.k} components {empty} are empty: the rows ask for fewer.")
+        notes = self._notes(found.evidence, int(self._empty(found).sum()))
         wide = int(found.params.widened.sum())
         if wide:
             what = (
@@ -168,16 +142,7 @@ class MixtureRun:
                     f"{name} is beyond the range of float64: squares of the columns of X overflow or vanish. Rescale "
                     "the columns to magnitudes between 1e-100 and 1e100 (StandardScaler does)."
                 )
-        history = found.evidence.history["objective"]
-        return {
-            **kept,
-            "component_labels_": self.labels.names,
-            # a start that is not followed by a step has not converged, be it as good as it may
-            "converged_": self.parameters.max_iter > 0 and found.evidence.status in (Status.CONVERGED, Status.TOL),
-            "n_iter_": found.evidence.n_iter,
-            "lower_bound_": np.float64(found.objective),
-            "lower_bounds_": [np.float64(-value) for value in history[1:]],
-        }
+        return {**kept, **self._history(found)}
 
 
 def _wrong_shape(name: str, wanted: tuple[int, ...], got: tuple[int, ...], why: str) -> str:

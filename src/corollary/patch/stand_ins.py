@@ -24,6 +24,7 @@ MODULES: dict[str, str] = {
     "linear": "linear_model",
     "tree": "tree",
     "ensemble": "ensemble",
+    "bayes": "naive_bayes",
     "neighbors": "neighbors",
     "cluster": "cluster",
     "mixture": "mixture",

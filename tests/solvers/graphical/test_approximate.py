@@ -217,3 +217,19 @@ def test_bad_questions() -> None:
         approximate(network, [0], {1: 0}, n_samples=0)
     with pytest.raises(ValueError, match="n_chains"):
         gibbs(network, (0,), {}, n_chains=1)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_odd_questions(method: str) -> None:
+    """Nothing free, nothing asked, a variable of one state, and impossible evidence in a part that does not matter."""
+    network = random_network(0)
+    every = {v: int(s) for v, s in enumerate(np.unravel_index(int(joint(network).argmax()), network.cards))}
+    found = approximate(network, [2], every, method, 2000, 0)
+    assert found.marginals[2][every[2]] == 1.0
+    assert str(found)
+    assert approximate(network, [], {}, method, 100, 0).marginals == {}
+    single = TableNetwork((1, 2), ((), (0,)), (np.ones(1), COIN[None]), (0, 1))
+    np.testing.assert_allclose(approximate(single, [1], {0: 0}, method, 4000, 0).marginals[1], COIN, atol=0.05)
+    apart = TableNetwork((2, 2, 2, 2), ((), (), (1,), (1,)), (COIN, COIN, np.eye(2), np.eye(2)), (0, 1, 2, 3))
+    with pytest.raises(ImpossibleEvidence):
+        approximate(apart, [0], {2: 0, 3: 1}, method, 100, 0)

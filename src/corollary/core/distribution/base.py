@@ -2,8 +2,9 @@
 
 Naive Bayes, mixtures and discriminants need the same four things of a distribution: how likely rows are, what rows
 contribute to its parameters, the best parameters for such contributions, and rows drawn from it. They need them for K
-distributions of one kind at once (classes, components), so parameters are named arrays whose first axis is K, and what
-rows contribute is weighted by shares: one number for each row and each of the K.
+distributions of one kind at once (classes, components), so parameters are named arrays whose first axis is K (or one,
+where all K share), and what rows contribute is weighted by shares: one number for each row and each of the K, or, where
+every row belongs to one of the K, that one and the weight of the row (``Hard``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.part import Part
 from corollary.core.types import Array
 
@@ -33,21 +35,21 @@ class Distribution(Part, ABC):
     """
 
     kind = "distribution"
-    by_column: ClassVar[bool] = True  # columns are independent: a missing one (NaN) is skipped, kinds can be mixed
+    by_column: bool = True  # columns are independent: a missing one (NaN) is skipped, kinds can be mixed
     sparse: ClassVar[bool] = False  # CSR rows are taken as they are
-    discrete: ClassVar[bool] = False  # log_prob is of probabilities, not of densities
+    discrete: bool = False  # log_prob is of probabilities, not of densities
 
     @abstractmethod
     def check(self, X: Any) -> None:
         """Raise ValueError, naming the column, where a row lies outside of what can be drawn."""
 
     @abstractmethod
-    def summarize(self, X: Any, shares: Array) -> Statistics:
-        """Σ shares × sufficient statistics of rows X (n, d), for shares (n, K) that hold the weights of rows."""
+    def summarize(self, X: Any, shares: Shares) -> Any:
+        """Statistics: Σ shares × what rows X (n, d) contribute, for shares (n, K) or ``Hard``, weights included."""
 
     @abstractmethod
     def finish(self, statistics: Any) -> Params:
-        """The parameters that maximise Σ shares × log_prob plus ``log_prior``."""
+        """The parameters that maximise Σ shares × ``log_fit`` plus ``log_prior``."""
 
     @abstractmethod
     def log_prob(self, X: Any, params: Params) -> Array:
@@ -57,6 +59,22 @@ class Distribution(Part, ABC):
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         """A row from the distribution number members[i], for each i."""
 
+    @abstractmethod
+    def distance(self, params: Params, after: Params, shares: Array) -> float:
+        """How far ``after`` is from ``params`` in the metric of Fisher's information, the K weighted by shares (K,)."""
+
+    @abstractmethod
+    def n_free(self, params: Params) -> int:
+        """The number of free parameters, all K together."""
+
+    @abstractmethod
+    def check_params(self, params: Params, k: int, d: int) -> None:
+        """Raise ValueError unless these can be the parameters of k distributions of d columns: files are hostile."""
+
+    def log_fit(self, X: Any, params: Params) -> Array:
+        """What ``finish`` maximises: ``log_prob`` less what a regularisation takes from each row."""
+        return self.log_prob(X, params)
+
     def log_prior(self, params: Params) -> float:
         """What smoothing adds to the log-likelihood, up to a constant: with it EM never falls."""
         return 0.0
@@ -65,6 +83,22 @@ class Distribution(Part, ABC):
         """(coef (K, d), offset (K,)) where log_prob(x) is x · coef + offset + h(x) with one h for all K; else None."""
         return None
 
-    def distance(self, params: Params, after: Params, shares: Array) -> float:
-        """How far ``after`` is from ``params`` in the metric of Fisher's information, the K weighted by shares (K,)."""
-        raise NotImplementedError
+    def spanning(self, low: Array, high: Array) -> Distribution:
+        """The same for columns whose numbers go from ``low`` to ``high``: what was left open is settled by them."""
+        return self
+
+    def near(self, X: Any, weights: Array, rows: Any, own: Hard) -> Params:
+        """K distributions with the spread of weighted rows X, each in the place of some rows of its own: a start.
+
+        Unless a distribution has places and spreads, each of the K learns from X and, just as much, from its own rows.
+        """
+        whole = np.repeat((weights / weights.sum())[:, None], own.n, axis=1)
+        return self.finish(self.summarize(X, whole) + self.summarize(rows, own))
+
+    def softened(self, rows: float) -> Distribution:
+        """The same with so much more of a prior, counted in rows, that nothing that can be drawn is impossible."""
+        return self
+
+    def weighing(self, unit: float) -> Distribution:
+        """The same where a weight of one has become ``unit``: what a prior counts in rows is multiplied by it."""
+        return self

@@ -19,8 +19,9 @@ import numpy as np
 
 from corollary._compiled.em import dense, diagonal
 from corollary._compiled.em.shares import CHUNK
-from corollary.core.gaussian import DENSE, Gaussians, Units
-from corollary.core.gaussian_summary import GaussianSummary
+from corollary.core.distribution.covariances import DENSE
+from corollary.core.distribution.gaussian_summary import GaussianSummary
+from corollary.core.distribution.gaussians import Gaussians, Units
 from corollary.core.parallel import n_threads, rows_per_part, run_team
 from corollary.core.types import Array
 

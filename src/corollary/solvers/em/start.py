@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 
-from corollary.core.gaussian import DENSE, Gaussians
+from corollary.core.distribution.covariances import DENSE
+from corollary.core.distribution.gaussians import Gaussians
 from corollary.core.parallel import map_blocks, sum_blocks
 from corollary.core.types import Array
 from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
@@ -44,25 +46,32 @@ def survey(blocks: Iterable[Any], size: int, rng: np.random.RandomState) -> Surv
     n, keys, kept, edges, labels = 0, np.empty(0), [], [], np.empty(0, dtype=np.int64)
     for block in blocks:
         X = block[0]
-        n += len(X)
+        n += X.shape[0]
         edges += _edges(X)
         if len(block) > 2:
             labels = np.union1d(labels, block[2][block[2] != -1])
-        keys = np.concatenate([keys, rng.uniform(size=len(X))])
+        keys = np.concatenate([keys, rng.uniform(size=X.shape[0])])
         kept.append(block)
         if len(keys) > size:
             chosen = np.sort(np.argpartition(keys, size)[:size])
             keys, kept = keys[chosen], [tuple(part[chosen] for part in _joined(kept))]
     if not kept:
         raise ValueError("There are no rows to learn from: every block is empty, or has no weight.")
-    low, high = np.min(edges, axis=0), np.max(edges, axis=0)
+    low, high = np.fmin.reduce(edges), np.fmax.reduce(edges)  # NaN where a column has nothing but missing values
     return Survey(n, low.astype(np.float64), high.astype(np.float64), labels, _joined(kept))
 
 
 def _edges(X: Array) -> list[Array]:
-    """The smallest and the largest number of each column, of some rows at a time."""
-    pairs = map_blocks(lambda start, stop: (X[start:stop].min(axis=0), X[start:stop].max(axis=0)), len(X), _some(X))
+    """The smallest and the largest number of each column, of some rows at a time; missing ones are skipped."""
+    if issparse(X):
+        return [np.asarray(edge.toarray()).ravel() for edge in (X.min(axis=0), X.max(axis=0))]
+    pairs = map_blocks(lambda start, stop: _range(X[start:stop]), len(X), _some(X))
     return [edge for pair in pairs for edge in pair]
+
+
+def _range(X: Array) -> tuple[Array, Array]:
+    low, high = X.min(axis=0), X.max(axis=0)
+    return (np.fmin.reduce(X), np.fmax.reduce(X)) if np.isnan(low).any() else (low, high)
 
 
 def _some(X: Array) -> int:
@@ -77,7 +86,11 @@ def present(block: Any) -> Any:
 
 
 def _joined(blocks: list[Any]) -> Any:
-    return blocks[0] if len(blocks) == 1 else tuple(np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    if len(blocks) == 1:
+        return blocks[0]
+    first, *others = zip(*blocks, strict=True)
+    rows = vstack(first, format="csr") if issparse(first[0]) else np.concatenate(first)
+    return (rows, *map(np.concatenate, others))
 
 
 @dataclass(frozen=True)

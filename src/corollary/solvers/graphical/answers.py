@@ -56,14 +56,3 @@ def by_variable(flat: Flat, values: Array, asked: tuple[int, ...]) -> dict[int, 
     """Numbers that lie end to end for all states of all free variables, for those asked for."""
     place = {variable: j for j, variable in enumerate(flat.variables)}
     return {v: values[flat.offsets[place[v]] : flat.offsets[place[v] + 1]] for v in asked if v in place}
-
-
-def check_query(network: TableNetwork, given: Mapping[int, int], n_samples: int) -> None:
-    """Raise ValueError for a state that there is not, or no samples."""
-    for variable, state in given.items():
-        if not 0 <= state < network.cards[variable]:
-            raise ValueError(
-                f"given: variable {variable} has states 0 to {network.cards[variable] - 1}, but state {state} came."
-            )
-    if n_samples < 1:
-        raise ValueError(f"n_samples must be a whole number ≥ 1, but it is {n_samples}.")

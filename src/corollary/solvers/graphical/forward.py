@@ -14,8 +14,8 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
-from corollary.solvers.graphical.support import possible_domains
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
+from corollary.solvers.graphical.support import check_query
 
 ROWS = 4096  # of a block; the rows do not depend on it
 
@@ -155,8 +155,7 @@ def rejection(
     *Cost.* O(n × variables that matter). Of evidence of probability p, a share p of the samples is used: with p below
     1/n there is no answer, which is said. The share that was accepted estimates p.
     """
-    check_query(network, given, n_samples)
-    possible_domains(flatten(network, given, variables))
+    check_query(network, variables, given, n_samples)
     flat, seed = flatten(network, {}, (*variables, *given)), seed_of(random_state)
     place = {variable: j for j, variable in enumerate(flat.variables)}
     columns, states = [place[v] for v in given], np.array(list(given.values()), dtype=np.int32)

@@ -13,9 +13,9 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks, stop_if_ended
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
 from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
-from corollary.solvers.graphical.support import possible_domains, possible_state, separate_parts
+from corollary.solvers.graphical.support import check_query, possible_state, separate_parts
 
 MIXED = 1.01  # split R-hat above this: the chains do not yet tell the same story
 PARTS = 32  # batches of a chain, over which its errors are measured
@@ -56,7 +56,7 @@ def gibbs(
 
     *Cost.* O(sweeps × Σ states × factors of a variable); chains run on threads.
     """
-    check_query(network, given, n_samples)
+    check_query(network, variables, given, n_samples)
     if n_chains < 2:
         raise ValueError(f"n_chains must be a whole number ≥ 2 (one chain cannot be judged), but it is {n_chains}.")
     flat = flatten(network, given, variables)
@@ -84,7 +84,7 @@ def gibbs(
         marginals=by_variable(flat, judged.means, variables) | known,
         errors=by_variable(flat, judged.errors, variables) | {v: np.zeros(network.cards[v]) for v in known},
         n_samples=n_chains * PARTS * length,
-        effective=float(min(effective, 1e15)),
+        effective=float(effective if effective < np.inf else n_chains * PARTS * length),
         facts={"split R-hat": float(worst), "chains": n_chains, "burn-in": waiting},
         notes=_notes(flat, float(worst), float(effective)),
     )
@@ -116,7 +116,6 @@ def _notes(flat: Flat, r_hat: float, effective: float) -> tuple[str, ...]:
 
 def _starts(flat: Flat, n_chains: int, random: np.random.RandomState) -> list[Array]:
     """A possible state for each chain: forward samples that agree with what is known, or else found by search."""
-    possible_domains(flat)
     rows = drawn(flat, seed_of(random), 0, STARTS)
     agreeing = rows[likelihoods(flat, rows) > -np.inf][:n_chains].astype(np.int64)
     starts = list(agreeing)
@@ -195,7 +194,7 @@ class _Judged:
         with np.errstate(divide="ignore", invalid="ignore"):
             r_hat = np.sqrt((n - 1) / n + between / within)
         r_hat[(within == 0) & (between == 0)] = 1.0
-        by_batch = batches.reshape(-1, total).std(axis=0, ddof=1) / np.sqrt(n_chains * PARTS)
+        by_batch = batches.reshape(n_chains * PARTS, total).std(axis=0, ddof=1) / np.sqrt(n_chains * PARTS)
         by_chain = batches.mean(axis=1).std(axis=0, ddof=1) / np.sqrt(n_chains)
         errors = np.maximum(np.maximum(by_batch, by_chain), 1e-14)  # what rounding leaves open
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -14,10 +14,14 @@ import numpy as np
 
 from corollary._compiled.graphical.junction_tree import infer
 from corollary.core.graphical.tables import TableNetwork
+from corollary.core.parallel import each_block
 from corollary.core.types import Array
 from corollary.solvers.graphical.cliques import CliqueTree, best_order, clique_tree
 from corollary.solvers.graphical.cost import Cost
 from corollary.solvers.graphical.ordering import bits, joined
+
+ROWS = 2048  # of a block, which a thread works on with tables of its own
+SHARED = 1 << 20  # entries of tables of which threads do not each get their own
 
 
 def plan_tree(
@@ -85,7 +89,7 @@ class JunctionTree:
             width += place[2]
         return cls(
             tree, cost, tables, _matrix(rows, 8), _matrix(factors, 5), np.array(numbers, dtype=np.int64),
-            _matrix(places, 5), answers, not together, width,
+            _matrix(places, 5), answers, bool(asked) and not together, width,
         )  # fmt: skip
 
     def run(self, codes: Array) -> tuple[Array, Array]:
@@ -98,11 +102,19 @@ class JunctionTree:
         answers, log_evidence = np.zeros((rows, max(self.width, 1))), np.empty(rows)
         entries = int(self.cliques[-1, 2] + self.cliques[-1, 3]) if len(self.cliques) else 0
         messages = int((self.cliques[:, 5] + self.cliques[:, 6]).max(initial=0))
-        infer(
-            0, rows, self.calibrate, self.cliques, self.factors, self.wanted, self.numbers, self.tables, codes,
-            np.empty(entries), np.empty(messages), np.empty(int(self.cliques[:, 6].max(initial=1))),
-            np.empty(max(map(len, self.tree.cliques), default=1), dtype=np.int64), answers, log_evidence,
-        )  # fmt: skip
+        back, axes = int(self.cliques[:, 6].max(initial=1)), max(map(len, self.tree.cliques), default=1)
+
+        def block(start: int, stop: int) -> None:
+            infer(
+                start, stop, self.calibrate, self.cliques, self.factors, self.wanted, self.numbers, self.tables, codes,
+                np.empty(entries), np.empty(messages), np.empty(back), np.empty(axes, dtype=np.int64), answers,
+                log_evidence,
+            )  # fmt: skip
+
+        if rows <= ROWS or entries > SHARED:
+            block(0, rows)
+        else:
+            each_block(block, rows, ROWS)
         return answers[:, : self.width], log_evidence
 
 

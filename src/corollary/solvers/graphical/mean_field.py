@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp, xlogy
 
+from corollary._compiled.graphical.mean_field import ascend, bound
 from corollary.core.evidence import Kind
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import Approximation, certain, check_query
+from corollary.solvers.graphical.answers import Approximation, by_variable, certain
 from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
-from corollary.solvers.graphical.support import possible_domains, possible_state
+from corollary.solvers.graphical.support import check_query, possible_state
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, best_of
 
 
@@ -54,22 +54,20 @@ def mean_field(
     *Evidence.* Stationary: no change of one q_v raises the bound. It never falls from one sweep to the next. How far
     marginals are from the true ones is not known; they tend to be too sure.
     """
-    check_query(network, given, 1)
+    check_query(network, variables, given, 1)
     flat = flatten(network, given, variables, whole=True)
-    possible_domains(flat)
     random = np.random.RandomState(int(seed_of(random_state) >> np.uint64(32)))
     climbs = (_Ascent(flat, start) for start in _starts(flat, n_init, random))
     found = best_of(climbs, Rules(max_iter, tol, observe))
-    place = {variable: j for j, variable in enumerate(flat.variables)}
-    bound = flat.constant - found.measure.objective
+    least = float(flat.constant - found.measure.objective)
     return Approximation(
         method="mean field",
-        marginals={v: found.state.q[place[v]] for v in variables if v in place} | certain(network, given, variables),
+        marginals=by_variable(flat, found.state.q, variables) | certain(network, given, variables),
         errors={},
         n_samples=0,
         effective=np.nan,
-        facts={"log evidence, at least": float(bound)},
-        evidence=found.evidence(facts={"log evidence, at least": float(bound)}),
+        facts={"log evidence, at least": least},
+        evidence=found.evidence(facts={"log evidence, at least": least}),
     )
 
 
@@ -90,7 +88,7 @@ def _starts(flat: Flat, n_init: int, random: np.random.RandomState) -> Iterator[
 
 @dataclass(frozen=True)
 class _State:
-    q: list[Array]
+    q: Array  # of all states of all free variables, end to end
     bound: float
     change: float
 
@@ -103,71 +101,34 @@ class _Ascent(Algorithm[_State]):
     certificate_name = "largest change of a probability in a sweep"
 
     def __init__(self, flat: Flat, start: list[Array]) -> None:
-        self.flat, self.start = flat, start
-        self.factors = [_Factor.of(table, scope) for table, scope in zip(flat.tables, flat.scopes, strict=True)]
-        self.of_variable: list[list[tuple[int, int]]] = [[] for _ in range(flat.size)]
-        for f, scope in enumerate(flat.scopes):
-            for axis, variable in enumerate(scope):
-                self.of_variable[variable].append((f, axis))
+        self.flat = flat
+        self.start = np.concatenate([*start, np.empty(0)])
+        self.room = np.empty(int(flat.cards.max(initial=1)))
+        order = np.argsort(flat.scope, kind="stable")
+        self.starts = np.searchsorted(flat.scope[order], np.arange(flat.size + 1)).astype(np.int64)
+        self.factors = np.repeat(np.arange(len(flat.scopes)), np.diff(flat.scope_starts))[order].astype(np.int64)
+        self.axes = (order - flat.scope_starts[self.factors]).astype(np.int64)
+
+    @property
+    def _tables(self) -> tuple[Array, ...]:
+        flat = self.flat
+        return flat.scope_starts, flat.scope, flat.strides, flat.table_starts, flat.logs, self.room
+
+    def _bound(self, q: Array) -> float:
+        return float(bound(q, self.flat.cards, self.flat.offsets, *self._tables))
 
     def init(self) -> _State:
         return _State(self.start, self._bound(self.start), np.inf if self.flat.size else 0.0)
 
     def step(self, state: _State) -> _State:
-        q, change = list(state.q), 0.0
-        for v, places in enumerate(self.of_variable):
-            logs = np.zeros(len(q[v]))
-            for f, axis in places:
-                logs = logs + self.factors[f].expected(q, axis)
-            fresh = np.exp(logs - logsumexp(logs))
-            change = max(change, float(np.abs(fresh - q[v]).max()))
-            q[v] = fresh / fresh.sum()
-        return _State(q, self._bound(q), change)
+        q = state.q.copy()
+        change = ascend(
+            q, self.flat.cards, self.flat.offsets, self.starts, self.factors, self.axes, *self._tables
+        )  # fmt: skip
+        return _State(q, self._bound(q), float(change))
 
     def measure(self, state: _State) -> Measure:
         return Measure(-state.bound, state.change)
 
     def better(self, new: Measure, old: Measure) -> bool:
         return new.objective <= old.objective + 1e-12 * (1.0 + abs(old.objective))
-
-    def _bound(self, q: list[Array]) -> float:
-        energy = sum(factor.value(q) for factor in self.factors)
-        return float(energy - sum(xlogy(part, part).sum() for part in q))
-
-
-@dataclass(frozen=True)
-class _Factor:
-    """The logarithm of a table, zeros apart: what has weight there counts as −∞, what has none as nothing."""
-
-    scope: tuple[int, ...]
-    logs: Array
-    zeros: Array | None
-
-    @staticmethod
-    def of(table: Array, scope: tuple[int, ...]) -> _Factor:
-        zero = table <= 0
-        return _Factor(scope, np.log(np.where(zero, 1.0, table)), zero.astype(float) if zero.any() else None)
-
-    def expected(self, q: list[Array], axis: int) -> Array:
-        """The mean logarithm for each state of the variable of this axis, the others distributed as q."""
-        others = [q[v] for k, v in enumerate(self.scope) if k != axis]
-        found = _mean(np.moveaxis(self.logs, axis, 0), others)
-        if self.zeros is not None:
-            found = np.where(_mean(np.moveaxis(self.zeros, axis, 0), others) > 0, -np.inf, found)
-        return found
-
-    def value(self, q: list[Array]) -> float:
-        """The mean logarithm."""
-        return float(_weighted(q[self.scope[0]], self.expected(q, 0)))
-
-
-def _weighted(weights: Array, values: Array) -> Any:
-    """Σ weights · values, where what has no weight counts as nothing whatever its value."""
-    return np.sum(np.where(weights > 0, weights * np.where(weights > 0, values, 0.0), 0.0))
-
-
-def _mean(table: Array, others: list[Array]) -> Array:
-    """Means over the last axes, from the last one on."""
-    for weights in reversed(others):
-        table = table @ weights
-    return table

@@ -6,11 +6,14 @@ other, with what follows of each carried on, finds a possible state of all varia
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from corollary.core.graphical.flat import Flat
+from corollary.core.graphical.flat import Flat, flatten
+from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 
 TRIALS = 20_000  # states to try before giving up
@@ -26,6 +29,21 @@ def impossible() -> ImpossibleEvidence:
         "The evidence has probability zero: no state of the other variables agrees with it. Check the states in given, "
         "or smooth the tables (learn them with a prior) so that nothing is impossible."
     )
+
+
+def check_query(network: TableNetwork, variables: Iterable[int], given: Mapping[int, int], n_samples: int) -> None:
+    """Raise ValueError for a state that there is not, no samples, or evidence that zeros of tables rule out.
+
+    All evidence is looked at, also what does not matter to ``variables``.
+    """
+    for variable, state in given.items():
+        if not 0 <= state < network.cards[variable]:
+            raise ValueError(
+                f"given: variable {variable} has states 0 to {network.cards[variable] - 1}, but state {state} came."
+            )
+    if n_samples < 1:
+        raise ValueError(f"n_samples must be a whole number ≥ 1, but it is {n_samples}.")
+    possible_domains(flatten(network, given, variables, whole=True))
 
 
 Domains = list[Array]  # for each free variable, which of its states are left

@@ -10,9 +10,9 @@ import numpy as np
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain, check_query
+from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
 from corollary.solvers.graphical.forward import ROWS, Tally, drawn, likelihoods, seed_of, total_of
-from corollary.solvers.graphical.support import possible_domains, possible_state
+from corollary.solvers.graphical.support import check_query, possible_state
 
 
 def likelihood_weighting(
@@ -29,9 +29,8 @@ def likelihood_weighting(
     *Cost.* O(n × variables that matter), no memory to speak of. The effective number of samples is (Σ w)² / Σ w²: it is
     small where what is known lies far from what is usual, and then ``notes`` says so.
     """
-    check_query(network, given, n_samples)
+    check_query(network, variables, given, n_samples)
     flat = flatten(network, given, variables)
-    possible_domains(flat)
     tallied = _tallied(flat, n_samples, random_state)
     shares, errors = tallied.shares()
     known = certain(network, given, variables)
@@ -50,9 +49,8 @@ def log_evidence(
     network: TableNetwork, given: Mapping[int, int], n_samples: int = 100_000, random_state: Any = None
 ) -> tuple[float, float]:
     """An estimate of log P(given) and its standard error, by likelihood weighting over all that bears on it."""
-    check_query(network, given, n_samples)
+    check_query(network, (), given, n_samples)
     flat = flatten(network, given, whole=True)
-    possible_domains(flat)
     tallied = _tallied(flat, n_samples, random_state)
     mean = tallied.total / tallied.n
     spread = max(tallied.squares / tallied.n - mean**2, 0.0)

@@ -10,12 +10,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
+from corollary.core.distribution.covariances import (
+    DENSE,
+    LOG_2_PI,
+    from_roots,
+    log_determinants,
+    penalty_of,
+    squared_distance,
+)
 from corollary.core.scaling import exponents_of
 from corollary.core.types import Array
 
-DENSE = ("full", "tied")
 FAINT, NEVER = -46.0, -745.0  # logarithms of shares too small to change a sum in float64, and of shares that are zero
 
 
@@ -102,38 +108,24 @@ class Gaussians:
 
     def offsets(self, log_scale: float) -> Array:
         """What is added to −½‖U(x − μ)‖² to give log(weight × density) in the units of the data, less ½ penalty."""
-        roots = np.diagonal(self.roots, axis1=1, axis2=2) if self.kind in DENSE else self.roots
         with np.errstate(divide="ignore"):
             logs = np.log(self.weights)
-        constant = self.means.shape[1] * np.log(2 * np.pi) + self.penalty
-        result: Array = logs + np.log(np.abs(roots)).sum(axis=1) - 0.5 * constant - log_scale
+        constant = self.means.shape[1] * LOG_2_PI + self.penalty
+        result: Array = logs + log_determinants(self.roots) - 0.5 * constant - log_scale
         return result
 
     def distance(self, after: Gaussians) -> float:
         r"""How far other parameters are from these, in units in which one row of data can tell them apart.
 
-        .. math:: d^2 = \sum_k \frac{(\pi'_k - \pi_k)^2}{\pi_k}
-                  + \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\mu'_k - \mu_k) \rVert^2
-                  + \frac{1}{2} \sum_k \pi_k \lVert \Sigma_k^{-1/2} (\Sigma'_k - \Sigma_k) \Sigma_k^{-1/2} \rVert_F^2
-
-        This is the metric of Fisher's information on rows with known components. The distance from parameters to what
-        one EM step makes of them is, to first order, the norm in it of the gradient of the mean log-likelihood.
+        :math:`d^2 = \sum_k (\pi'_k - \pi_k)^2 / \pi_k` and that of means and covariances (``squared_distance``): the
+        metric of Fisher's information on rows with known components. The distance from parameters to what one EM step
+        makes of them is, to first order, the norm in it of the gradient of the mean log-likelihood.
         """
-        used = self.weights > 0
-        weights, step, change = (
-            self.weights[used],
-            (after.means - self.means)[used],
-            after.covariances - self.covariances,
-        )
-        roots, shares = (self.roots, np.ones(1)) if self.kind == "tied" else (self.roots[used], weights)
-        change = change if self.kind == "tied" else change[used]
-        if self.kind in DENSE:
-            moved = np.einsum("kj,kjl->kl", step, np.broadcast_to(roots, (len(step), *roots.shape[1:])))
-            spread = ((roots.transpose(0, 2, 1) @ change @ roots) ** 2).sum(axis=(1, 2))
-        else:
-            moved, spread = step * roots, ((change * roots * roots) ** 2).sum(axis=1)
+        used, change = self.weights > 0, after.covariances - self.covariances
+        weights, step = self.weights[used], (after.means - self.means)[used]
+        roots, change = (self.roots, change) if self.kind == "tied" else (self.roots[used], change[used])
         share = ((after.weights[used] - weights) ** 2 / weights).sum()
-        return float(np.sqrt(share + weights @ (moved**2).sum(axis=1) + 0.5 * (shares @ spread)))
+        return float(np.sqrt(squared_distance(self.kind, weights, roots, step, change, share)))
 
     @property
     def blur(self) -> float:
@@ -143,22 +135,6 @@ class Gaussians:
         sizes = np.broadcast_to(sizes, (len(off), *sizes.shape[1:]))
         moved = np.einsum("kj,kjl->kl", off, sizes) if self.kind in DENSE else off * sizes
         return float(np.sqrt(self.weights @ (moved**2).sum(axis=1)))
-
-
-def penalty_of(roots: Array, regular: Array, k: int) -> Array:
-    """tr(Σ⁻¹ E) of each component."""
-    squares = (roots**2).sum(axis=2) if roots.ndim == 3 else roots**2
-    return np.broadcast_to(squares @ regular, (k,))
-
-
-def from_roots(roots: Array) -> Array:
-    """Σ = (U Uᵀ)⁻¹, of matrices or of numbers."""
-    if roots.ndim == 2:
-        inverse: Array = 1.0 / roots**2
-        return inverse
-    eye = np.eye(roots.shape[1])
-    halves = [solve_triangular(root, eye) for root in roots]
-    return np.array([half.T @ half for half in halves])
 
 
 def attributes(params: Gaussians, units: Units) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.linalg.lapack import dtrtri
 
-from corollary.core.gaussian import DENSE, FAINT, NEVER, Gaussians, penalty_of
+from corollary.core.distribution.covariances import DENSE, penalty_of, roots_of
+from corollary.core.distribution.gaussians import FAINT, NEVER, Gaussians
 from corollary.core.types import Array
 
 NARROWEST = 1e-10  # the least variance in any direction, relative to the pooled variance within components
@@ -105,7 +106,7 @@ def _factor(kind: str, scatter: Array, regular: Array, floor: Array) -> tuple[Ar
     covariances = scatter + np.diag(regular)
     covariances = (covariances + covariances.transpose(0, 2, 1)) / 2
     try:
-        roots = np.array([dtrtri(lower.T)[0] for lower in np.linalg.cholesky(covariances)])
+        roots = roots_of(covariances)
         if (np.square(roots).sum(axis=2) @ floor <= 0.5).all():  # tr(Σ⁻¹ F) < 1: no direction is narrower than F
             return covariances, roots, np.zeros(len(roots), dtype=bool)
     except np.linalg.LinAlgError:

@@ -1,0 +1,156 @@
+"""Kinds of columns: which a table has, and the product of their distributions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from corollary.bayes.claims import floor
+from corollary.bayes.gaussian import floor_of
+from corollary.core.distribution import (
+    Bernoulli,
+    Categorical,
+    Columns,
+    Distribution,
+    Exponential,
+    Gaussian,
+    Multinomial,
+    Poisson,
+)
+from corollary.core.distribution.categorical import StateCounts
+from corollary.core.distribution.columns import Several
+from corollary.core.distribution.moments import Moments
+from corollary.core.distribution.multinomial import WordCounts
+from corollary.core.distribution.totals import Totals
+from corollary.core.types import Array
+from corollary.referee.bayes import Group
+from corollary.tables import kinds_of_columns
+
+KINDS = ("gaussian", "bernoulli", "categorical", "poisson", "exponential", "multinomial")
+STATISTICS: dict[str, Any] = {
+    "gaussian": Moments,
+    "bernoulli": Totals,
+    "categorical": StateCounts,
+    "poisson": Totals,
+    "exponential": Totals,
+    "multinomial": WordCounts,
+}
+_OF_TYPES = {"number": "gaussian", "flag": "bernoulli", "category": "categorical"}
+
+
+def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
+    """The kind of each column, by what is said of it and else by its type."""
+    types = kinds_of_columns(X)
+    if types is None:
+        shape = getattr(X, "shape", None) or np.asarray(X).shape
+        types = ["number"] * (shape[1] if len(shape) == 2 else 0)  # of other shapes the door has something to say
+    names = [str(name) for name in X.columns] if hasattr(X, "columns") else getattr(X, "column_names", [])
+    kinds = [_OF_TYPES[each] for each in types]
+    for column, kind in (columns or {}).items():
+        if kind not in KINDS:
+            raise ValueError(f"columns: the kind of {column!r} must be one of {', '.join(KINDS)}, but it is {kind!r}.")
+        if isinstance(column, str) and column in names:
+            kinds[list(names).index(column)] = kind
+        elif not isinstance(column, str) and column in range(len(kinds)):
+            kinds[int(column)] = kind
+        else:
+            raise ValueError(f"columns names {column!r}, which is no column of X: it has {len(kinds)} of them.")
+    return np.array(kinds)
+
+
+def groups_of(kinds: Array, sizes: Array, alpha: float) -> Columns:
+    """The product of the distributions of all columns, those of one kind together, in the order of ``KINDS``."""
+    groups: list[tuple[list[int], Distribution]] = []
+    for kind in KINDS:
+        own = np.flatnonzero(kinds == kind)
+        if not len(own):
+            continue
+        part: Distribution
+        if kind == "categorical":
+            part = Categorical([int(size) for size in sizes[own]], alpha)
+        elif kind in ("bernoulli", "multinomial"):
+            part = Bernoulli(alpha) if kind == "bernoulli" else Multinomial(alpha)
+        else:
+            part = Gaussian() if kind == "gaussian" else Poisson() if kind == "poisson" else Exponential()
+        groups.append((own.tolist(), part))
+    return Columns(groups)
+
+
+def smoothed(product: Columns, statistics: Several, alpha: float, var_smoothing: float) -> Columns:
+    """The same with smoothing that depends on the rows: floors of variances, and rows of the mean of a column."""
+    groups = []
+    for (columns, part), own in zip(product.groups, statistics.parts, strict=True):
+        if part.name == "gaussian":
+            part = Gaussian(regular=floor_of(var_smoothing, own))
+        elif part.name in ("poisson", "exponential"):
+            rows = np.broadcast_to(own.present, own.totals.shape).sum(axis=0)
+            mean = own.totals.sum(axis=0) / np.where(rows > 0, rows, 1.0)
+            more, each = (alpha * mean).tolist(), [alpha] * len(mean)
+            part = Poisson(more, each) if part.name == "poisson" else Exponential(each, more)
+        groups.append((columns, part))
+    return Columns(groups)
+
+
+def encoded(X: Array, categories: dict[int, Array]) -> Array:
+    """Numbers as the places of categories among those that are known; what is none of them is missing."""
+    out = np.array(X, dtype=np.float64)
+    for f, known in categories.items():
+        places = np.minimum(np.searchsorted(known, out[:, f]), max(len(known) - 1, 0))
+        out[:, f] = np.where(known[places] == out[:, f], places, np.nan) if len(known) else np.nan
+    return out
+
+
+def claims(
+    product: Columns, params: dict[str, Array], statistics: dict[str, Array], X: Any, weights: Array, alpha: float,
+    var_smoothing: float,
+) -> tuple[list[Group], dict[str, Any]]:  # fmt: skip
+    """What is claimed of each kind of columns, for the referee."""
+    groups = []
+    for columns, part in product.groups:
+        said: dict[str, Any] = {
+            key.split(".", 1)[1]: v for key, v in (statistics | params).items() if key.startswith(f"{part.name}.")
+        }
+        own = np.asarray(X, dtype=np.float64)[:, columns]
+        first: Any = alpha
+        second: Any = 0.0
+        sizes: Any = ()
+        if part.name == "gaussian":
+            first = floor(own, weights, var_smoothing)
+            said["seen"] = said["present"]
+        elif part.name == "categorical":
+            assert isinstance(part, Categorical)
+            sizes = part.sizes
+            said["tables"], said["counts"] = (part.by_columns({"log": said[name]}) for name in ("log", "states"))
+        elif part.name in ("poisson", "exponential"):
+            there = ~np.isnan(own)
+            rows = np.where(there, weights[:, None], 0.0)
+            mean = (rows * np.where(there, own, 0.0)).sum(axis=0) / np.maximum(rows.sum(axis=0), 1e-300)
+            first, second = (alpha * mean, alpha) if part.name == "poisson" else (alpha, alpha * mean)
+        elif part.name == "bernoulli":
+            said["log"] = said["log_one"]
+        groups.append(Group(part.name, columns, said, first, second, sizes))
+    return groups, {}
+
+
+def check_statistics(product: Columns, statistics: dict[str, Any], k: int) -> None:
+    """ValueError unless these can be the statistics of k classes: files are hostile."""
+    expected: dict[str, list[tuple[int, ...]]] = {}
+    for columns, part in product.groups:
+        d = len(columns)
+        if isinstance(part, Categorical):
+            expected["categorical.states"] = [(k, int(part.sizes.sum()))]
+            continue
+        expected[f"{part.name}.{'mean' if part.name == 'gaussian' else 'totals'}"] = [(k, d)]
+        if part.name != "multinomial":
+            expected[f"{part.name}.present"] = [(k, 1), (k, d)]
+        if part.name == "gaussian":
+            expected["gaussian.scatter"] = [(k, d)]
+    if set(statistics) != set(expected):
+        raise ValueError(f"statistics_ must be {', '.join(expected)}, but they are others")
+    for name, shapes in expected.items():
+        value = statistics[name]
+        if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape in shapes):
+            raise ValueError(f"{name} of statistics_ must be float64 of shape {shapes[0]}")
+        if not np.isfinite(value).all() or (name != "gaussian.mean" and (value < 0).any()):
+            raise ValueError(f"{name} of statistics_ must be finite numbers ≥ 0")
