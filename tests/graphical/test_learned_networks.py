@@ -53,13 +53,8 @@ def test_frames_of_any_kind_say_the_same() -> None:
     import pyarrow as pa
 
     rows, found = frame(), ChowLiu().fit(frame())
-    kinds = [
-        rows.astype(object),
-        rows.astype("category"),
-        pl.DataFrame(rows.to_dict("list")),
-        pa.table(rows.to_dict("list")),
-    ]
-    for other in kinds:
+    lists = rows.to_dict("list")
+    for other in (rows.astype(object), rows.astype("category"), pl.DataFrame(lists), pa.table(lists)):
         again = ChowLiu().fit(other)
         assert again.edges_ == found.edges_
         for one, two in zip(again.tables_, found.tables_, strict=True):

@@ -39,7 +39,7 @@ class HillClimb(LearnedNetwork):
         What to raise. BDeu is the log evidence under Dirichlet priors worth ``equivalent_sample_size`` rows (10, if
         that is None), K2 that under priors of one row for each cell. The log-likelihood alone never says no to an edge.
     max_parents : int ≥ 0 or None
-        The most parents of a variable; None: no limit but what the score says.
+        The most parents of a variable; None: no limit but what the score says, and tables of a million cells.
     tabu : int ≥ 0, default 10
         Where no change helps, go on for this many steps by the best change that undoes none of as many last ones.
     restarts : int ≥ 0, default 0
@@ -166,7 +166,8 @@ class HillClimb(LearnedNetwork):
         weights, parents = check_weights(sample_weight, codes), [above.tolist() for above in self.parents_]
         most = len(names) if self.max_parents is None else self.max_parents
         asked = self._edges("required", names), self._edges("forbidden", names), most
-        cards, ess = [len(labels) for labels in self.states_], self.equivalent_sample_size or ESS
+        cards = [len(labels) for labels in self.states_]
+        ess = self.equivalent_sample_size or ESS
         claim = no_better_move(codes, weights, parents, cards, self.criterion, ess, asked, self.score_, RELATIVE)
         return together(claim, self._judge_tables(codes, weights))
 

@@ -13,12 +13,13 @@ from corollary.core.evidence import Evidence, Kind, Status, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import Column, States, find, shown, states_of
-from corollary.referee.networks import step_of_em, tables_of_counts
+from corollary.referee.networks import step_of_em
+from corollary.referee.structures import counted_tables
 from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.hidden import TableModel
 from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import ROUNDING, Prior, family_counts, tables_from
+from corollary.solvers.graphical.parameters import Prior, family_counts, tables_from
 
 Parents = Sequence[Sequence[int]]
 
@@ -70,7 +71,9 @@ class LearnedNetwork(BayesianNetwork, ABC):
         if (codes[weights > 0] < 0).any():
             tolerance = TableModel(()).movement_tol(self.tol)
             return step_of_em(codes, weights, self.parents_, self.tables_, added, tolerance)
-        return tables_of_counts(codes, weights, self.parents_, self.tables_, added, ROUNDING)
+        live, above = weights > 0, [each.tolist() for each in self.parents_]
+        prior = self._referee_prior
+        return counted_tables(codes[live], weights[live], above, self.tables_, prior, range(len(above)))
 
     def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         names = [column.name for column in columns]

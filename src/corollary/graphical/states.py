@@ -204,7 +204,8 @@ def _quantiles(column: Column, weights: Array, n_bins: int) -> Array:
     known = column.codes >= 0
     mass = np.cumsum(np.bincount(column.codes[known], weights=weights[known], minlength=len(column.values)))
     at = np.searchsorted(mass, mass[-1] * np.arange(1, n_bins) / n_bins, side="left")
-    return column.values[np.unique(at[at < len(column.values) - 1])].astype(np.float64)
+    inner = np.unique(at[at < len(column.values) - 1])
+    return column.values[inner if len(inner) else [-2]].astype(np.float64)  # most of the weight may be on the largest
 
 
 def _between(values: Array) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.core.door.target import refuse_missing
+from corollary.core.door.weights import within_reach
 from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Choice, Instance, Integer, Limit
 from corollary.core.types import Array
@@ -238,14 +239,16 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
                 raise ValueError("parents_ of a column must be the class and at most one other column.")
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes, weights = self._codes(X), check_weights(sample_weight, X)
+        codes = self._codes(X)
+        weights, unit = within_reach(check_weights(sample_weight, codes))
         classes, labels, weights = encode_labels(y, weights, self.class_weight)
         if not np.array_equal(classes, self.classes_):
             return Verification(False, "y has other classes than classes_")
         codes[:, -1] = labels
         parents = [above.tolist() for above in self.parents_]
         information, tolerance = self.conditional_information_, self.evidence_.certificate.tolerance
-        return class_tree(codes, weights, parents, self.tables_, self._referee_prior, information, tolerance)
+        cell, ess = self._referee_prior
+        return class_tree(codes, weights, parents, self.tables_, (cell * unit, ess * unit), information, tolerance)
 
 
 def _known(states: States, column: Column) -> Array:

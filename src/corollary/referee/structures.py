@@ -16,6 +16,7 @@ from corollary.referee.rows import LONG, ROUNDED, Array
 from corollary.referee.verdict import Verification, measured, together
 
 LARGEST = 20_000_000  # rows × pairs of variables, or rows × changes of an edge
+CELLS = 1 << 20  # of a table: the documentation allows no larger one
 SAME = 1e-8  # nats, probabilities: what is told must be what is found, up to this
 
 Parents = Sequence[Sequence[int]]
@@ -56,7 +57,7 @@ def class_tree(
     shares = np.array([w[codes[:, d] == k].sum() for k in range(len(tables[d]))]) / w.sum()
     if float(np.abs(shares - tables[d]).max()) > SAME:
         return Verification(False, "the table of the class is not how frequent the classes are")
-    return together(claim, _tables(codes, w, parents, tables, prior, range(d)))
+    return together(claim, counted_tables(codes, w, parents, tables, prior, range(d)))
 
 
 def no_better_move(
@@ -83,6 +84,8 @@ def no_better_move(
         return Verification(False, f"score_ is {told:.9g}, but the rows say {float(total):.9g}")
     best = LONG(0)
     for move in _moves(parents, required, forbidden, most):
+        if any(np.prod([float(cards[j]) for j in (v, *above)]) > CELLS for v, above in move.items()):
+            continue
         best = max(best, sum((worth(v, above) - own[v] for v, above in move.items()), LONG(0)))
     best = best / (1 + abs(sum((worth(v, ()) for v in range(d)), LONG(0))))
     return measured(
@@ -129,7 +132,7 @@ def _joined(edges: Edges, d: int) -> list[int]:
     return leader
 
 
-def _tables(
+def counted_tables(
     codes: Array, w: Array, parents: Parents, tables: Sequence[Array], prior: tuple[float, float], which: Any
 ) -> Verification:
     """Whether tables are (counts + pseudo-counts) over their sums, of the rows that have all values of a table."""

@@ -12,6 +12,7 @@ from corollary.solvers.graphical.counts import CELLS, Coded, joint_index, pair_t
 from corollary.solvers.graphical.scores import Score
 
 Parents = tuple[int, ...]  # in increasing order
+LARGEST = 1 << 20  # cells of a table: no parent is added that makes it larger
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class FamilyScores:
             added = np.full(d, -np.inf)
             if self.max_parents > 0:
                 for j in range(d):
-                    if j != i:
+                    if j != i and cards[i] * cards[j] <= LARGEST:
                         added[j] = self.known[i, (j,)] - self.known[i, ()]
             self.rows[i, ()] = Row(self.known[i, ()], added, np.full(d, -np.inf))
 
@@ -69,7 +70,8 @@ class FamilyScores:
         own = self.known[i, parents] = self.score.family(table, q)
         added, removed = np.full(data.n_variables, -np.inf), np.full(data.n_variables, -np.inf)
         if len(parents) < self.max_parents:
-            others = [j for j in range(data.n_variables) if j != i and j not in parents]
+            room = LARGEST / (q * r)
+            others = [j for j in range(data.n_variables) if j != i and j not in parents and data.cards[j] <= room]
             for j, value in zip(others, self._with_one_more(base, size, r, q, others), strict=True):
                 added[j] = value - own
                 self.known[i, _joined(parents, j)] = value

@@ -74,7 +74,8 @@ def counting_evidence(counts: Sequence[Array], tables: Sequence[Array], prior: P
     worst = 0.0
     for count, table in zip(counts, tables, strict=True):
         cells = count + prior.added(count.shape)
-        worst = max(worst, float(np.abs(cells.sum(axis=-1, keepdims=True) * table - cells).max(initial=0.0)) / total)
+        size = max(total, float(cells.sum()))
+        worst = max(worst, float(np.abs(cells.sum(axis=-1, keepdims=True) * table - cells).max(initial=0.0)) / size)
         worst = max(worst, float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0)))
     value, notes = log_likelihood(counts, tables), list[str]()
     if (bare := unseen(counts)) and not (prior.cell or prior.ess):
