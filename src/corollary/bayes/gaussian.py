@@ -186,7 +186,7 @@ class GaussianNB(NaiveBayes):
         self.class_count_, self.class_prior_ = summary.counts, np.exp(found.log_prior)
         self.theta_, self.var_ = found.params["mean"], found.params["variance"]
         self.value_count_ = np.array(np.broadcast_to(moments.present, moments.mean.shape))
-        self.epsilon_ = float(distribution.parameters["regular"])
+        self.epsilon_ = np.float64(distribution.parameters["regular"])
 
     def _kept(self) -> tuple[Distribution, NaiveSummary]:
         scatter = np.maximum(self.var_ - self.epsilon_, 0.0) * self.value_count_
