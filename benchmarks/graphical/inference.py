@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.graphical.sampling import FINDINGS, _ours, _pgmpy, _pyagrum, _written
+from benchmarks.memory import extra_peak
 from benchmarks.workload import OURS, Candidate, Check, Data, Quality, Workload, load
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -97,19 +98,18 @@ def banded(size: int, width: int, seed: int = 0) -> Any:
 
 
 def _large(size: int) -> None:
-    """Print seconds, extra bytes at the peak, and the treewidth, of all marginals given five findings."""
-    import resource
-
+    """Print seconds and extra bytes at the peak of all marginals given five findings."""
     network, tree = banded(size, 12), load("corollary.solvers.graphical.junction_tree", "JunctionTree")
-    small = banded(20, 3)
-    tree.of(small, [0]).run(np.zeros((1, 20), dtype=np.int64))  # compiled code is loaded
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = np.zeros((1, size), dtype=np.int64)
+    tree.of(banded(20, 3), [0]).run(np.zeros((1, 20), dtype=np.int64))  # compiled code is loaded
+
+    def ask() -> None:
+        tree.of(network, list(range(0, size, size // 5))).run(rows)
+
     start = time.perf_counter()
-    made = tree.of(network, list(range(0, size, size // 5)))
-    made.run(np.zeros((1, size), dtype=np.int64))
+    ask()
     seconds = time.perf_counter() - start
-    peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
-    print(json.dumps({"seconds": seconds, "bytes": peak, "width": made.cost.treewidth}))
+    print(json.dumps({"seconds": seconds, "bytes": extra_peak(ask)}))
 
 
 def _measured(quick: bool) -> dict[str, float]:
