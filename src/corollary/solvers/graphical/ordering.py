@@ -7,6 +7,7 @@ the tables are not small, other orders are tried too (``best_order``). Sets of v
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from heapq import heapify, heappop, heappush
 from math import prod
 
 
@@ -50,14 +51,19 @@ def min_fill(near: list[int], cards: Sequence[int], last: Collection[int] = (), 
     found: Eliminated = []
     for group in ([v for v in there if not late >> v & 1], [v for v in there if late >> v & 1]):
         waiting = {variable: _cost(variable, near, cards, by_size) for variable in group}
+        queue = [(cost, variable) for variable, cost in waiting.items()]
+        heapify(queue)
         while waiting:
-            chosen = min(waiting, key=lambda variable: (waiting[variable], variable))
+            cost, chosen = heappop(queue)
+            if waiting.get(chosen) != cost:
+                continue  # gone, or its cost has changed since
             del waiting[chosen]
             clique = near[chosen]
             found.append((chosen, clique))
             for variable in members(_leave(near, chosen)):
                 if variable in waiting:
-                    waiting[variable] = _cost(variable, near, cards, by_size)
+                    cost = waiting[variable] = _cost(variable, near, cards, by_size)
+                    heappush(queue, (cost, variable))
     return found
 
 

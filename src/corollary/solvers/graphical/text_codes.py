@@ -67,7 +67,7 @@ def _arrow(column: Any) -> Any:
         import pyarrow as pa
     except ImportError:
         return None
-    inside = getattr(column, "array", None)  # of pandas, which says the same more quickly
+    inside: Any = getattr(column, "array", None)  # of pandas, which says the same more quickly
     chunks = inside.__arrow_array__() if hasattr(inside, "__arrow_array__") else pa.chunked_array(column)
     if str(chunks.type) == "string_view":  # of polars
         chunks = chunks.cast(pa.large_string())
