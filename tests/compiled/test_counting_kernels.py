@@ -110,5 +110,7 @@ def test_text_is_numbered_as_by_sorting(n: int) -> None:
 
 def test_text_with_gaps_or_too_many_values_is_left_to_others() -> None:
     assert text_codes(pd.Series(["a", None])) is None
-    assert text_codes(pd.Series([f"value {i}" for i in range(2000)])) is None
+    for n in (600, 2000, 5000):
+        assert text_codes(pd.Series([f"value {i}" for i in range(n)])) is None
+    assert text_codes(pd.Series(["one"] * 3000 + [f"value {i}" for i in range(600)])) is None
     assert text_codes(pd.Series([1.0, 2.0])) is None
