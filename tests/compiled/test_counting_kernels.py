@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from corollary.core.parallel import threads
 from corollary.solvers.graphical.counts import Coded, _packed, family_tables, joint_index, pair_tables, tables_beside
+from corollary.solvers.graphical.text_codes import text_codes
 
 
 def rows(n: int, missing: bool, seed: int = 0) -> tuple[np.ndarray, list[int]]:
@@ -76,3 +79,38 @@ def test_threads_change_no_bit() -> None:
             found.append(family_tables(data, [[0, 1], [2, 3, 4], [1], [4, 0]]))
     for one, two in zip(*found, strict=True):
         np.testing.assert_array_equal(one, two)
+
+
+WORDS = [
+    "",
+    "a",
+    "ab",
+    "abcdefgh",
+    "abcdefghi",
+    "abcdefghj",
+    "xbcdefghi",
+    "héé",
+    "abcdefghijklmnopq",
+    "abcdefghiiklmnopq",
+]
+
+
+@pytest.mark.parametrize("n", [1, 700, 5000])
+def test_text_is_numbered_as_by_sorting(n: int) -> None:
+    """Short and long strings, empty ones, some that come late, at the end of the memory that holds them."""
+    words = np.array(WORDS)[np.random.default_rng(0).integers(0, len(WORDS), size=n)]
+    words[n - n // 4 :] = "only late"
+    for column in (pd.Series(words), pl.Series(words), pd.Series(np.append(["x", "y"], words))[2:]):
+        found = text_codes(column)
+        assert found is not None
+        values, codes = np.unique(words, return_inverse=True)
+        np.testing.assert_array_equal(found[0], codes)
+        np.testing.assert_array_equal(found[1], values)
+
+
+def test_text_with_gaps_or_too_many_values_is_left_to_others() -> None:
+    assert text_codes(pd.Series(["a", None])) is None
+    for n in (600, 2000, 5000):
+        assert text_codes(pd.Series([f"value {i}" for i in range(n)])) is None
+    assert text_codes(pd.Series(["one"] * 3000 + [f"value {i}" for i in range(600)])) is None
+    assert text_codes(pd.Series([1.0, 2.0])) is None

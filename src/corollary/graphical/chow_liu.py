@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from corollary.base import assigning, check_weights
+from corollary.base import assigning
 from corollary.core.evidence import Certificate, Kind
 from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import Choice, Instance, Integer, Limit
@@ -110,8 +110,8 @@ class ChowLiu(LearnedNetwork):
         return Found(parents, tree_evidence(tree, information, "maximum spanning tree", notes))
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes = self._codes(X)
-        weights, parents = check_weights(sample_weight, codes), [above.tolist() for above in self.parents_]
+        codes, weights = self._judged_rows(X, sample_weight)
+        parents = [above.tolist() for above in self.parents_]
         claim = spanning_tree(codes, weights, parents, self.mutual_information_, ROUNDING)
         return together(claim, self._judge_tables(codes, weights))
 

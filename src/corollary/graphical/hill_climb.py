@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils import check_random_state
 
-from corollary.base import assigning, check_weights
+from corollary.base import assigning
 from corollary.core.fitted import Fitted, Number
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import ArrayLike, Choice, Integer, Limit
@@ -162,8 +162,8 @@ class HillClimb(LearnedNetwork):
         return found
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes, names = self._codes(X), self._names
-        weights, parents = check_weights(sample_weight, codes), [above.tolist() for above in self.parents_]
+        codes, weights = self._judged_rows(X, sample_weight)
+        names, parents = self._names, [above.tolist() for above in self.parents_]
         most = len(names) if self.max_parents is None else self.max_parents
         asked = self._edges("required", names), self._edges("forbidden", names), most
         cards = [len(labels) for labels in self.states_]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from corollary.base import check_weights
 from corollary.core.evidence import Evidence, Kind, Status, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
@@ -63,6 +64,14 @@ class LearnedNetwork(BayesianNetwork, ABC):
         """Pseudo-counts of a cell and of a table, for the referee."""
         ess = self.equivalent_sample_size
         return (self.pseudo_counts, 0.0) if ess is None else (0.0, ess)
+
+    def _judged_rows(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
+        """Rows as states, with their weights; what rows without weight hold may be no state."""
+        columns = self._columns(X, reset=False)
+        weights = check_weights(sample_weight, np.broadcast_to(0.0, (len(columns[0].codes), 1)))
+        there = weights > 0
+        codes = [self._states_of(v).encode(column.seen(there)) for v, column in enumerate(columns)]
+        return np.stack(codes, axis=1), weights
 
     def _judge_tables(self, codes: Array, weights: Array) -> Verification:
         """What the referee says of the tables: counted anew, or one more step of EM."""

@@ -31,11 +31,13 @@ def text_codes(column: Any) -> tuple[Array, Array] | None:
     known = np.zeros(MOST, dtype=np.uint64), np.full(MOST, -1, dtype=np.int64), np.zeros(MOST, dtype=np.int64)
     some = min(n, SOME)  # most values are among the first rows: these are put in order before the others are read
     count = int(encode_text(places[: some + 1], letters, 0, slots, *known, codes[:some]))
+    if count < 0:
+        return None
     values, order = _sorted(arrow, known[2], count)
     for part in known:
         part[:count] = part[:count][order]
     _renumber(slots, order)
-    before, count = count, int(encode_text(places, letters, count, slots, *known, codes)) if count >= 0 else -1
+    before, count = count, int(encode_text(places, letters, count, slots, *known, codes))
     if count < 0:
         return None
     if count > before:
