@@ -174,6 +174,10 @@ def _special() -> Iterator[Subject]:
         few = {} if name.startswith("Dec") else {"n_estimators": 3}
         model = getattr(corollary, name)(**few, random_state=0).fit(frame, y)
         yield Subject(f"{name} of a frame", model, frame, y)
+    mixed = frame.assign(d=rng.poisson(2, 40), e=frame["a"] > 0)
+    for name, table in (("MixedNB", mixed), ("CategoricalNB", mixed[["b", "d"]])):
+        kinds = {"columns": {"d": "poisson"}} if name == "MixedNB" else {}
+        yield Subject(f"{name} of a frame", getattr(corollary, name)(**kinds).fit(table, y), table, y)
     X, target = rng.normal(size=(30, 4)), rng.normal(size=30)
     forest = corollary.RandomForestRegressor(3, keep_targets=True, oob_score=True, random_state=0).fit(X, target)
     yield Subject("RandomForestRegressor with targets", forest, X, target)
