@@ -182,6 +182,10 @@ def _special() -> Iterator[Subject]:
     yield Subject("BayesianNetwork with numbers", network, whole)
     network = corollary.BayesianNetworkClassifier([("b", "class"), ("class", "a")], n_bins=3)
     yield Subject("BayesianNetworkClassifier of a frame", network.fit(text, y), text, y)
+    mixed = frame.assign(d=rng.poisson(2, 40), e=frame["a"] > 0)
+    for name, table in (("MixedNB", mixed), ("CategoricalNB", mixed[["b", "d"]])):
+        kinds = {"columns": {"d": "poisson"}} if name == "MixedNB" else {}
+        yield Subject(f"{name} of a frame", getattr(corollary, name)(**kinds).fit(table, y), table, y)
     X, target = rng.normal(size=(30, 4)), rng.normal(size=30)
     forest = corollary.RandomForestRegressor(3, keep_targets=True, oob_score=True, random_state=0).fit(X, target)
     yield Subject("RandomForestRegressor with targets", forest, X, target)

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 from sklearn import config_context
 from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.utils import get_tags
 
 import corollary
 from corollary.patch import MODULES, replaceable
@@ -57,6 +58,8 @@ def fitted(cls: type[Any]) -> Any:
     signal = X @ np.array([1.0, -1.0, 0.5, 0.0]) + rng.normal(size=80)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        if get_tags(model).input_tags.positive_only:
+            X = np.floor(np.abs(X))  # counts
         if is_classifier(model):
             return model.fit(X, np.digitize(signal, [0.0, 1.5]))
         return model.fit(X, signal) if is_regressor(model) else model.fit(X)
@@ -70,12 +73,12 @@ def kind(value: Any) -> str:
         return type(value).__name__
     if isinstance(value, (bool, np.bool_)):
         return "truth value"
+    if isinstance(value, (list, tuple)):
+        return f"sequence of {len(value)}"
     if np.ndim(value) == 0 and isinstance(value, (int, float, np.number)):
         return f"number{NUMPYS}" if isinstance(value, np.number) else "number"
     if isinstance(value, np.ndarray) or sparse.issparse(value):
         return f"array of shape {value.shape}"
-    if isinstance(value, (list, tuple)):
-        return f"sequence of {len(value)}"
     return "object"
 
 

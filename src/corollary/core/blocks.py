@@ -166,7 +166,7 @@ class Blocks:
 
 
 LEARNERS = (
-    "The fit of linear models, naive Bayes, KMeans, MiniBatchKMeans, SoftKMeans, GaussianMixture, Mixture and PCA "
+    "The fit of linear models, KMeans, MiniBatchKMeans, SoftKMeans, GaussianMixture, Mixture, PCA and naive Bayes "
     "takes Blocks; predict, transform, score and partial_fit take one block at a time."
 )
 TABLE_BYTES = 1 << 26  # of the blocks into which a table is cut

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from corollary.core.distribution.shares import Shares, counts_of, sums_of
+from corollary.core.distribution.shares import Hard, Shares, counts_of, sums_of
 from corollary.core.limits import ArrayLike, Real
 from corollary.core.types import Array
 
@@ -32,6 +32,8 @@ class Totals:
 
 def summed(X: Any, shares: Shares) -> Totals:
     """Totals of columns; NaN is skipped."""
+    if isinstance(shares, Hard) and not issparse(X) and X.dtype.kind == "f" and not np.isnan(X.min(initial=0.0)):
+        return Totals(shares.counts, shares.counts[:, None], sums_of(shares, X))  # nothing is copied
     counts, (X, missing) = counts_of(shares), filled(X)
     present = counts[:, None]
     if missing is not None:
