@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from tests.solvers.graphical.brute_force import random_network
+from tests.solvers.graphical.enumeration import random_network
 
 from corollary._compiled.graphical.draws import add_logs, draw_rows, tally
 from corollary._compiled.graphical.gibbs import gibbs_sweeps

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.solvers.graphical.brute_force import random_network
+from tests.solvers.graphical.enumeration import random_network
 
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.solvers.graphical.brute_force import conditioned, joint, posterior, probability, random_network
+from tests.solvers.graphical.enumeration import conditioned, joint, posterior, probability, random_network
 
 from corollary.core.graphical.flat import flatten, relevant
 from corollary.core.graphical.tables import TableNetwork

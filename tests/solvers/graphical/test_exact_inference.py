@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.solvers.graphical import brute_force
+from tests.solvers.graphical import enumeration
 
 from corollary.core import memory
 from corollary.core.graphical.factor import Factor
@@ -21,8 +21,8 @@ EXAMPLES = settings(max_examples=40, deadline=None)
 
 def case(seed: int, zeros: float) -> tuple[TableNetwork, dict[int, int], np.random.Generator]:
     """A network and findings that are possible."""
-    network, rng = brute_force.random_network(seed, d=1 + seed % 7, zeros=zeros), np.random.default_rng(seed)
-    joint = brute_force.joint(network)
+    network, rng = enumeration.random_network(seed, d=1 + seed % 7, zeros=zeros), np.random.default_rng(seed)
+    joint = enumeration.joint(network)
     row = np.unravel_index(rng.choice(joint.size, p=joint.ravel() / joint.sum()), joint.shape)
     return network, {v: int(row[v]) for v in range(network.size) if rng.random() < 0.35}, rng
 
@@ -37,9 +37,9 @@ def test_all_marginals_of_one_calibration(seed: int, zeros: float) -> None:
     network, findings, _ = case(seed, zeros)
     tree = JunctionTree.of(network, list(findings))
     shares, logs = tree.run(as_row(network, findings))
-    assert logs[0] == pytest.approx(np.log(brute_force.probability(network, findings)), abs=1e-10)
+    assert logs[0] == pytest.approx(np.log(enumeration.probability(network, findings)), abs=1e-10)
     for v in set(range(network.size)) - set(findings):
-        truth = brute_force.posterior(network, v, findings)
+        truth = enumeration.posterior(network, v, findings)
         np.testing.assert_allclose(shares[0, tree.answers[v]], truth, atol=1e-12)
 
 
@@ -49,9 +49,9 @@ def test_joint_tables_by_both_methods(seed: int, zeros: float) -> None:
     network, findings, rng = case(seed, zeros)
     free = [v for v in range(network.size) if v not in findings]
     asked = sorted(v for v in free if rng.random() < 0.6)
-    truth = brute_force.conditioned(network, findings)
+    truth = enumeration.conditioned(network, findings)
     truth = truth.sum(axis=tuple(v for v in range(network.size) if v not in asked)) / truth.sum()
-    log_evidence = np.log(brute_force.probability(network, findings))
+    log_evidence = np.log(enumeration.probability(network, findings))
     table, found = eliminate(network, asked[::-1], findings)
     np.testing.assert_allclose(table, np.asarray(truth).T, atol=1e-12)
     assert found == pytest.approx(log_evidence, abs=1e-10)
@@ -68,7 +68,7 @@ def test_most_probable_states(seed: int) -> None:
     network, findings, rng = case(seed, 0.2)
     free = [v for v in range(network.size) if v not in findings]
     for asked in (free, [v for v in free if rng.random() < 0.5]):
-        table = brute_force.conditioned(network, findings)
+        table = enumeration.conditioned(network, findings)
         table = table.sum(axis=tuple(v for v in range(network.size) if v not in (*asked, *findings)), keepdims=True)
         chosen, value = most_probable(network, asked, findings)
         assert set(chosen) == set(asked)
@@ -77,15 +77,15 @@ def test_most_probable_states(seed: int) -> None:
 
 
 def test_many_rows_are_each_by_itself() -> None:
-    network = brute_force.random_network(3, d=6)
+    network = enumeration.random_network(3, d=6)
     rng = np.random.default_rng(0)
     rows = np.column_stack([rng.integers(0, card, 50) for card in network.cards])
     tree = JunctionTree.of(network, [0, 2, 3], [5], together=True)
     shares, logs = tree.run(rows)
     for row, share, log in zip(rows, shares, logs, strict=True):
         findings = {v: int(row[v]) for v in (0, 2, 3)}
-        np.testing.assert_allclose(share, brute_force.posterior(network, 5, findings), atol=1e-12)
-        assert log == pytest.approx(np.log(brute_force.probability(network, findings)), abs=1e-10)
+        np.testing.assert_allclose(share, enumeration.posterior(network, 5, findings), atol=1e-12)
+        assert log == pytest.approx(np.log(enumeration.probability(network, findings)), abs=1e-10)
 
 
 def test_impossible_findings_are_minus_infinity() -> None:
@@ -140,7 +140,7 @@ def _width(families: list[int], size: int) -> int:
 @pytest.mark.parametrize("seed", range(20))
 def test_a_clique_tree_is_one(seed: int) -> None:
     """Every family is in a clique, no clique in its neighbour, and a variable's cliques hang together."""
-    network = brute_force.random_network(seed, d=9)
+    network = enumeration.random_network(seed, d=9)
     tree, cost, _ = plan_tree(network)
     cliques = [set(clique) for clique in tree.cliques]
     assert all(any(set(network.family(v)) <= clique for clique in cliques) for v in range(9))
@@ -175,7 +175,7 @@ def test_a_query_that_cannot_be_is_refused_before_it_starts(monkeypatch: pytest.
 
 def test_what_nothing_depends_on_costs_nothing() -> None:
     """A question about a root leaves all its descendants out."""
-    network = brute_force.random_network(5, d=9)
+    network = enumeration.random_network(5, d=9)
     root = network.order[0]
     assert plan_tree(network, [], [root])[1].entries == network.cards[root] + 1
 
