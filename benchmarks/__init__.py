@@ -14,6 +14,7 @@ FAMILIES: dict[str, str] = {
     "linear": "benchmarks.linear",
     "trees": "benchmarks.trees",
     "clusters": "benchmarks.clusters",
+    "graphical": "benchmarks.graphical",
     "bayes": "benchmarks.bayes",
     "accuracy": "benchmarks.accuracy",
     "startup": "benchmarks.startup",

@@ -168,6 +168,10 @@ TREES_AND_ENSEMBLES = (
         for kind in ("Blending", "Stacking")
         for task in BOTH
     ),
+    Promise(
+        "CostSensitiveClassifier", "what the fit of the classifier takes and a table of n × K probabilities",
+        numbers(20, 24),
+    ),
     Promise("HaarFeatures", "keeps 20 bytes a feature", lambda n, d, size: 20 * d * d, {}, WINDOWS, data="windows"),
     Promise(
         "CascadeClassifier", "candidates × windows bytes for ranks of responses",
@@ -220,11 +224,16 @@ CLUSTER = (
         lambda n, d, size: 1024 * CLUSTERS * d * THREADS + 512 * CLUSTERS * d * (d + 2) + 4 * 8 * 32768 * d + 40 * n,
         n_components=CLUSTERS, random_state=0,
     ),
+    *(
+        _of(name, "memory of three copies of X in float64", numbers(0, 8, 3))
+        for name in ("BayesianNetwork", "BayesianNetworkClassifier", "ChowLiu", "TreeAugmentedNB")
+    ),
     _of(
         "Mixture", "a few copies of the sample for the start and five numbers a row",
-        lambda n, d, size: 16 * 2**20 * THREADS + 6 * 8 * 32768 * (d + CLUSTERS) + 40 * n,
+        lambda n, d, size: 8 * 2**20 * THREADS + 4 * 8 * 32768 * (d + CLUSTERS) + 40 * n,
         n_components=CLUSTERS, random_state=0,
     ),
+    _of("HillClimb", "memory of three copies of X in float64", numbers(0, 12, 3), max_parents=2, tabu=0),
     _of("PCA", "memory of a d × d matrix for each thread", lambda n, d, size: 8 * d * d * THREADS, n_components=4),
 )  # fmt: skip
 

@@ -80,6 +80,7 @@ def _table() -> Iterator[Entry]:
     ranked = {"scoring": "neg_log_loss", "l1_ratios": (0.0,), "use_legacy_attributes": False}
     yield Entry("LogisticRegressionCV", "linear.logistic_cv", "L9", cla, "full", ranked)
     yield Entry("LinearModel", "linear.linear_model", "L13", (*reg, *cla), None)
+    yield Entry("CostSensitiveClassifier", "bayes.cost_sensitive", "B6", cla)
     yield Entry("DecisionStump", "tree.stump", "T1", cla)
     yield Entry("DecisionTreeClassifier", "tree.decision_tree", "T1", cla, "full", {"min_samples_leaf": 10})
     yield Entry("DecisionTreeRegressor", "tree.decision_tree", "T1", reg, "full", {"min_samples_leaf": 10})
@@ -117,6 +118,11 @@ def _table() -> Iterator[Entry]:
     yield Entry("GaussianMixture", "mixture.gaussian_mixture", "C7", (*clu, "density"))
     yield Entry("Mixture", "mixture.mixture", "C8", (*clu, "density"))
     yield Entry("PCA", "decomposition.pca", "P1", ("transform",))
+    yield Entry("BayesianNetwork", "graphical.network", "G1", ("density",))
+    yield Entry("ChowLiu", "graphical.chow_liu", "G6", ("density",))
+    yield Entry("TreeAugmentedNB", "graphical.tan", "G6", cla, "full")
+    yield Entry("HillClimb", "graphical.hill_climb", "G6", ("density",))
+    yield Entry("BayesianNetworkClassifier", "graphical.classifier", "G7", cla, "full")
 
 
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
@@ -134,6 +140,7 @@ PARTS: dict[str, tuple[str, str]] = {
         "Absolute EpsilonInsensitive Exponential Hinge Huber Logistic Poisson Quantile SoftmaxLoss Squared "
         "SquaredHinge Tweedie",
     ),
+    "cpd": ("core.graphical.cpd", "LinearGaussian LogisticCPD NoisyOr Table"),
     "distribution": ("core.distribution", "Bernoulli Categorical Columns Exponential Gaussian Multinomial Poisson"),
     "penalty": ("core.penalty", "ElasticNet Group L0 L1 L2 NoPenalty PositiveElasticNet"),
 }
@@ -154,6 +161,14 @@ FUNCTIONS: dict[str, str] = {
     "kneighbors_graph": "neighbors.graph",
     "radius_neighbors_graph": "neighbors.graph",
     "choose_k": "cluster.choose_k",
+    "read_bif": "graphical.bif",
+    "LinearGaussian": "graphical.distributions",
+    "LogisticCPD": "graphical.distributions",
+    "NoisyOr": "graphical.distributions",
+    "to_bif": "graphical.bif",
+    "explain_query": "graphical.reasons",
+    "plot_network": "graphical.plots",
+    "plot_query": "graphical.plots",
     "all_estimators": "registry",
     "save": "io",
     "load": "io",
@@ -189,14 +204,16 @@ def all_estimators(task: str | None = None) -> list[Entry]:
     return [entry for entry in ESTIMATORS.values() if task is None or task in entry.tasks]
 
 
-def lazy_family(package: str) -> tuple[list[str], Callable[[str], Any]]:
-    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above."""
+def lazy_family(package: str, *modules: str) -> tuple[list[str], Callable[[str], Any]]:
+    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above; ``modules`` are public too."""
     places = {entry.name: entry.module for entry in ESTIMATORS.values()} | FUNCTIONS
     names = sorted(name for name, module in places.items() if module.split(".")[0] == package)
 
     def getattribute(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"corollary.{package}.{name}")
         if name not in names:
             raise AttributeError(f"module 'corollary.{package}' has no attribute {name!r}")
         return getattr(importlib.import_module(f"corollary.{places[name]}"), name)
 
-    return names, getattribute
+    return [*names, *modules], getattribute

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 LIMIT, PATIENCE = 20.0, 120.0  # seconds for a fit; and for its second try, which may have kernels to compile
+BUSY = 5.0  # times that, where other processes take the processor
 
 # in the order of the table; those that must not be are marked
 OUTCOMES = ("error", "not proved", "confirmed", "undecided", "refuted", "not finite", "broken", "hang", "crash")
@@ -108,12 +109,27 @@ class _Worker:
         self.process.start()
         theirs.close()
         self.number: int | None = None
-        self.deadline = 0.0
+        self.limit = self.began = self.spent = 0.0
 
     def give(self, number: int, limit: float) -> None:
         # importing and compiling at the very first fit is not the fit's fault
-        self.number, self.deadline = number, time.monotonic() + limit
+        self.number, self.limit, self.began, self.spent = number, limit, time.monotonic(), self._cpu()
         self.pipe.send(number)
+
+    @property
+    def hangs(self) -> bool:
+        """Whether its time is over: on a busy machine that of the processor counts, and a long wait all the same."""
+        waited = time.monotonic() - self.began
+        return waited > self.limit and (self._cpu() - self.spent > self.limit or waited > BUSY * self.limit)
+
+    def _cpu(self) -> float:
+        """Seconds of processor time so far; where the system does not tell, those of the wall clock."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="ascii") as file:
+                fields = file.read().rpartition(")")[2].split()
+            return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError, IndexError):
+            return time.monotonic()
 
     def end(self) -> None:
         self.process.kill()
@@ -148,7 +164,7 @@ def many_fits(seed: int, numbers: Iterable[int], processes: int, only: str | Non
                     except (EOFError, ConnectionResetError):
                         worker.process.join(5)
                         outcome = "crash"
-                elif time.monotonic() > worker.deadline:
+                elif worker.hangs:
                     outcome = "hang"
                 if not outcome:
                     continue

@@ -59,6 +59,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     ],
     "VotingClassifier": [{}, {"voting": "soft"}, {"class_weight": "balanced"}, {"class_weight": "balanced", "cv": 3}],
     "VotingRegressor": [{}],
+    "CostSensitiveClassifier": [{}, {"reject_cost": 0.3}, {"calibration": "temperature", "cv": 3}],
     "BlendingClassifier": [{"cv": 3}],
     "BlendingRegressor": [{"cv": 3}],
     "StackingClassifier": [{"cv": 3}],
@@ -85,6 +86,11 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "AgglomerativeClustering": [{"n_clusters": 3, "linkage": linkage} for linkage in LINKAGES],
     "SpectralClustering": [{"n_clusters": 2}, {"n_clusters": 3, "affinity": "nearest_neighbors", "n_neighbors": 5}],
     "GaussianMixture": [{"n_components": 2, "covariance_type": kind} for kind in ("full", "tied", "diag", "spherical")],
+    "ChowLiu": [{}, {"pseudo_counts": 0.0}],
+    "HillClimb": [{}, {"criterion": "bdeu", "restarts": 1}, {"criterion": "aic", "max_parents": 1, "tabu": 0}],
+    "TreeAugmentedNB": [{}, {"pseudo_counts": 0.0}, {"class_weight": "balanced", "n_bins": 3}],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0}, {"equivalent_sample_size": 10.0, "n_bins": 2}],
+    "BayesianNetworkClassifier": [{}, {"pseudo_counts": 0.0, "n_bins": 2}],
     "Mixture": [
         {"distribution": Gaussian(kind, 1e-6), "n_components": 2} for kind in ("full", "tied", "diag", "spherical")
     ],

@@ -87,6 +87,8 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"loss": "squared_hinge", "penalty": "l1", "alpha": 0.02},
         {"loss": "exponential", "alpha": 0.05},
     ],
+    # 0 and 1 as costs: with others the decision is not the most probable class, on purpose
+    "CostSensitiveClassifier": [{}, {"cv": 3, "calibration": "temperature"}],
     "DecisionStump": [{}],
     "DecisionTreeClassifier": [{}, {"criterion": "entropy", "max_depth": 3}, {"max_leaf_nodes": 5}],
     "DecisionTreeRegressor": [{}, {"criterion": "absolute_error", "max_depth": 3}, {"ccp_alpha": 0.1}],
@@ -113,6 +115,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": Quantile(0.5), "learning_rate": 0.3},
         {"n_estimators": 12, "min_samples_leaf": 1, "loss": "tweedie", "learning_rate": 0.3},
     ],
+    "BayesianNetworkClassifier": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
     "GaussianNB": [{}, {"var_smoothing": 1e-3}],
     "BernoulliNB": [{}, {"alpha": 0.2, "binarize": 1.0, "fit_prior": False}],
     "MultinomialNB": [{}, {"alpha": 0.1}],
@@ -120,6 +123,7 @@ TABLE: dict[str, list[dict[str, Any]]] = {
     "MixedNB": [{}, {"alpha": 0.5, "var_smoothing": 1e-6}],
     "KNeighborsClassifier": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance"}],
     "KNeighborsRegressor": [{"n_neighbors": 4}, {"n_neighbors": 3, "weights": "distance", "algorithm": "brute"}],
+    "TreeAugmentedNB": [{}, {"n_bins": 3, "equivalent_sample_size": 2.0, "class_weight": "balanced"}],
 }
 
 
@@ -178,8 +182,12 @@ class Case:
         return {"rtol": 1e-6, "atol": 1e-6}
 
     @property
+    def family(self) -> str:
+        return ESTIMATORS[self.name].family
+
+    @property
     def linear(self) -> bool:
-        return ESTIMATORS[self.name].family == "linear"
+        return self.family == "linear"
 
     @property
     def convex(self) -> bool:

@@ -21,9 +21,11 @@ PENALISED = {"Ridge": "alpha", "RidgeCV": "alphas", "HuberRegressor": "alpha"}
 PENALISED |= dict.fromkeys(("BernoulliNB", "MultinomialNB", "CategoricalNB", "MixedNB"), "alpha")
 INVERSE = {"LogisticRegression": "C", "LogisticRegressionCV": "Cs"}
 OF_MEMBERS = {f"{kind}{task}" for kind in ("Voting", "Blending", "Stacking") for task in ("Classifier", "Regressor")}
+OF_MEMBERS.add("CostSensitiveClassifier")
 COUNTED = {
     f"{kind}{task}" for kind in ("KNeighbors", "Bagging", "GradientBoosting") for task in ("Classifier", "Regressor")
-} | {"PCA"}
+} | {"PCA", "BayesianNetwork", "BayesianNetworkClassifier"}  # pseudo-counts are rows
+COUNTED |= {"ChowLiu", "HillClimb", "TreeAugmentedNB"}
 
 WEIGHTED: list[Any] = [case for case in [*CASES, *unlabelled.CASES] if case.weighted]
 FREE = [case for case in WEIGHTED if case.name not in COUNTED | OF_MEMBERS | PENALISED.keys() | INVERSE.keys()]

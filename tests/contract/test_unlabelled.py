@@ -199,6 +199,8 @@ BAD_ROWS = {
 @pytest.mark.parametrize("what", BAD_ROWS)
 @every(FIRST)
 def test_bad_rows(case: Case, what: str) -> None:
+    if what == "NaN" and case.tags.input_tags.allow_nan:
+        return  # a gap, which the model sums out
     change, message = BAD_ROWS[what]
     refuses(case, message, change(case.rows()))
 

@@ -42,6 +42,9 @@ UNLABELLED: dict[str, list[dict[str, Any]]] = {
         {"n_components": 3, "means_init": START, "covariance_type": kind, "reg_covar": 1e-3}
         for kind in ("full", "tied", "diag", "spherical")
     ],
+    "ChowLiu": [{}, {"equivalent_sample_size": 5.0, "n_bins": 3}],
+    "BayesianNetwork": [{}, {"pseudo_counts": 0.0, "n_bins": 3}],
+    "HillClimb": [{}, {"criterion": "bdeu", "n_bins": 3, "max_parents": 2, "restarts": 1, "random_state": 0}],
     "Mixture": [
         {"distribution": Gaussian(kind, 1e-3), "n_components": 3, "init": START}
         for kind in ("full", "tied", "diag", "spherical")

@@ -178,6 +178,14 @@ def _special() -> Iterator[Subject]:
     for name, table in (("MixedNB", mixed), ("CategoricalNB", mixed[["b", "d"]])):
         kinds = {"columns": {"d": "poisson"}} if name == "MixedNB" else {}
         yield Subject(f"{name} of a frame", getattr(corollary, name)(**kinds).fit(table, y), table, y)
+    text = frame.assign(b=frame["b"].astype(str), d=rng.random(40) < 0.5)
+    network = corollary.BayesianNetwork([("b", "a"), ("a", "c"), ("h", "d")], states={"h": 2}, random_state=0, n_bins=3)
+    yield Subject("BayesianNetwork of a frame", network.fit(text), text)
+    whole = text[["a", "b", "d"]]
+    network = corollary.BayesianNetwork([("b", "a")], cpds={"a": "linear_gaussian"}).fit(whole)
+    yield Subject("BayesianNetwork with numbers", network, whole)
+    network = corollary.BayesianNetworkClassifier([("b", "class"), ("class", "a")], n_bins=3)
+    yield Subject("BayesianNetworkClassifier of a frame", network.fit(text, y), text, y)
     X, target = rng.normal(size=(30, 4)), rng.normal(size=30)
     forest = corollary.RandomForestRegressor(3, keep_targets=True, oob_score=True, random_state=0).fit(X, target)
     yield Subject("RandomForestRegressor with targets", forest, X, target)
@@ -193,6 +201,15 @@ def _special() -> Iterator[Subject]:
         yield Subject(f"{name} after another model", model, X, truth)
     stack = corollary.StackingClassifier(cv=3, passthrough=True).fit(X, target > 0)
     yield Subject("StackingClassifier with X", stack, X, target > 0)
+    costs = {
+        "cost": [[0.0, 1.0], [5.0, 0.0]],
+        "reject_cost": 0.4,
+        "reject_label": 2,
+        "calibration": "temperature",
+        "cv": 3,
+    }
+    careful = corollary.CostSensitiveClassifier(**costs).fit(X, (target > 0).astype(int))
+    yield Subject("CostSensitiveClassifier that may reject", careful, X, (target > 0).astype(int))
     for name in ("LinearRegression", "Ridge"):
         model = getattr(corollary, name)().partial_fit(X, target)
         yield Subject(f"{name} so far", model, X, target)

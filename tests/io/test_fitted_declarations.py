@@ -15,7 +15,7 @@ from corollary.registry import ESTIMATORS, TRANSFORMERS
 
 # what only fits of a kind that the fuzzer does not fit leave behind
 RARE = {"cv_results_", "feature_names_in_", "evidence_"}
-OF_SIBLINGS = {"oob_score_", "oob_decision_function_", "oob_prediction_", "leaf_targets_", "classes_"}
+OF_SIBLINGS = {"oob_score_", "oob_decision_function_", "oob_prediction_", "leaf_targets_", "classes_", "cpds_"}
 
 
 @functools.cache

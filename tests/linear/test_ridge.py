@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 
 from corollary import Status
 from corollary.linear import LinearRegression, Ridge, RidgeCV
+from corollary.solvers.least_squares.leave_one_out import are_counts
 
 
 @pytest.fixture(params=[(40, 4), (12, 30), (3000, 12)], ids=["tall", "wide", "large"])
@@ -87,22 +88,24 @@ def test_float32_stays(data) -> None:
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [None, "by counts", "by importance"])
 @pytest.mark.parametrize("mode", [None, "svd", "eigen"])
 @pytest.mark.parametrize("shape", [(25, 4), (8, 20)])
 def test_leave_one_out_equals_brute_force(shape, fit_intercept, weighted, mode) -> None:
     rng = np.random.default_rng(3)
     X = rng.standard_normal(shape) + 1
     Y = rng.standard_normal((shape[0], 2)) + X[:, :2]
-    w = 3 * rng.random(shape[0]) + 0.1 if weighted else None
+    w = None if weighted is None else 3 * rng.random(shape[0]) + 0.1
     if weighted:
+        w = np.ceil(w) if weighted == "by counts" else w
         w[3] = 0.0
     alphas = [1e-3, 0.5, 20.0]
     model = RidgeCV(alphas, fit_intercept=fit_intercept, gcv_mode=mode, store_cv_results=True).fit(X, Y, w)
     brute = np.empty((shape[0], 2, 3))
     for i in range(shape[0]):
         rest = np.ones(shape[0]) if w is None else w.copy()
-        rest[i] = max(rest[i] - 1, 0.0)  # one unit of weight, or what there is
+        # one of the copies, or the row with all of its weight where there are no copies
+        rest[i] = 0.0 if weighted == "by importance" else max(rest[i] - 1, 0.0)
         for a, alpha in enumerate(alphas):
             part = Ridge(alpha, fit_intercept=fit_intercept).fit(X, Y, rest)
             brute[i, :, a] = (Y[i] - part.predict(X[i : i + 1])[0]) ** 2
@@ -126,6 +129,32 @@ def test_leave_one_out_takes_weights_for_repetitions(data, mode, options) -> Non
     results = np.repeat(weighted.cv_results_, times, axis=0)
     np.testing.assert_allclose(results, repeated.cv_results_, rtol=1e-6, atol=1e-9)
     np.testing.assert_array_equal(weighted.alpha_, repeated.alpha_)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e4 / 3, 1e-4])
+def test_leave_one_out_of_rows_that_are_not_counted_is_that_of_scikit_learn(data, scale) -> None:
+    """Also where weights are far above one: what is left of a row would predict it from itself."""
+    X, Y, w = data
+    w, alphas = scale * (w + 0.3), scale * np.geomspace(1e-3, 1e3, 9)
+    for options in ({}, {"alpha_per_target": True}, {"gcv_mode": "eigen"}):
+        ours = RidgeCV(alphas, store_cv_results=True, **options).fit(X, Y, w)
+        theirs = sklearn.linear_model.RidgeCV(alphas, store_cv_results=True, **options).fit(X, Y, w)
+        np.testing.assert_allclose(ours.alpha_, theirs.alpha_)
+        np.testing.assert_allclose(w[:, None, None] * ours.cv_results_, theirs.cv_results_, rtol=1e-5)
+        np.testing.assert_allclose(ours.coef_, theirs.coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_weights_that_count_and_others() -> None:
+    for counts, weights in (
+        (True, None),
+        (True, [0.0, 1.0, 7.0]),
+        (True, [2.0, 2.0]),
+        (False, [1.0, 2.5]),
+        (False, [0.5, 1.0]),
+        (False, [2.0**53, 1.0]),  # whole for want of digits
+    ):
+        assert are_counts(None if weights is None else np.array(weights)) is counts, weights
+    assert not are_counts(np.array([1.0, 2.0]), 2.0**-5)
 
 
 def test_leave_one_out_agrees_with_scikit_learn(data) -> None:

@@ -10,8 +10,17 @@ from sklearn.base import clone
 
 import corollary
 from corollary import Blocks, GaussianMixture, Mixture
-from corollary.core.distribution import Bernoulli, Categorical, Exponential, Gaussian, Multinomial, Poisson
+from corollary.core.distribution import (
+    Bernoulli,
+    Categorical,
+    Distribution,
+    Exponential,
+    Gaussian,
+    Multinomial,
+    Poisson,
+)
 from corollary.core.distribution.gaussians import Gaussians, Units
+from corollary.core.distribution.totals import summed
 from corollary.solvers.em import ArraySource, em
 from corollary.solvers.em.gaussian import GaussianModel
 from corollary.solvers.em.mixture import MixtureModel, Weighted
@@ -285,3 +294,52 @@ def test_far_clusters_are_found_from_seeds():
     for kind in ("diag", "full", "tied", "spherical"):
         found = Mixture(Gaussian(kind, 1e-6), 4, random_state=0).fit_predict(X)
         assert len(set(zip(found.tolist(), codes.tolist(), strict=True))) == 4
+
+
+class Geometric(Distribution):
+    """Throws until the first success: what a user may write."""
+
+    name = "geometric"
+    discrete = True
+
+    def check(self, X):
+        if not (X >= 1).all():
+            raise ValueError("Geometric needs numbers ≥ 1.")
+
+    def summarize(self, X, shares):
+        return summed(X, shares)
+
+    def finish(self, statistics):
+        return {"p": statistics.present / statistics.totals}
+
+    def log_prob(self, X, params):
+        return (X - 1) @ np.log1p(-params["p"]).T + np.log(params["p"]).sum(axis=1)
+
+    def sample(self, params, members, rng):
+        return rng.geometric(params["p"][members]).astype(float)
+
+    def distance(self, params, after, shares):
+        p = params["p"]
+        return float(np.sqrt((shares[:, None] * (after["p"] - p) ** 2 / (p**2 * (1 - p))).sum()))
+
+    def n_free(self, params):
+        return params["p"].size
+
+    def check_params(self, params, k, d):
+        if params["p"].shape != (k, d):
+            raise ValueError("p has another shape")
+
+
+def test_a_distribution_of_your_own(tmp_path):
+    codes = np.arange(4000) % 2
+    X = np.random.RandomState(0).geometric(np.array([[0.05, 0.6], [0.7, 0.1]])[codes]).astype(float)
+    model = Mixture(Geometric(), 2, random_state=0, tol=1e-8, max_iter=500).fit(X)
+    assert model.evidence_.holds
+    assert model.evidence_.verify(X).stands is None
+    order = model.params_["p"][:, 0].argsort()
+    np.testing.assert_allclose(model.params_["p"][order], [[0.05, 0.6], [0.7, 0.1]], rtol=0.1)
+    with pytest.raises(corollary.io.ModelFileError, match="register_part"):
+        model.save(tmp_path / "m")
+    corollary.register_part(Geometric)
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(corollary.load(tmp_path / "m").predict(X), model.predict(X))

@@ -62,10 +62,38 @@ def test_precomputed_is_the_same_as_computed() -> None:
 
 
 def test_a_row_is_not_its_own_neighbour_even_among_equals() -> None:
+    """The first of the others; of more equal rows than are asked for the first is one too many, as in scikit-learn."""
     same = np.vstack([np.zeros((8, 2)), np.ones((1, 2))])
-    rows = NearestNeighbors(n_neighbors=3).fit(same).kneighbors(return_distance=False)
-    for i in range(8):
-        np.testing.assert_array_equal(rows[i], [j for j in range(8) if j != i][:3])
+    for algorithm in ("auto", "kd_tree", "brute"):
+        rows = NearestNeighbors(n_neighbors=3, algorithm=algorithm).fit(same).kneighbors(return_distance=False)
+        for i in range(8):
+            np.testing.assert_array_equal(rows[i], [j for j in range(4) if j != i] if i < 4 else [1, 2, 3])
+        theirs = sklearn.neighbors.NearestNeighbors(n_neighbors=3, algorithm="brute").fit(same)
+        np.testing.assert_array_equal(rows[:8], theirs.kneighbors(return_distance=False)[:8])
+        np.testing.assert_array_equal(rows[8], [0, 1, 2])  # itself is the nearest, and left out
+
+
+def test_rows_that_are_far_from_themselves_keep_the_nearest_of_the_others() -> None:
+    gaps = np.array([[np.nan, np.nan], [0.0, 1.0], [np.nan, 2.0], [1.0, np.nan], [5.0, 5.0]])
+    model = NearestNeighbors(n_neighbors=2, metric="nan_euclidean").fit(gaps)
+    distances, rows = model.kneighbors()
+    assert (rows != np.arange(5)[:, None]).all()
+    every = model.kneighbors(gaps, 5)
+    for i in range(5):
+        others = [(d, j) for d, j in zip(every[0][i], every[1][i], strict=True) if j != i][:2]
+        np.testing.assert_array_equal(distances[i], [d for d, _ in others])
+
+
+def test_scikit_learn_knows_a_model_of_neighbours_when_it_is_given_one() -> None:
+    model = NearestNeighbors(n_neighbors=3).fit(X)
+    theirs = sklearn.neighbors.NearestNeighbors(n_neighbors=3).fit(X)
+    np.testing.assert_array_equal(
+        sklearn.neighbors.kneighbors_graph(model, 3).toarray(), sklearn.neighbors.kneighbors_graph(theirs, 3).toarray()
+    )
+    np.testing.assert_array_equal(
+        sklearn.neighbors.radius_neighbors_graph(model, 1.0).toarray(),
+        sklearn.neighbors.radius_neighbors_graph(theirs, 1.0).toarray(),
+    )
 
 
 def test_threads_do_not_matter() -> None:

@@ -145,6 +145,8 @@ def test_warnings_and_errors_of_metrics() -> None:
     with pytest.warns(SyntaxWarning, match="p is found in metric_params"):
         model = NearestNeighbors(metric_params={"p": 1}).fit(X)
     assert model.effective_metric_ == "manhattan"
+    with pytest.warns(UserWarning, match="Mind that for 0 < p < 1.*with `algorithm='brute'`"):
+        assert NearestNeighbors(p=0.5, algorithm="brute").fit(X)._fit_method == "brute"
     with pytest.warns(UserWarning, match="Mind that for 0 < p < 1"):
         model = NearestNeighbors(p=0.5).fit(X)
     true = (np.abs(Q[:, None] - X) ** 0.5).sum(axis=2) ** 2

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import sys
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -197,6 +198,26 @@ if HAVE_NUMBA:
         return types.int64(types.uint64), codegen
 
     @intrinsic
+    def count_bits(typingctx: Any, bits: Any) -> Any:
+        """How many bits of a uint64 are set."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.ctpop(args[0])
+
+        return types.int64(types.uint64), codegen
+
+    @intrinsic
+    def eight_bytes(typingctx: Any, array: Any, offset: Any) -> Any:
+        """The eight bytes that begin ``offset`` bytes into an array's data, as a uint64; they need not be aligned."""
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            data = context.make_array(signature.args[0])(context, builder, args[0]).data
+            pointer = builder.gep(builder.bitcast(data, ir.IntType(8).as_pointer()), [args[1]])
+            return builder.load(builder.bitcast(pointer, ir.IntType(64).as_pointer()), align=1)
+
+        return types.uint64(array, types.intp), codegen
+
+    @intrinsic
     def prefetch(typingctx: Any, array: Any, offset: Any) -> Any:
         """Ask for the memory ``offset`` bytes into an array's data, to be there when it is used a little later."""
 
@@ -226,6 +247,14 @@ else:  # pragma: no cover
     def lowest_bit(bits: Any) -> int:
         """The number of the lowest bit that is set, of a number that is not zero."""
         return (int(bits) & -int(bits)).bit_length() - 1
+
+    def count_bits(bits: Any) -> int:
+        """How many bits of a number are set."""
+        return int(bits).bit_count()
+
+    def eight_bytes(array: Any, offset: Any) -> Any:
+        """The eight bytes that begin ``offset`` bytes into an array of bytes, as a uint64."""
+        return np.uint64(int.from_bytes(array[offset : offset + 8].tobytes(), sys.byteorder))
 
     def prefetch(array: Any, offset: Any) -> None:
         """Plain Python has nothing to prefetch."""

@@ -2,4 +2,4 @@
 
 from corollary.registry import lazy_family
 
-__all__, __getattr__ = lazy_family("bayes")
+__all__, __getattr__ = lazy_family("bayes", "conjugate")

@@ -16,6 +16,7 @@ _WELCOME = """Compare models on a table, keep the best one, and know what is cer
   corollary compare houses.csv -t price --report r.html --save best.corollary
   corollary predict best.corollary new-houses.csv  use the best one
   corollary cluster customers.csv                  find groups of similar rows
+  corollary network survey.csv                     learn what depends on what
 
 \b
   corollary [--report] script.py [arguments]       run a program that uses
@@ -36,6 +37,7 @@ app = typer.Typer(
 Task = StrEnum("Task", ["auto", "regression", "classification"])
 Preset = StrEnum("Preset", ["fast", "full"])
 Method = StrEnum("Method", ["auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"])
+Structure = StrEnum("Structure", [("hill_climb", "hill-climb"), ("chow_liu", "chow-liu"), ("tan", "tan")])
 Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
@@ -170,6 +172,57 @@ def cluster(
         "header": not no_header, "encoding": encoding,
     }  # fmt: skip
     run_cluster(file, options, report, save, labels)
+    return 0
+
+
+@app.command()
+def network(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet (also .gz), or BIF.", show_default=False)
+    ],
+    structure: Annotated[
+        Structure, typer.Option(metavar="METHOD", help="How edges are found: hill-climb, chow-liu or tan.")
+    ] = Structure.hill_climb,
+    target: Annotated[str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The class, for tan.")] = None,
+    given: Annotated[
+        list[str] | None, typer.Option("--given", metavar="NAME=STATE", help="What was observed; may be repeated.")
+    ] = None,
+    query: Annotated[
+        list[str] | None, typer.Option("--query", metavar="NAME", help="What to ask for; may be repeated.")
+    ] = None,
+    do: Annotated[
+        list[str] | None, typer.Option("--do", metavar="NAME=STATE", help="Set from outside; may be repeated.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(metavar="N", help="Answer by so many draws, not exactly.", show_default=False)
+    ] = None,
+    columns: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="Use only these; may be repeated.", show_default="all")
+    ] = None,
+    drop: Drop = None,
+    bins: Annotated[int, typer.Option(metavar="N", help="States of a column of many numbers.")] = 5,
+    save: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the network as BIF.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw it: .png, .svg or .pdf.")] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Of random starts.")] = 0,
+    no_header: NoHeader = False,
+    encoding: Encoding = "utf-8",
+) -> int:
+    """Learn which columns depend on which, or read a network, and ask it.
+
+    Answers come with what each finding changes, and by which ways; --picture draws that.
+
+    \b
+      corollary network survey.csv --save survey.bif --picture survey.png
+      corollary network survey.bif --given age=old --query travel
+      corollary network cars.csv --structure tan --target price
+    """
+    from corollary.cli.networks import run_network
+
+    options = {
+        "structure": structure.value, "target": target, "columns": tuple(columns or ()), "drop": tuple(drop or ()),
+        "bins": bins, "seed": seed, "header": not no_header, "encoding": encoding,
+    }  # fmt: skip
+    run_network(file, options, given or (), query or (), do or (), samples, save, picture)
     return 0
 
 

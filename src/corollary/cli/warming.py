@@ -134,6 +134,10 @@ def _use(model: Any, X: Any, y: Any) -> None:
     for method in ("predict", "predict_proba", "transform", "kneighbors"):
         if hasattr(model, method):
             getattr(model, method)(X)
+    if hasattr(model, "query"):  # a network: samplers have kernels of their own
+        known = {str(model.variables_[-1]): model.states_[-1].tolist()[0]}
+        for method in ("likelihood_weighting", "gibbs", "mean_field"):
+            model.query(None, known, method=method, n_samples=100, random_state=0)
 
 
 def _kinds(target: str | None, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:

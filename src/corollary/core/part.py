@@ -1,4 +1,4 @@
-"""Parts: the small values of which models are made. Losses and penalties are parts; kernels and distributions will be.
+"""Parts: the small values of which models are made. Losses, penalties and distributions are parts; kernels will be.
 
 A part is what its parameters say: two with the same parameters are equal, ``repr`` is how to write one down, and a
 model file stores the class and the parameters.

@@ -25,7 +25,7 @@ from corollary.referee.verdict import Verification
 from corollary.solvers.pca.blocks import CentredBlocks
 from corollary.solvers.pca.centred import centred
 from corollary.solvers.pca.rows import CentredRows
-from corollary.solvers.pca.spectrum import Choose, by_covariance, find_spectrum
+from corollary.solvers.pca.spectrum import NAMES, Choose, by_covariance, find_spectrum
 
 SOLVERS = ("auto", "full", "covariance_eigh", "arpack", "randomized")
 ITERATIVE = ("arpack", "randomized")
@@ -193,6 +193,12 @@ class PCA(ComponentModel):
         evidence = _rounded(found.evidence, found.vectors, self.components_)
         self._keep_evidence(replace(evidence, facts={**facts, **evidence.facts}))
         return self
+
+    @property
+    def _fit_svd_solver(self) -> str:
+        """What scikit-learn calls the way that was taken; ``evidence_.solver`` says more."""
+        taken = {NAMES["covariance"]: "covariance_eigh", NAMES["triangle"]: "full", NAMES["copy"]: "full"}
+        return taken.get(self.evidence_.solver, self.svd_solver if self.svd_solver == "arpack" else "randomized")
 
     def _check_state(self) -> None:
         if "_scatter" in vars(self) and "_weight" not in vars(self):

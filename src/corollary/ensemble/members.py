@@ -5,16 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
 from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import has_fit_parameter
 
-from corollary.core.evidence import Evidence, worst_of
+from corollary.core.inner_models import weakened as weakened
+from corollary.core.inner_models import weight_argument as weight_argument
 from corollary.core.membership import as_member
 from corollary.core.parallel import map_blocks
 from corollary.core.types import Array
@@ -56,14 +55,36 @@ def refuse_other_columns(before: int | None, now: int) -> None:
         )
 
 
-def weight_argument(estimator: Any) -> str | None:
-    """The name under which ``fit`` takes row weights; a pipeline's is that of its last step; None if it takes none."""
-    if has_fit_parameter(estimator, "sample_weight"):
-        return "sample_weight"
-    steps = getattr(estimator, "steps", None)
-    if steps and not isinstance(steps[-1][1], str) and has_fit_parameter(steps[-1][1], "sample_weight"):
-        return f"{steps[-1][0]}__sample_weight"
-    return None
+def refuse_other_classes(before: Any, now: Any) -> None:
+    """Raise ValueError where ``warm_start`` would go on with members that tell other classes apart than y has."""
+    if not np.array_equal(before, now):
+        raise ValueError(
+            f"warm_start needs the same classes as the fit before, {_shown(before)}, but y has {_shown(now)}. Begin "
+            "anew with warm_start=False."
+        )
+
+
+def refuse_other_categories(before: dict[int, Any], now: dict[int, Any]) -> None:
+    """Raise ValueError where trees of the last fit split columns by categories that would now be others."""
+    for column in sorted(before.keys() | now.keys()):
+        old, new = before.get(column), now.get(column)
+        if old is None or new is None:
+            was, is_ = ("numbers", "categories") if old is None else ("categories", "numbers")
+            raise ValueError(
+                f"warm_start goes on from a fit to which column {column} was one of {was}, but it is one of {is_} now. "
+                "Give it as before, or begin anew with warm_start=False."
+            )
+        if not np.array_equal(old, new):
+            raise ValueError(
+                f"warm_start needs the same categories in column {column} as the fit before, {_shown(old)}, but it has "
+                f"{_shown(new)}. Give rows of every category, or begin anew with warm_start=False."
+            )
+
+
+def _shown(values: Any) -> str:
+    """Up to eight of them."""
+    values = np.asarray(values).tolist()
+    return f"{values!r}" if len(values) <= 8 else f"[{', '.join(map(repr, values[:8]))}, … ({len(values)})]"
 
 
 def fit_member(
@@ -89,22 +110,6 @@ def check_members(members: Iterable[Any], labels: Array | None) -> None:
             raise ValueError(f"a member is {type(member).__name__}, which is not of the kind of the ensemble.")
         if labels is not None and not (isinstance(classes, np.ndarray) and np.isin(classes, labels).all()):
             raise ValueError(f"a member has the classes {classes!r}, but the ensemble has {labels!r}.")
-
-
-def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
-    """The evidence of an ensemble, with the number of its worst member if what a member claims does not hold.
-
-    ``members`` are models or evidence; those that carry none say nothing. The kind of the claim stays the ensemble's.
-    """
-    found = [getattr(member, "evidence_", member) for member in members]
-    weak = [each for each in found if isinstance(each, Evidence) and not each.holds]
-    if not weak:
-        return evidence
-    worst = worst_of(weak)
-    status = evidence.status if evidence.status.cut_short else worst.status
-    note = f"This is the worst of {len(weak)} fits of members that fall short, out of {len(found)}."
-    certificate = replace(worst.certificate, kind=evidence.certificate.kind)
-    return replace(evidence, status=status, certificate=certificate, notes=(note, *evidence.notes))
 
 
 def is_ours(estimator: Any) -> bool:

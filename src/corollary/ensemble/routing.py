@@ -7,20 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 
 from corollary.core.door.metadata import of_rows
+from corollary.core.inner_models import asks_for_weights as asks_for_weights
 from corollary.core.types import Array
 from corollary.ensemble.members import weight_argument
-
-
-def asks_for_weights(owner: Any) -> bool:
-    """Whether somebody said, by ``set_fit_request``, that the ensemble itself takes ``sample_weight``.
-
-    It then hands them on to all members, as without routing.
-    """
-    return BaseEstimator.get_metadata_routing(owner).fit.requests.get("sample_weight") not in (None, False)
 
 
 def router_of(owner: Any, pairs: Iterable[tuple[str, Any]], **more: tuple[Any, dict[str, str]]) -> MetadataRouter:

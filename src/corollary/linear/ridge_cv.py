@@ -21,6 +21,7 @@ from corollary.linear.folds import routes, splits
 from corollary.linear.least_squares import LeastSquaresRegressor, one_or_each
 from corollary.linear.ridge_scores import Score, as_scorer, fold_scores, leave_one_out_scores, score_function
 from corollary.solvers.least_squares.closed_form import solve
+from corollary.solvers.least_squares.leave_one_out import are_counts
 from corollary.solvers.least_squares.task import Task
 
 LARGEST = 1e300
@@ -34,8 +35,10 @@ class RidgeCV(LeastSquaresRegressor):
     """Ridge at the alpha with the best cross-validation score; leave-one-out in closed form by default.
 
     The error of row i in a fit without it is rᵢ / (1 − hᵢ), with rᵢ its residual and hᵢ its leverage in the fit to all
-    rows. A row of weight w counts as w rows, of which one is left out at a time; if it weighs less than one, all of it
-    is. One decomposition of X gives all rows and all alphas, so the whole path costs about as much as two fits.
+    rows. If all weights are whole numbers, a row of weight w is w rows, of which one is left out at a time. If any is
+    not, they are no counts but degrees of importance, there is no single one to leave out, and the row is left out with
+    all of its weight, as scikit-learn does it always. One decomposition of X gives all rows and all alphas, so the
+    whole path costs about as much as two fits.
 
     Parameters
     ----------
@@ -173,7 +176,10 @@ class RidgeCV(LeastSquaresRegressor):
             method = "auto"
             warnings.warn(SPARSE_SVD, FutureWarning, stacklevel=caller_level())
         score, keep = None if self.scoring is None else self._score(task, routed), self.store_cv_results
-        scores, residuals = leave_one_out_scores(task, alphas, y, method, score=score, separate=separate, keep=keep)
+        counts = are_counts(task.weights, self._weight_unit)
+        scores, residuals = leave_one_out_scores(
+            task, alphas, y, method, score=score, separate=separate, keep=keep, counts=counts
+        )
         self.__dict__.pop("cv_results_", None)
         if keep and residuals is not None:
             rows = residuals**2 if self.scoring is None else task.Y[:, :, None] - residuals

@@ -49,11 +49,11 @@ def score_function(scorer: Any, weights: Array | None, routed: dict[str, Any] | 
 
 
 def leave_one_out_scores(
-    task: Task, alphas: Array, y: Array, method: str, *, score: Score | None, separate: bool, keep: bool
+    task: Task, alphas: Array, y: Array, method: str, *, score: Score | None, separate: bool, keep: bool, counts: bool
 ) -> tuple[Array, Array | None]:
     """(scores (number of alphas, k or 1), residuals (n, k, number of alphas) if they are kept or scored).
 
-    ``separate`` targets have a score each.
+    ``separate`` targets have a score each; weights that are ``counts`` stand for so many rows.
     """
     n, k = task.Y.shape
     errors = np.zeros((len(alphas), k))
@@ -66,7 +66,7 @@ def leave_one_out_scores(
             residuals[start:stop] = part
 
     with steady_algebra(task.design):
-        ridge_path(task, method).leave_one_out(alphas, consume)
+        ridge_path(task, method).leave_one_out(alphas, consume, counts=counts)
     if score is None or residuals is None:
         scores = -errors / task.weight
         return scores if separate else scores.mean(axis=1, keepdims=True), residuals

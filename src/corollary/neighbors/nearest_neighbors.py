@@ -9,10 +9,11 @@ import numpy as np
 from corollary.base import assigning, fitting, predicting
 from corollary.core.limits import Choice, Limit, Real
 from corollary.core.types import Array
+from corollary.neighbors.kinship import RadiusNeighborsMixin
 from corollary.neighbors.neighbors_base import SEARCH_LIMITS, NeighborsModel, _check_mode, _graph
 
 
-class NearestNeighbors(NeighborsModel):
+class NearestNeighbors(NeighborsModel, RadiusNeighborsMixin):
     r"""The nearest training rows of any row, exactly, by a k-d tree or by blocked matrix products.
 
     .. math:: \text{the } k \text{ rows } i \text{ with the smallest } \big(d(q, x_i),\, i\big)

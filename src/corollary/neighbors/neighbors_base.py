@@ -18,6 +18,7 @@ from corollary.core.fitted import Anything, Count, Fitted, Floats, Matrix, Optio
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.neighbors.given_rows import given_rows
+from corollary.neighbors.kinship import KNeighborsMixin
 from corollary.referee import neighbors as referee
 from corollary.referee.verdict import Verification
 
@@ -33,7 +34,7 @@ SEARCH_LIMITS: dict[str, Limit] = {
 }
 
 
-class NeighborsModel(Estimator):
+class NeighborsModel(Estimator, KNeighborsMixin):
     """Training rows, and a search among them that is rebuilt when a model is loaded."""
 
     fitted: ClassVar[dict[str, Fitted]] = {
@@ -71,6 +72,11 @@ class NeighborsModel(Estimator):
     @property
     def _with_gaps(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "nan_euclidean"
+
+    @property
+    def _fit_method(self) -> str:
+        """What scikit-learn calls the search that ran; ``evidence_.solver`` says more."""
+        return "kd_tree" if self._search.name == "k-d tree" else "brute"
 
     @property
     def _door(self) -> dict[str, Any]:
@@ -144,7 +150,9 @@ class NeighborsModel(Estimator):
                     f'algorithm="{self.algorithm}" does not support 0 < p < 1 for the Minkowski metric. To resolve '
                     'this problem either set p >= 1 or algorithm="brute".'
                 )
-            words = "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics: a detour can be shorter."
+            words = "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics"
+            known = ". Continuing the execution with `algorithm='brute'`, which needs none"  # as scikit-learn says it
+            words += f"{known if self.algorithm == 'brute' else ''}: a detour can be shorter."
             warnings.warn(f"{type(self).__name__}: {words}", stacklevel=caller_level())
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
@@ -191,16 +199,17 @@ class NeighborsModel(Estimator):
         """Distances and row numbers (m, n_neighbors) of the nearest training rows, the nearest first.
 
         Of rows at the same distance the first comes first. Without X, each training row gets its neighbours among the
-        others. With ``return_distance=False`` only the row numbers are returned.
+        others; one that more than ``n_neighbors`` equal rows come before gets the second of them and those after it, as
+        in scikit-learn. With ``return_distance=False`` only the row numbers are returned.
         """
         k = _count(self.n_neighbors if n_neighbors is None else n_neighbors)
         if X is None:
-            distances, rows = self._nearest(self._fit_X, k, np.arange(self.n_samples_fit_))
+            distances, rows = self._nearest(self._fit_X, k, np.arange(self.n_samples_fit_), skip_first=True)
         else:
             distances, rows = self._nearest(self._queries(X), k)
         return (distances, rows) if return_distance else rows
 
-    def _nearest(self, Q: Any, k: int, own: Array | None = None) -> tuple[Array, Array]:
+    def _nearest(self, Q: Any, k: int, own: Array | None = None, *, skip_first: bool = False) -> tuple[Array, Array]:
         """The k nearest of checked queries; query i, if it is the training row own[i], is not its own neighbour."""
         if k > self.n_samples_fit_ - (own is not None):
             sign, why = ("<=", "") if own is None else ("<", ": a row is not its own neighbour")
@@ -208,8 +217,9 @@ class NeighborsModel(Estimator):
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, n_samples_fit = "
                 f"{self.n_samples_fit_}, n_samples = {Q.shape[0]}{why}."
             )
-        found: tuple[Array, Array] = self._search.nearest(Q, k) if own is None else self._search.others(Q, own, k)
-        return found
+        if own is not None:
+            return self._search.others(Q, own, k, skip_first=skip_first)
+        return self._search.nearest(Q, k)
 
     @predicting
     def kneighbors_graph(self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity") -> Any:

@@ -109,10 +109,11 @@ class _Bench:
         self.size = max(impurity(self.Y, w, rules.criterion), np.finfo(LONG).tiny)
         self.spread = max(np.ptp(self.Y, axis=0).max(initial=0), np.finfo(LONG).tiny)
         self.bits = np.log(LONG(2)) if rules.criterion == "entropy" else LONG(1)  # what is told is in bits
-        # no difference is what the last bits of y, which values of nodes are rounded to, make of an impurity; of
-        # classes, whose shares add up to one, the last bits of that one
+        # no difference is what the last bits b of y, which values of nodes are rounded to, make of an impurity, which
+        # is (a + b)² − a² = b (2 a + b) at a distance a; of classes, whose shares add up to one, the last bits of that
         bits = 4 * BITS * np.abs(Y).max(initial=0)
-        away = 2 * np.abs(self.Y - self._mean(np.arange(len(w)))) if rules.criterion == "squared" else np.ones_like(Y)
+        squared = rules.criterion == "squared"
+        away = 2 * np.abs(self.Y - self._mean(np.arange(len(w)))) + bits if squared else np.ones_like(Y)
         self.rounding = bits * (w @ away).sum()
         self.depth = np.zeros(len(nodes.feature), np.intp)
         for node in np.flatnonzero(nodes.feature >= 0):

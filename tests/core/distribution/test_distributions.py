@@ -255,3 +255,26 @@ def test_totals_merge_with_and_without_missing_values():
         Totals(np.ones(1), np.zeros((1, 2)), np.ones((1, 2))),
     )
     assert (whole + holes).present.tolist() == [[1.0, 1.0]]
+
+
+@every
+def test_priors_count_rows_in_the_unit_of_weights(case):
+    """Weights of another unit, and the prior with them, change no parameter."""
+    unit = 2.0**-40
+    there = case.part.weighing(unit)
+    assert_same(there.finish(there.summarize(case.X, SHARES * unit)), learned(case), rtol=1e-12)
+
+
+@every
+def test_starts_are_near_their_rows_and_exclude_nothing(case):
+    rows, own = case.X[[0, 7, 20]], Hard(np.arange(K), np.ones(K), K)
+    near = case.part.near(case.X, np.ones(N), rows, own)
+    case.part.check_params(dict(near), K, case.X.shape[1])
+    likely = case.part.log_prob(case.X, near)
+    assert np.isfinite(likely).all()
+    if case.part.name in ("gaussian", "bernoulli", "categorical", "poisson", "columns"):
+        own_rows = case.part.log_prob(rows, near)
+        assert (own_rows.argmax(axis=1) == np.arange(K)).all()
+    soft = case.part.softened(1e-3)
+    none = soft.finish(soft.summarize(case.X[:1], np.ones((1, K))))
+    assert not np.isneginf(soft.log_prob(case.X, none)).any() or case.part.name == "exponential"

@@ -6,8 +6,12 @@ the estimators above.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from corollary.core.graphical.dag import DAG
 from corollary.core.types import Array
 
 
@@ -23,3 +27,47 @@ class TableNetwork:
     parents: tuple[tuple[int, ...], ...]
     tables: tuple[Array, ...]
     order: tuple[int, ...]
+
+    @classmethod
+    def of(cls, parents: Sequence[Sequence[int]], tables: Sequence[Array]) -> TableNetwork:
+        """The network of these tables; states are counted by their last axes."""
+        dag = DAG.of(parents)
+        arrays = tuple(np.ascontiguousarray(table, dtype=np.float64) for table in tables)
+        return cls(tuple(table.shape[-1] for table in arrays), dag.parents, arrays, dag.order)
+
+    @property
+    def size(self) -> int:
+        return len(self.cards)
+
+    @property
+    def dag(self) -> DAG:
+        return DAG(self.parents, self.order)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free numbers: one less than states, for each setting of the parents."""
+        return sum(table.size // table.shape[-1] * (table.shape[-1] - 1) for table in self.tables)
+
+    def family(self, variable: int) -> tuple[int, ...]:
+        """The axes of its table: parents, then itself."""
+        return (*self.parents[variable], variable)
+
+    def log_prob(self, states: Array) -> Array:
+        """log P of rows of states, all of them known; −∞ where it is zero."""
+        total = np.zeros(len(states))
+        with np.errstate(divide="ignore"):
+            for variable, table in enumerate(self.tables):
+                total += np.log(table)[tuple(states[:, member] for member in self.family(variable))]
+        return total
+
+    def joint(self) -> Array:
+        """P of everything, one axis for each variable: for small networks, and for tests."""
+        product = np.ones(self.cards)
+        for variable, table in enumerate(self.tables):
+            family = self.family(variable)
+            order = np.argsort(family)
+            shape = [1] * self.size
+            for member in family:
+                shape[member] = self.cards[member]
+            product = product * table.transpose(order).reshape(shape)
+        return product

@@ -26,7 +26,7 @@ from corollary.core.types import Array
 from corollary.ensemble.boosting.beginning import fit_beginning, refuse_beginning, said_by
 from corollary.ensemble.boosting.monitor import Monitored
 from corollary.ensemble.boosting.stages import Stages
-from corollary.ensemble.members import refuse_other_columns
+from corollary.ensemble.members import refuse_other_categories, refuse_other_columns
 from corollary.referee.verdict import Verification
 from corollary.solvers.trees.boosting.objective import Objective
 from corollary.solvers.trees.boosting.rounds import Boosting, Plan, Start, boost
@@ -141,10 +141,11 @@ class GradientBoosting(Stages):
         return bool(self.warm_start and hasattr(self, "trees_") and self.n_iter_)
 
     def _read_fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> tuple[Any, Array, Array, Array]:
-        before = self.n_features_in_ if self._goes_on else None
+        before = (self.n_features_in_, self.categories_) if self._goes_on else None
         read = super()._read_fit(X, y, sample_weight, **options)
-        if before is not None:  # trees would read past the end of narrower rows
-            refuse_other_columns(before, self.n_features_in_)
+        if before is not None:  # trees would read past the end of narrower rows, and codes of categories otherwise
+            refuse_other_columns(before[0], self.n_features_in_)
+            refuse_other_categories(before[1], self.categories_)
         if self.min_weight_fraction_leaf:
             self._refuse_unequal(read[2])
         return read
@@ -274,7 +275,7 @@ class GradientBoosting(Stages):
             constant = objective.start() if self.init is None else np.zeros(objective.n_outputs)
             return Start(constant, offset=self._offset(X), of_judges=self._offset(judges))
         if len(self.start_) != objective.n_outputs:
-            raise ValueError("warm_start needs the same classes as the fit before.")
+            raise ValueError("warm_start needs the loss of the fit before: it has another number of scores.")
         if self.n_estimators < self.n_iter_:
             raise ValueError(
                 f"n_estimators={self.n_estimators} must be at least the {self.n_iter_} rounds that warm_start goes "

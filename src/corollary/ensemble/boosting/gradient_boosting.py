@@ -17,6 +17,7 @@ from corollary.core.loss import Loss, LossOf, as_loss, known_loss
 from corollary.core.parallel import each_block, threads
 from corollary.core.types import Array
 from corollary.ensemble.boosting.base import LIMITS, GradientBoosting
+from corollary.ensemble.members import refuse_other_classes
 from corollary.labels import agreeing, encode_labels, signs, winners
 from corollary.solvers.trees.boosting.objective import Objective
 
@@ -438,7 +439,10 @@ class GradientBoostingClassifier(ClassifierMixin, GradientBoosting):
         ``monitor(round, model, variables)`` is called after each round, and may end the fit by returning True.
         """
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, y_numeric=False)
+        before = self.classes_ if self._goes_on else None
         self.classes_, codes, weights = encode_labels(y, weights, self.class_weight)
+        if before is not None:
+            refuse_other_classes(before, self.classes_)
         validation = None
         if X_val is not None:
             X_val, y_val, w_val = self._read_validation(X_val, y_val, sample_weight_val)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.core.fitted import Fitted, Floats, Maybe, Model
@@ -72,7 +73,7 @@ class Stages(TableReader):
         if "_init_model" in vars(self):
             return self._init_model
         if not hasattr(self, "start_"):
-            raise AttributeError(f"{type(self).__name__} has no init_ before fit.")
+            raise NotFittedError(f"{type(self).__name__} has no init_ before fit.")
         return "zero" if isinstance(self.init, str) else constant_model(self, self._loss_of_fit())
 
     @property
@@ -82,7 +83,7 @@ class Stages(TableReader):
         Their predictions, times ``learning_rate`` and added to what ``init_`` says, are raw predictions.
         """
         if not hasattr(self, "trees_"):
-            raise AttributeError(f"{type(self).__name__} has no estimators_ before fit.")
+            raise NotFittedError(f"{type(self).__name__} has no estimators_ before fit.")
         k = len(self.start_)
         found = np.empty((self.n_iter_, k), dtype=object)
         for t in range(self.n_iter_ * k):

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -97,7 +98,7 @@ class NamedMembers(Estimator):
     def named_estimators_(self) -> Bunch:
         """The fitted members, by name; ``"drop"`` for those that were left out."""
         if not hasattr(self, "estimators_"):
-            raise AttributeError(f"{type(self).__name__} has no named_estimators_ before fit.")
+            raise NotFittedError(f"{type(self).__name__} has no named_estimators_ before fit.")
         dropped = {name: member for name, member in self._pairs() if _is_dropped(member)}
         return Bunch(**dropped | dict(zip(self._names, self.estimators_, strict=True)))
 

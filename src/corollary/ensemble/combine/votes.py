@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
 
 from corollary.base import predicting
 from corollary.core.evidence import Certificate, Kind
+from corollary.core.inner_models import is_frame as is_frame
+from corollary.core.inner_models import take_rows as take_rows
 from corollary.core.scaling import answer_type, magnitude
 from corollary.core.types import Array
 from corollary.labels import agreeing
@@ -34,20 +35,6 @@ def predicted(member: Any, X: Any, **options: Any) -> Any:
 def has_vote(member: Any) -> bool:
     """Whether a member can say anything of rows."""
     return hasattr(member, "predict")
-
-
-def is_frame(X: Any) -> bool:
-    """Whether X is a table with named columns, which members may want to see."""
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
-
-
-def take_rows(X: Any, rows: Array) -> Any:
-    """Some rows of an array, a sparse matrix or a frame of any kind."""
-    if hasattr(X, "iloc"):
-        return X.iloc[rows]
-    if is_frame(X):
-        return nw.from_native(X, eager_only=True)[rows].to_native()
-    return X[rows]
 
 
 def float_type(X: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import TransformerMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import LabelEncoder
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import type_of_target
@@ -287,7 +288,7 @@ class VotingClassifier(ByVote, _Voting):
     def le_(self) -> LabelEncoder:
         """The encoder of the labels, as members know them."""
         if not hasattr(self, "classes_"):
-            raise AttributeError(f"{type(self).__name__} has no le_ before fit.")
+            raise NotFittedError(f"{type(self).__name__} has no le_ before fit.")
         return LabelEncoder().fit(self.classes_)
 
     @available_if(_votes_are_soft)

@@ -35,7 +35,7 @@ from corollary.ensemble.forest.members import (
     samples,
     unfitted_member,
 )
-from corollary.ensemble.members import refuse_other_columns
+from corollary.ensemble.members import refuse_other_categories, refuse_other_columns
 from corollary.referee.verdict import Verification
 from corollary.solvers.draws import fingerprint
 from corollary.solvers.trees.forest.forest import ForestGrowth, grow_forest, nothing_grown
@@ -153,7 +153,10 @@ class Forest(TableReader):
         """As ``_read_fit``, for one target or several."""
         if scipy.sparse.issparse(y):
             raise ValueError("sparse multilabel-indicator for y is not supported. y.toarray() makes it dense.")
+        before = self.categories_ if self.warm_start and "nodes_" in self.__dict__ else None
         X, y, weights, categorical = self._read_fit(X, y, sample_weight, multi_output=True, **options)
+        if before is not None:
+            refuse_other_categories(before, self.categories_)
         if y.ndim == 2 and y.shape[1] == 1:
             warnings.warn(
                 "A column-vector y was passed when a 1d array was expected. y.ravel() makes one of it.",
@@ -266,6 +269,11 @@ class Forest(TableReader):
         """The trees as fitted decision trees, which know classes by their numbers; made when first asked for."""
         check_is_fitted(self, "nodes_")
         return members(self)
+
+    @property
+    def _n_samples_bootstrap(self) -> int | None:
+        """Rows that a tree draws, by scikit-learn's name; None without draws."""
+        return self._n_draws or None
 
     @property
     def estimators_samples_(self) -> list[Array]:

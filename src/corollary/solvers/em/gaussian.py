@@ -24,8 +24,8 @@ from corollary.core.distribution.gaussian_summary import GaussianSummary
 from corollary.core.distribution.gaussians import Gaussians, Units
 from corollary.core.parallel import n_threads, rows_per_part, run_team
 from corollary.core.types import Array
+from corollary.solvers.em.lengths import InFishersMetric
 
-AT_REST = 1e-7  # a length that rounding can have: covariances are known to half the digits of float64 or so
 PART, PARTS = 512, 64  # the fewest rows of a part, and the most parts
 SLAB = 1 << 19  # numbers that are copied at a time from rows in another order
 SHARE = 5_000_000  # products that are worth another thread: a tenth of a millisecond
@@ -54,7 +54,7 @@ class Space(threading.local):
 
 
 @dataclass(frozen=True)
-class GaussianModel:
+class GaussianModel(InFishersMetric):
     """E and M steps in the given units; ``regular`` is what is added to variances, in the same units."""
 
     units: Units
@@ -80,10 +80,6 @@ class GaussianModel:
 
     def movement(self, before: Gaussians, after: Gaussians) -> float:
         return before.distance(after)
-
-    def movement_tol(self, tol: float) -> float:
-        """A gain is about half the squared length of its step, so a gain of ``tol`` goes with the root of it."""
-        return max(float(np.sqrt(tol)), AT_REST)
 
     def assigned(self, Z: Array, shares: Array, about: Array, kind: str) -> Gaussians:
         """The best parameters for given shares of rows (n, k), in these units already; ``about`` is near the means."""

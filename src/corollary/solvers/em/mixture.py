@@ -15,8 +15,8 @@ import numpy as np
 from corollary.core.distribution import Distribution, Params
 from corollary.core.distribution.totals import log, ratio
 from corollary.core.types import Array
+from corollary.solvers.em.lengths import InFishersMetric
 
-AT_REST = 1e-7  # a length that rounding can have
 NUMBERS = 1 << 17  # of a block of rows: a megabyte
 
 
@@ -47,7 +47,7 @@ class MixtureSummary:
 
 
 @dataclass(frozen=True)
-class MixtureModel:
+class MixtureModel(InFishersMetric):
     """E and M steps for blocks (rows, weights, components of labelled rows, −1 where they are not known)."""
 
     distribution: Distribution
@@ -71,16 +71,8 @@ class MixtureModel:
     movement_name = "length of the next EM step in units of Fisher's information"
 
     def movement(self, before: Weighted, after: Weighted) -> float:
-        """The metric of Fisher's information on rows with known components.
-
-        To first order the length in it of an EM step is the norm of the gradient of the mean log-likelihood.
-        """
         share = ratio(after.weights - before.weights, before.weights).sum()
         return float(np.hypot(np.sqrt(share), self.distribution.distance(before.params, after.params, before.weights)))
-
-    def movement_tol(self, tol: float) -> float:
-        """A gain is about half the squared length of its step, so a gain of ``tol`` goes with the root of it."""
-        return max(float(np.sqrt(tol)), AT_REST)
 
 
 def posteriors(logs: Array, weights: Array, labels: Array | None = None) -> tuple[Array, Array]:

@@ -1,9 +1,9 @@
 """Ridge for a whole path of penalties, and its leave-one-out errors, from one decomposition of the data.
 
 Leaving out row i changes its prediction error from rᵢ to rᵢ / (1 − hᵢ), where hᵢ is the row's own entry of the hat
-matrix: exact, intercept included. A row of weight w counts as w rows, of which one is left out: hᵢ is then that of one
-copy, the entry divided by w. Of a row that weighs less than one all is left out. With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every
-α of the path shares U, S and V.
+matrix: exact, intercept included. Where weights are counts, a row of weight w stands for w rows, of which one is left
+out: hᵢ is then that of one copy, the entry divided by w. Where they are not there are no copies, and the whole row is.
+With X̃ = √W (X − 1 x̄ᵀ) = U S Vᵀ every α of the path shares U, S and V.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from corollary.solvers.least_squares.primal import factor_rows
 from corollary.solvers.least_squares.task import SMALL, OutOfRange, Task, check_magnitudes
 
 LARGEST = 20_000
+EXACT = 2.0**53  # from here on every float is whole, and says nothing about what it counts
 
 # receives (first row, last row, leave-one-out residuals (m, k, number of alphas))
 Consumer = Callable[[int, int, Array], None]
@@ -34,8 +35,16 @@ class RidgePath(ABC):
         """β (d, k) and b (k,)."""
 
     @abstractmethod
-    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
-        """Hand the residuals yᵢ − prediction without row i to ``consume``, block by block, in order."""
+    def leave_one_out(self, alphas: Array, consume: Consumer, *, counts: bool = True) -> None:
+        """Hand the residuals yᵢ − prediction without row i to ``consume``, block by block, in order.
+
+        ``counts``: of a row of weight w one of w copies is left out, and not all of it.
+        """
+
+
+def are_counts(weights: Array | None, unit: float = 1.0) -> bool:
+    """Whether weights, which were multiplied by ``unit``, are whole numbers that can count rows."""
+    return weights is None or (unit == 1.0 and bool((weights == np.floor(weights)).all() and weights.max() < EXACT))
 
 
 def ridge_path(task: Task, method: str = "auto") -> RidgePath:
@@ -81,7 +90,7 @@ class _Tall(RidgePath):
         coef = self.vectors @ (self.slope / (self.squares + alpha)[:, None])
         return coef, self.level - self.mean @ coef
 
-    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
+    def leave_one_out(self, alphas: Array, consume: Consumer, *, counts: bool = True) -> None:
         task, shrink = self.task, 1.0 / (self.squares[:, None] + alphas)
         n, d = task.design.shape
         share = 1 / task.weight if task.fit_intercept else 0.0
@@ -97,7 +106,8 @@ class _Tall(RidgePath):
             leverage = rotated @ shrink
             leverage += share
             if task.weights is not None:
-                leverage *= np.minimum(task.weights[start:stop, None], 1.0)
+                own = task.weights[start:stop, None]
+                leverage *= np.minimum(own, 1.0) if counts else own
             return start, stop, residuals / _remaining(1 - leverage)[:, None, :]
 
         for start, stop, residuals in task.design.view(centre=self.mean).map_rows(part, size):
@@ -119,7 +129,7 @@ class _Wide(RidgePath):
         coef = self.task.centred.rmatvec(self.vectors @ (self.projected / (self.squares + alpha)[:, None]))
         return coef, self.task.intercept(coef)
 
-    def leave_one_out(self, alphas: Array, consume: Consumer) -> None:
+    def leave_one_out(self, alphas: Array, consume: Consumer, *, counts: bool = True) -> None:
         root = self.task.root
         live = root > 0
         # α / (λ + α) is what the fit leaves of a direction; it leaves nothing of the intercept's
@@ -127,7 +137,7 @@ class _Wide(RidgePath):
         if self.task.fit_intercept:
             shrink[-1] = 0.0
         left = np.square(self.vectors) @ shrink  # 1 − w h
-        one = (1 / np.maximum(root, 1.0) ** 2)[:, None]  # the share of a row that is left out
+        one = (1 / np.maximum(root, 1.0) ** 2)[:, None] if counts else 1.0  # the share of a row that is left out
         left = _remaining(one * left + (1 - one))
         residuals = np.stack([self.vectors @ (p[:, None] * shrink) for p in self.projected.T], axis=1)
         out = np.empty_like(residuals)

@@ -31,11 +31,17 @@ class Search(ABC):
     def within(self, Q: Any, radius: Array) -> Lists:
         """Places, distances and rows of all neighbours within radius[i] of query i."""
 
-    def others(self, Q: Any, own: Array, k: int) -> tuple[Array, Array]:
-        """Distances and rows (m, k) without row own[i] for query i, which is that row."""
+    def others(self, Q: Any, own: Array, k: int, *, skip_first: bool = False) -> tuple[Array, Array]:
+        """Distances and rows (m, k) without row own[i] for query i, which is that row.
+
+        With many equal rows before it, the row may not be among the first k + 1: the last of those is left out then, or
+        if all are at one distance and it is asked for, the first.
+        """
         distances, rows = self.nearest(Q, k + 1)
         left_out = rows == own[:, None]
-        left_out[~left_out.any(axis=1), -1] = True  # with many equal rows before it, the row may not be among them
+        hidden = ~left_out.any(axis=1)
+        level = hidden & skip_first & (distances[:, 0] == distances[:, -1])
+        left_out[level, 0], left_out[hidden & ~level, -1] = True, True
         keep = ~left_out
         return distances[keep].reshape(-1, k), rows[keep].reshape(-1, k)
 

@@ -18,7 +18,7 @@ from corollary.core.types import Array
 from corollary.ensemble.combine.bagging.base import BAGGING_LIMITS, Bagging
 from corollary.ensemble.combine.bagging.interval import ErrorInterval
 from corollary.ensemble.combine.votes import ByMean, ByVote, decisions_of, one_hot, predicted, votes_of
-from corollary.ensemble.members import check_members
+from corollary.ensemble.members import check_members, refuse_other_classes
 from corollary.labels import agreeing, encode_labels
 
 
@@ -141,7 +141,10 @@ class BaggingClassifier(ByVote, Bagging):
         return DecisionTreeClassifier() if self.estimator is None else self.estimator
 
     def _target(self, y: Array, weights: Array) -> tuple[Array, Array]:
+        before = self.classes_ if self.warm_start and hasattr(self, "estimators_") else None
         self.classes_, codes, weights = encode_labels(y, weights, self.class_weight, one_class=True)
+        if before is not None:
+            refuse_other_classes(before, self.classes_)
         self.n_classes_ = len(self.classes_)
         return codes, weights
 

@@ -290,6 +290,11 @@ class Bagging(Estimator):
         return verify_bag(self, X, y, sample_weight)
 
     @property
+    def _max_samples(self) -> int:
+        """Rows that a member draws, by scikit-learn's name."""
+        return int(self._sampling[0])
+
+    @property
     def estimators_samples_(self) -> list[Array]:
         """Row numbers that each member was fitted to, in the order it saw them, repeated as often as they were drawn.
 

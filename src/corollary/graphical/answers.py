@@ -1,0 +1,106 @@
+"""What a query answers: probabilities of states, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from corollary.core.graphical.densities import Density
+from corollary.core.types import Array
+
+Distribution = dict[Any, float]  # state -> probability
+
+
+@dataclass(frozen=True)
+class Answer(Mapping[str, Any]):
+    """P(each variable | findings), by variable and then by state; ``answer["rain"]["yes"]`` is a number.
+
+    Attributes
+    ----------
+    marginals : dict of variable to dict of state to probability
+    given : dict
+        The findings.
+    log_evidence : float or None
+        log P(findings), where the method knows it.
+    joint : array or None
+        P(all variables together | findings), one axis for each in the order asked for, if ``joint=True`` was said.
+    method : str
+    standard_error : float or None
+        Of methods that draw: about how far off a probability may be.
+    notes : tuple of str
+        What such a method says of its answer.
+    densities : dict of variable to Density
+        Of variables that are numbers: ``answer["height"].mean``, ``.std``, ``.interval(0.95)``.
+    mean, covariance : arrays or None
+        Of the numbers asked for, together, in their order, where the answer is exact.
+    """
+
+    marginals: dict[str, Distribution]
+    given: dict[str, Any] = field(default_factory=dict)
+    log_evidence: float | None = None
+    joint: Array | None = None
+    method: str = "junction_tree"
+    standard_error: float | None = None
+    notes: tuple[str, ...] = ()
+    densities: dict[str, Density] = field(default_factory=dict)
+    mean: Array | None = None
+    covariance: Array | None = None
+
+    def __getitem__(self, variable: str) -> Any:
+        return self.densities[variable] if variable in self.densities else self.marginals[variable]
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.marginals
+        yield from self.densities
+
+    def __len__(self) -> int:
+        return len(self.marginals) + len(self.densities)
+
+    def most_likely(self) -> dict[str, Any]:
+        """The most probable state of each variable by itself (for all of them together: ``map_query``)."""
+        return {name: max(states, key=states.__getitem__) for name, states in self.marginals.items()}
+
+    def __repr__(self) -> str:
+        lines = []
+        if self.given:
+            lines.append("given " + ", ".join(f"{name} = {state}" for name, state in self.given.items()))
+        width = max((len(name) for name in self), default=0)
+        for name, states in self.marginals.items():
+            shares = ", ".join(f"{state}: {share:.4g}" for state, share in states.items())
+            lines.append(f"{name:<{width}}  {shares}")
+        lines.extend(f"{name:<{width}}  {density}" for name, density in self.densities.items())
+        if self.given and self.log_evidence is not None:
+            lines.append(f"log P(given) = {self.log_evidence:.6g}")
+        lines.extend(self.notes)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class MostProbable(Mapping[str, Any]):
+    """States that are together most probable. ``probability`` is P(states | findings)."""
+
+    states: dict[str, Any]
+    given: dict[str, Any]
+    log_probability: float
+    log_evidence: float
+
+    @property
+    def probability(self) -> float:
+        from math import exp
+
+        return exp(self.log_probability)
+
+    def __getitem__(self, variable: str) -> Any:
+        return self.states[variable]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.states)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __repr__(self) -> str:
+        known = f" given {', '.join(f'{n} = {s}' for n, s in self.given.items())}" if self.given else ""
+        states = ", ".join(f"{name} = {state}" for name, state in self.states.items())
+        return f"{states} with probability {self.probability:.4g}{known}"

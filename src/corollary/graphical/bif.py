@@ -1,0 +1,270 @@
+"""The BIF format of Bayesian networks: read with a grammar that knows its lines, and written so that it reads back."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from corollary.base import caller_level
+from corollary.core.types import Array
+from corollary.graphical.bif_words import BIFError, Word, Words
+from corollary.graphical.given_tables import PRINTED, place_of, setting_words
+from corollary.graphical.network import BayesianNetwork
+from corollary.graphical.states import States, shown
+
+ROUNDED = 1e-6  # sums nearer to one than this, as of thirds with seven digits, are scaled without a word
+LARGEST = 1 << 26  # entries of a table that a file may ask for
+_PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+(?:/(?![/*])[^\s{}()\[\];,|\"/]*)*")
+
+
+def read_bif(source: str | os.PathLike[str]) -> BayesianNetwork:
+    """A network from a BIF file, or from its text.
+
+    Parameters
+    ----------
+    source : path or str
+        A text that contains ``{`` is the network itself.
+
+    Returns
+    -------
+    network : BayesianNetwork
+        States are text, as they stand in the file, numbers too. Rows whose sums are off one by no more than printing
+        explains (1e-4) are scaled, with a warning if it is more than 1e-6; others are refused. Errors have the number
+        of the line.
+
+    Examples
+    --------
+    >>> network = read_bif('''
+    ... network unknown { }
+    ... variable rain { type discrete [ 2 ] { yes, no }; }
+    ... probability ( rain ) { table 0.2, 0.8; }
+    ... ''')
+    >>> network.query("rain")
+    rain  yes: 0.2, no: 0.8
+    """
+    text = str(source) if isinstance(source, str) and "{" in source else Path(source).read_text(encoding="utf-8-sig")
+    return _Reader(Words(text)).network()
+
+
+class _Reader:
+    def __init__(self, words: Words) -> None:
+        self.words = words
+        self.states: dict[str, list[str]] = {}
+        self.parents: dict[str, list[str]] = {}
+        self.tables: dict[str, Array] = {}
+        self.off = 0.0
+
+    def network(self) -> BayesianNetwork:
+        words = self.words
+        while words.peek() is not None:
+            block = words.take()
+            if block.text == "network":
+                self._skip_network()
+            elif block.text == "variable":
+                self._variable()
+            elif block.text == "probability":
+                self._probability(block.line)
+            else:
+                raise BIFError(block.line, f"{block.text!r} came where 'variable' or 'probability' was expected.")
+        if not self.states:
+            raise BIFError(words.line, "there are no variables.")
+        missing = [name for name in self.states if name not in self.tables]
+        if missing:
+            raise BIFError(words.line, f"there is no 'probability' block for {shown(missing)}.")
+        if self.off > ROUNDED:
+            warnings.warn(
+                f"Rows of tables sum to one only to {self.off:.1g}, as printed numbers do; they were scaled.",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        names = list(self.states)
+        parents = [[names.index(parent) for parent in self.parents[name]] for name in names]
+        labels = [np.array(self.states[name]) for name in names]
+        return BayesianNetwork._made(names, labels, parents, [self.tables[name] for name in names])
+
+    def _skip_network(self) -> None:
+        while self.words.peek() not in ("{", None):
+            self.words.take()
+        self.words.take("{")
+        while self.words.peek() not in ("}", None):
+            self.words.statement()
+        self.words.take("}")
+
+    def _variable(self) -> None:
+        name = self.words.take()
+        if name.text in self.states:
+            raise BIFError(name.line, f"the variable {name.text!r} is declared twice.")
+        self.words.take("{")
+        while self.words.peek() != "}":
+            if self.words.peek() != "type":
+                self.words.statement()  # a property
+                continue
+            self.words.take("type")
+            kind = self.words.take()
+            if kind.text != "discrete":
+                raise BIFError(kind.line, f"{name.text!r} is {kind.text!r}; only discrete variables can be read.")
+            self.words.take("[")
+            size = self.words.take()
+            self.words.take("]")
+            self.words.take("{")
+            states = self.words.listed("}")
+            self.words.take(";")
+            texts = [state.text for state in states]
+            if size.text != str(len(texts)):
+                raise BIFError(size.line, f"{name.text!r} is to have {size.text} states, but {len(texts)} are listed.")
+            if len(set(texts)) < len(texts):
+                raise BIFError(size.line, f"states of {name.text!r} must be different, but they are {shown(texts)}.")
+            self.states[name.text] = texts
+        self.words.take("}")
+        if name.text not in self.states:
+            raise BIFError(name.line, f"the variable {name.text!r} has no states ('type discrete [ … ] {{ … }};').")
+
+    def _probability(self, line: int) -> None:
+        self.words.take("(")
+        name = self._known(self.words.take())
+        parents: list[str] = []
+        if self.words.peek() == "|":
+            self.words.take("|")
+            parents = [self._known(word) for word in self.words.listed(")")]
+        else:
+            self.words.take(")")
+        if name in self.tables:
+            raise BIFError(line, f"there are two tables for {name!r}.")
+        if len({name, *parents}) < len(parents) + 1:
+            raise BIFError(line, f"the parents of {name!r} must be different variables, but they are {shown(parents)}.")
+        scopes = [States(each, np.array(self.states[each])) for each in (*parents, name)]
+        if math.prod(scope.size for scope in scopes) > LARGEST:
+            raise BIFError(line, f"the table of {name!r} would have more than {LARGEST} entries.")
+        values = np.full([scope.size for scope in scopes], np.nan)
+        self.words.take("{")
+        while self.words.peek() != "}":
+            self._row(values, scopes)
+        self.words.take("}")
+        self.parents[name], self.tables[name] = parents, self._checked(values, scopes, line)
+
+    def _known(self, word: Word) -> str:
+        if word.text not in self.states:
+            raise BIFError(word.line, f"there is no variable {word.text!r} before this line.")
+        return word.text
+
+    def _row(self, values: Array, scopes: list[States]) -> None:
+        """``table …;``, ``default …;``, or ``(states of parents) …;``"""
+        words, line = self.words, self.words.line
+        first = words.peek()
+        if first in ("table", "default"):
+            words.take()
+            numbers = self._numbers()
+            if first == "table":
+                if len(numbers) != values.size:
+                    raise BIFError(
+                        line, f"the table of {scopes[-1].name!r} needs {values.size} numbers, not {len(numbers)}."
+                    )
+                values[...] = _ordered(np.array(numbers), values.shape)
+                return
+            self._place(values, scopes, line, numbers, np.isnan(values).all(axis=-1))
+        elif first == "(":
+            words.take("(")
+            settings = words.listed(")")
+            if len(settings) != len(scopes) - 1:
+                raise BIFError(
+                    line, f"{scopes[-1].name!r} has {len(scopes) - 1} parents, but {len(settings)} states came."
+                )
+            at = tuple(self._state(scope, word) for scope, word in zip(scopes, settings, strict=False))
+            if not np.isnan(values[at]).all():
+                raise BIFError(line, f"{scopes[-1].name!r} has two rows for {setting_words(scopes, at)}.")
+            self._place(values, scopes, line, self._numbers(), at)
+        else:
+            words.statement()  # a property
+
+    def _state(self, scope: States, word: Word) -> int:
+        labels = scope.labels.tolist()
+        if word.text not in labels:
+            raise BIFError(word.line, f"{scope.name!r} has no state {word.text!r}; its states are {shown(labels)}.")
+        return labels.index(word.text)
+
+    def _place(self, values: Array, scopes: list[States], line: int, numbers: list[float], at: Any) -> None:
+        if len(numbers) != scopes[-1].size:
+            raise BIFError(line, f"a row of {scopes[-1].name!r} needs {scopes[-1].size} numbers, not {len(numbers)}.")
+        values[at] = numbers
+
+    def _numbers(self) -> list[float]:
+        found = []
+        for word in self.words.listed(";"):
+            try:
+                number = float(word.text)
+            except ValueError:
+                number = math.nan
+            if not 0.0 <= number <= 1.0 + PRINTED:
+                raise BIFError(word.line, f"{word.text!r} is not a probability.")
+            found.append(number)
+        return found
+
+    def _checked(self, values: Array, scopes: list[States], line: int) -> Array:
+        rows = values.reshape(-1, scopes[-1].size)
+        gaps = np.isnan(rows).any(axis=-1)
+        sums = rows.sum(axis=-1)
+        off = np.where(gaps, np.inf, np.abs(sums - 1.0))
+        worst = int(off.argmax())
+        where = setting_words(scopes, place_of(worst, values.shape[:-1])) if len(scopes) > 1 else "it"
+        if gaps.any():
+            raise BIFError(line, f"the table of {scopes[-1].name!r} has no row for {where}.")
+        if off[worst] > PRINTED:
+            raise BIFError(line, f"the table of {scopes[-1].name!r} sums to {sums[worst]:.6g} for {where}, not to one.")
+        self.off = max(self.off, float(off[worst]))
+        # a sum that is off by rounding alone stays as it was printed, so that a file and its copy are equal
+        exact = (off <= 1e-12)[:, None]
+        scaled: Array = np.where(exact, rows, rows / sums[:, None]).reshape(values.shape)
+        return scaled
+
+
+def _ordered(numbers: Array, shape: tuple[int, ...]) -> Array:
+    """A whole table: the variable itself first, as the format has it, or last, if only that sums to one."""
+    first = np.moveaxis(numbers.reshape(shape[-1], *shape[:-1]), 0, -1)
+    last = numbers.reshape(shape)
+    off = [float(np.abs(each.sum(axis=-1) - 1.0).max()) for each in (first, last)]
+    return last if off[1] <= PRINTED < off[0] else first
+
+
+def to_bif(network: BayesianNetwork, path: str | os.PathLike[str] | None = None) -> str:
+    """The network as BIF, also written to ``path`` if there is one; ``read_bif`` gives an equal network.
+
+    Numbers are written with all their digits. Names and states are text there: other types come back as text, which is
+    understood where they are given.
+    """
+    network._require_tables()
+    network._refuse_beyond_tables(network._names)
+    names, lines = network._names, ["network unknown {", "}"]
+    for name, states in zip(names, network.states_, strict=True):
+        listed = ", ".join(_quoted(str(state)) for state in states.tolist())
+        lines += [f"variable {_quoted(name)} {{", f"  type discrete [ {len(states)} ] {{ {listed} }};", "}"]
+    for v, (name, table) in enumerate(zip(names, network.tables_, strict=True)):
+        above = network.parents_[v].tolist()
+        if not above:
+            lines += [f"probability ( {_quoted(name)} ) {{", f"  table {_printed(table)};", "}"]
+            continue
+        lines.append(f"probability ( {_quoted(name)} | {', '.join(_quoted(names[p]) for p in above)} ) {{")
+        for place in np.ndindex(*table.shape[:-1]):
+            setting = ", ".join(_quoted(str(network.states_[p].tolist()[i])) for p, i in zip(above, place, strict=True))
+            lines.append(f"  ({setting}) {_printed(table[place])};")
+        lines.append("}")
+    text = "\n".join([*lines, ""])
+    if path is not None:
+        Path(path).write_text(text, encoding="utf-8")
+    return text
+
+
+def _printed(row: Array) -> str:
+    return ", ".join(repr(number) for number in row.tolist())
+
+
+def _quoted(name: str) -> str:
+    """As it is, or in quotes where it has spaces or marks of the format."""
+    if '"' in name or "\n" in name:
+        raise ValueError(f"BIF cannot hold the name {name!r}: it has a quotation mark or a line break.")
+    return name if _PLAIN.fullmatch(name) else f'"{name}"'

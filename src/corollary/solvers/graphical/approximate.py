@@ -1,0 +1,41 @@
+"""One door to the approximate methods."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from corollary.core.graphical.tables import TableNetwork
+from corollary.solvers.graphical.answers import Approximation
+from corollary.solvers.graphical.forward import rejection
+from corollary.solvers.graphical.gibbs import gibbs
+from corollary.solvers.graphical.mean_field import mean_field
+from corollary.solvers.graphical.weighting import likelihood_weighting
+
+METHODS = ("rejection", "likelihood_weighting", "gibbs", "mean_field")
+
+
+def approximate(
+    network: TableNetwork,
+    variables: Iterable[int],
+    given: Mapping[int, int],
+    method: str = "likelihood_weighting",
+    n_samples: int = 100_000,
+    random_state: Any = None,
+) -> Approximation:
+    """Marginals of ``variables`` given what is known, by one of ``METHODS``.
+
+    ``n_samples`` is the number of rows drawn, or of sweeps of Gibbs sampling (all chains together); mean field, which
+    draws none, runs until it is at rest. The answer depends on ``random_state`` and never on the number of threads.
+    """
+    asked = tuple(dict.fromkeys(variables))
+    given = {int(variable): int(state) for variable, state in given.items()}
+    if method == "rejection":
+        return rejection(network, asked, given, n_samples, random_state)
+    if method == "likelihood_weighting":
+        return likelihood_weighting(network, asked, given, n_samples, random_state)
+    if method == "gibbs":
+        return gibbs(network, asked, given, n_samples, random_state)
+    if method == "mean_field":
+        return mean_field(network, asked, given, random_state)
+    raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but it is {method!r}.")

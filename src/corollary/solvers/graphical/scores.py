@@ -1,0 +1,52 @@
+"""What a structure is worth: scores that are sums over families.
+
+Each takes the counts of one family as a table with the parents' states on the first axis and the variable's own on the
+second (further axes are further parents), of which parents' states that never occur may be left out, and the number q
+of parents' states that are possible.
+
+- ``"log-likelihood"``: Σ N log(N / N of the parents), the largest log-likelihood that the family can reach;
+- ``"bic"``: less ½ log n for each free parameter; ``"aic"``: less one for each;
+- ``"bdeu"``: the log evidence under Dirichlet priors worth ``ess`` rows in all, spread evenly;
+- ``"k2"``: the same under priors of one row for each cell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import gammaln, xlogy
+
+from corollary.core.types import Array
+
+SCORES = ("bic", "aic", "bdeu", "k2", "log-likelihood")
+
+
+@dataclass(frozen=True)
+class Score:
+    """One of ``SCORES`` for data of ``total`` rows; ``ess`` is the equivalent sample size of BDeu.
+
+    A row counts ``unit`` in tables, and scores come in that unit.
+    """
+
+    name: str
+    total: float
+    ess: float = 10.0
+    unit: float = 1.0
+
+    def family(self, table: Array, q: float) -> float:
+        """The score of a family with ``q`` parents' states."""
+        above, r = table.sum(axis=1), table.shape[1]
+        if self.name in ("bdeu", "k2"):
+            cell = self.ess / (q * r) if self.name == "bdeu" else 1.0
+            own = gammaln(table / self.unit + cell) - gammaln(cell)
+            parents = gammaln(above / self.unit + cell * r) - gammaln(cell * r)
+            return float(own.sum() - parents.sum()) * self.unit
+        return float(xlogy(table, table).sum() - xlogy(above, above).sum() - self.price * q * (r - 1))
+
+    @property
+    def price(self) -> float:
+        """What a free parameter costs."""
+        if self.name == "bic":
+            return 0.5 * max(float(np.log(self.total) - np.log(self.unit)), 0.0) * self.unit
+        return self.unit if self.name == "aic" else 0.0

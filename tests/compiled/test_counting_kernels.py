@@ -1,0 +1,78 @@
+"""Counting kernels against NumPy: families, one column beside others, all pairs by bits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from corollary.core.parallel import threads
+from corollary.solvers.graphical.counts import Coded, _packed, family_tables, joint_index, pair_tables, tables_beside
+
+
+def rows(n: int, missing: bool, seed: int = 0) -> tuple[np.ndarray, list[int]]:
+    rng = np.random.default_rng(seed)
+    cards = [2, 3, 4, 2, 7]
+    codes = np.stack([rng.integers(0, card, size=n) for card in cards], axis=1).astype(np.int16)
+    if missing:
+        codes[rng.random(codes.shape) < 0.2] = -1
+    return codes, cards
+
+
+def counted(codes: np.ndarray, weights: np.ndarray, columns: list[int], cards: list[int]) -> np.ndarray:
+    table = np.zeros([cards[j] for j in columns])
+    for row, weight in zip(codes[:, columns], weights, strict=True):
+        if (row >= 0).all():
+            table[tuple(row)] += weight
+    return table
+
+
+@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tables_are_those_of_numpy(missing: bool, weighted: bool) -> None:
+    codes, cards = rows(1500, missing)
+    weights = np.random.default_rng(1).random(1500) if weighted else np.ones(1500)
+    data = Coded.of(codes, cards, weights)
+    families = [[0], [1, 0], [2, 4, 1], [3, 2, 1, 0]]
+    for family, table in zip(families, family_tables(data, families), strict=True):
+        np.testing.assert_allclose(table, counted(codes, weights, family, cards), rtol=1e-13)
+    base, size = joint_index(data, [1, 2])
+    for j, table in zip([0, 4], tables_beside(data, base, size, [0, 4]), strict=True):
+        np.testing.assert_allclose(table.reshape(3, 4, -1), counted(codes, weights, [1, 2, j], cards), rtol=1e-13)
+    left, right = np.triu_indices(5, 1)
+    for part, tables in pair_tables(data, left, right):
+        for i, j, table in zip(left[part], right[part], tables, strict=True):
+            np.testing.assert_allclose(table, counted(codes, weights, [i, j], cards), rtol=1e-13)
+
+
+def test_bits_are_those_of_the_states() -> None:
+    codes, cards = rows(200, True)
+    bits, first, counts = _packed(Coded.of(codes, cards))
+    for j, card in enumerate(cards):
+        for state in range(card):
+            unpacked = np.unpackbits(bits[first[j] + state].view(np.uint8), bitorder="little")[:200]
+            np.testing.assert_array_equal(unpacked == 1, codes[:, j] == state)
+            assert counts[first[j] + state] == (codes[:, j] == state).sum()
+
+
+def test_many_parents_are_numbered_by_what_occurs() -> None:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 9, size=(300, 8)).astype(np.int16)
+    codes[3, 2] = -1
+    index, size = joint_index(Coded.of(codes, [9] * 8), range(8))
+    assert size <= 300
+    assert index.min() == -1
+    assert index.max() == size - 1
+    assert index[3] == -1
+    same = (codes[:, None] == codes[None]).all(axis=2)
+    np.testing.assert_array_equal((index[:, None] == index) & (index >= 0), same & (index >= 0))
+
+
+def test_threads_change_no_bit() -> None:
+    codes, cards = rows(200_000, True)
+    data = Coded.of(codes, cards, np.random.default_rng(1).random(200_000))
+    found = []
+    for count in (1, 3):
+        with threads(count):
+            found.append(family_tables(data, [[0, 1], [2, 3, 4], [1], [4, 0]]))
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
