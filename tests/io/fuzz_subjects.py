@@ -219,8 +219,9 @@ def _special() -> Iterator[Subject]:
     near = corollary.NearestNeighbors(n_neighbors=3, metric="precomputed").fit(distances)
     yield Subject("NearestNeighbors of distances", near, distances)
     counts = np.abs(np.rint(2 * X))
+    one_of_each = np.column_stack([X[:, 0], counts[:, 1], np.abs(X[:, 2]), X[:, 3] > 0])
     for kinds, rows in (
-        (["gaussian", "poisson", "exponential", "categorical"], np.column_stack([X[:, 0], counts[:, :2], X[:, 3] > 0])),
+        (["gaussian", "poisson", "exponential", "categorical"], one_of_each),
         ("bernoulli", (X > 0).astype(float)),
         ("categorical", np.minimum(counts, 2)),
         ("multinomial", counts),
