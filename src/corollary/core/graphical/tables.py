@@ -43,11 +43,6 @@ class TableNetwork:
     def dag(self) -> DAG:
         return DAG(self.parents, self.order)
 
-    @property
-    def n_parameters(self) -> int:
-        """Free numbers: one less than states, for each setting of the parents."""
-        return sum(table.size // table.shape[-1] * (table.shape[-1] - 1) for table in self.tables)
-
     def family(self, variable: int) -> tuple[int, ...]:
         """The axes of its table: parents, then itself."""
         return (*self.parents[variable], variable)
