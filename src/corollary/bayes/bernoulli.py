@@ -71,8 +71,8 @@ class BernoulliNB(DiscreteNB):
     *Cost.* Two passes over the entries of X, which stay sparse if they are; extra memory: the zeros and ones of the
     entries, k d numbers for each of at most 16 parts of the rows, and three numbers a row.
 
-    *Evidence.* Exact: ones are counted once more, row by row; the largest relative error. With unknown labels,
-    stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
+    *Evidence.* Exact: the ones of each column are counted once more, by a matrix product (of sparse rows, weighed by a
+    random number for each column); the largest relative error. With unknown labels, stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------

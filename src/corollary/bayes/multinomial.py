@@ -68,8 +68,8 @@ class MultinomialNB(DiscreteNB):
     *Cost.* Two passes over the entries of X, which stay sparse if they are; extra memory: k d numbers for each of at
     most 16 parts of the rows, and three numbers a row.
 
-    *Evidence.* Exact: counts are added up once more, row by row; the largest relative error. With unknown labels,
-    stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
+    *Evidence.* Exact: the counts of each column are added up once more, by a matrix product (of sparse rows, weighed by
+    a random number for each column); the largest relative error. With unknown labels, stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------
