@@ -72,7 +72,8 @@ class BernoulliNB(DiscreteNB):
     entries, k d numbers for each of at most 16 parts of the rows, and three numbers a row.
 
     *Evidence.* Exact: the ones of each column are counted once more, by a matrix product (of sparse rows, weighed by a
-    random number for each column); the largest relative error. With unknown labels, stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
+    random number for each column); the largest relative error. With unknown labels, stationary: the length of the next
+    step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------

@@ -79,7 +79,7 @@ class CategoricalNB(DiscreteNB, TableReader):
     *Cost.* Two passes over X, O(n d) each; extra memory: a copy of X with whole numbers, the tables of counts a thread
     and three numbers a row.
 
-    *Evidence.* Exact: what is not missing is counted once more, row by row; the largest relative error. With unknown
+    *Evidence.* Exact: each category is counted once more, column by column; the largest relative error. With unknown
     labels, stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
 
     References

@@ -11,7 +11,7 @@ from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import floor, gaussian_group, judge
 from corollary.bayes.training import Training, class_priors
 from corollary.core.distribution import Distribution, Gaussian
-from corollary.core.distribution.moments import Moments
+from corollary.core.distribution.moments import Moments, floor_of
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit, Real
@@ -19,33 +19,6 @@ from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
 from corollary.solvers.em.mixture import MixtureSummary, Weighted
-
-ROUNDING = 2.0**-49  # of a mean: a column that spreads no further is constant
-
-
-def largest_variance(moments: Moments) -> float:
-    """The largest variance of a column, all classes together."""
-    present = np.broadcast_to(moments.present, moments.mean.shape)
-    total = present.sum(axis=0)
-    some = np.where(total > 0, total, 1.0)
-    centre = (present * moments.mean).sum(axis=0) / some
-    spread = (moments.scatter + present * (moments.mean - centre) ** 2).sum(axis=0) / some
-    spread[spread <= (ROUNDING * centre) ** 2] = 0.0
-    return float(spread.max(initial=0.0))
-
-
-def floor_of(var_smoothing: float, moments: Moments) -> float:
-    """What is added to variances: a share of the largest; 1 where nothing varies, so that no column says anything."""
-    largest = largest_variance(moments)
-    if not np.isfinite(largest):
-        raise ValueError(
-            "Variances of X are not finite: squares of a column overflow float64. Rescale the columns of X to "
-            "magnitudes below 1e100 (StandardScaler does)."
-        )
-    floor = var_smoothing * largest
-    if floor == 0.0 and largest == 0.0:
-        return 1.0
-    return floor
 
 
 class GaussianNB(NaiveBayes):

@@ -11,9 +11,9 @@ from scipy.sparse import issparse
 from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import judge
-from corollary.bayes.kinds import KINDS, STATISTICS, check_statistics, claims, encoded, groups_of, kinds_of, smoothed
+from corollary.bayes.kinds import check_statistics, claims, encoded, groups_of, kinds_of
 from corollary.bayes.training import Training, learnt_or_given
-from corollary.core.distribution import Columns, Distribution
+from corollary.core.distribution import DISTRIBUTIONS, Columns, Distribution
 from corollary.core.distribution.columns import Several
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Anything, Fitted, Floats, Integers, Names
@@ -89,8 +89,8 @@ class MixedNB(NaiveBayes, TableReader):
     *Cost.* Two or three passes over X, O(n d) each; extra memory: a copy of X (columns of a kind are put together),
     the parameters a thread and three numbers a row.
 
-    *Evidence.* Exact: sums are taken once more; the largest relative error. With unknown labels, stationary: the length
-    of the next step of EM, with the log-likelihood of each iteration in the history.
+    *Evidence.* Exact: every sum is taken once more; the largest relative error. With unknown labels, stationary: the
+    length of the next step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------
@@ -214,11 +214,11 @@ class MixedNB(NaiveBayes, TableReader):
         X, y, weights = block
         return encoded(X, self.categories_), y, weights
 
-    def _product(self, alpha: float = 0.0) -> Columns:
-        return groups_of(self.kinds_, self.n_categories_, alpha)
+    def _product(self) -> Columns:
+        return groups_of(self.kinds_, self.n_categories_)
 
     def _distribution(self, training: Training) -> Distribution:
-        product = self._product(self.alpha * self._weight_unit)
+        product = self._product()
         normal = np.flatnonzero(self.kinds_ == "gaussian")
         for X, _, _ in training.source:
             product.check(X)
@@ -227,8 +227,7 @@ class MixedNB(NaiveBayes, TableReader):
         return product
 
     def _smoothed(self, distribution: Distribution, statistics: Any) -> Distribution:
-        assert isinstance(distribution, Columns)
-        return smoothed(distribution, statistics, self.alpha * self._weight_unit, self.var_smoothing)
+        return distribution.smoothed(statistics, self.alpha * self._weight_unit, self.var_smoothing)
 
     def _fixed_prior(self, k: int) -> Array | None:
         return learnt_or_given(self.class_prior, self.fit_prior, k)
@@ -255,7 +254,7 @@ class MixedNB(NaiveBayes, TableReader):
         for _, part in self._product().groups:
             head = f"{part.name}."
             own = {key[len(head) :]: value for key, value in self.statistics_.items() if key.startswith(head)}
-            parts.append(STATISTICS[part.name](counts=self.class_count_, **own))
+            parts.append(part.statistics(counts=self.class_count_, **own))
         return self._product(), MixtureSummary(self.class_count_, Several(tuple(parts)))
 
     @property
@@ -273,7 +272,8 @@ class MixedNB(NaiveBayes, TableReader):
         """
         form = self._product().linear_form(self._named())
         if form is None:
-            curved = sorted(set(self.kinds_.tolist()) & {"gaussian", "categorical"})
+            parts = self._product().of_groups(self._named())
+            curved = sorted(part.name for part, own in parts if part.linear_form(own) is None)
             raise ValueError(f"MixedNB: log_odds is not linear in columns that are {' or '.join(curved)}.")
         coef, intercept = form[0], form[1] + self.class_log_prior_
         if len(self.classes_) == 2:
@@ -291,8 +291,8 @@ class MixedNB(NaiveBayes, TableReader):
 
     def _check_state(self) -> None:
         kinds = set(self.kinds_.tolist())
-        if not kinds <= set(KINDS):
-            raise ValueError(f"kinds_ must be of {', '.join(KINDS)}, but some are not")
+        if not kinds <= set(DISTRIBUTIONS):
+            raise ValueError(f"kinds_ must be of {', '.join(DISTRIBUTIONS)}, but some are not")
         chosen = set(np.flatnonzero(self.kinds_ == "categorical").tolist())
         sizes = [max(len(self.categories_[f]), 1) if f in chosen else 1 for f in range(len(self.kinds_))]
         if set(self.categories_) != chosen or sizes != self.n_categories_.tolist():

@@ -69,7 +69,8 @@ class MultinomialNB(DiscreteNB):
     most 16 parts of the rows, and three numbers a row.
 
     *Evidence.* Exact: the counts of each column are added up once more, by a matrix product (of sparse rows, weighed by
-    a random number for each column); the largest relative error. With unknown labels, stationary: the length of the next step of EM, with the log-likelihood of each iteration in the history.
+    a random number for each column); the largest relative error. With unknown labels, stationary: the length of the
+    next step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------

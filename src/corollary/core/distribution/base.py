@@ -40,6 +40,7 @@ class Distribution(Part, ABC):
     by_column: bool = True  # columns are independent: a missing one (NaN) is skipped, kinds can be mixed
     sparse: ClassVar[bool] = False  # CSR rows are taken as they are
     nonnegative: bool = False  # no number below zero can be drawn
+    statistics: ClassVar[type]  # of what ``summarize`` makes: a dataclass of arrays, the first of which is ``counts``
 
     @abstractmethod
     def check(self, X: Any) -> None:
@@ -121,6 +122,10 @@ class Distribution(Part, ABC):
     def softened(self, rows: float) -> Distribution:
         """The same with so much more of a prior, counted in rows, that nothing that can be drawn is impossible."""
         return self
+
+    def smoothed(self, statistics: Any, alpha: float, share: float) -> Distribution:
+        """The same with the smoothing of naive Bayes: ``alpha`` rows, or that ``share`` of the largest variance."""
+        return self.softened(alpha)
 
     def weighing(self, unit: float) -> Distribution:
         """The same where a weight of one has become ``unit``: what a prior counts in rows is multiplied by it."""

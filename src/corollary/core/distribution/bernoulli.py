@@ -36,6 +36,7 @@ class Bernoulli(Distribution):
     name = "bernoulli"
     sparse = True
     nonnegative = True
+    statistics = Totals
     alpha: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR}
 

@@ -39,6 +39,7 @@ class Categorical(Distribution):
 
     name = "categorical"
     nonnegative = True
+    statistics = StateCounts
     n_states: Any
     alpha: float
     limits: ClassVar[dict[str, Limit]] = {"n_states": Choice(None) | ArrayLike(), "alpha": Real(0, finite=True)}

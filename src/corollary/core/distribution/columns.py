@@ -49,6 +49,7 @@ class Columns(Distribution):
     """
 
     name = "columns"
+    statistics = Several
     groups: Any
     limits: ClassVar[dict[str, Limit]] = {"groups": _Groups()}
 
@@ -96,6 +97,10 @@ class Columns(Distribution):
 
     def softened(self, rows: float) -> Columns:
         return Columns([(columns, part.softened(rows)) for columns, part in self.groups])
+
+    def smoothed(self, statistics: Several, alpha: float, share: float) -> Columns:
+        pairs = zip(self.groups, statistics.parts, strict=True)
+        return Columns([(columns, part.smoothed(own, alpha, share)) for (columns, part), own in pairs])
 
     def weighing(self, unit: float) -> Columns:
         return Columns([(columns, part.weighing(unit)) for columns, part in self.groups])

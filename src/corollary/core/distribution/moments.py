@@ -16,6 +16,8 @@ from corollary.core.distribution.shares import Hard, Shares, counts_of, sums_of
 from corollary.core.distribution.totals import filled
 from corollary.core.types import Array
 
+ROUNDING = 2.0**-49  # of a mean: a column that spreads no further is constant
+
 
 @dataclass(frozen=True)
 class Moments:
@@ -131,3 +133,28 @@ def _about(X: Array, missing: Array | None, shares: Shares, about: Array, covari
         else:
             second[each] = weights @ (moved * moved)
     return first, second
+
+
+def largest_variance(moments: Moments) -> float:
+    """The largest variance of a column, all classes together."""
+    present = np.broadcast_to(moments.present, moments.mean.shape)
+    total = present.sum(axis=0)
+    some = np.where(total > 0, total, 1.0)
+    centre = (present * moments.mean).sum(axis=0) / some
+    spread = (moments.scatter + present * (moments.mean - centre) ** 2).sum(axis=0) / some
+    spread[spread <= (ROUNDING * centre) ** 2] = 0.0
+    return float(spread.max(initial=0.0))
+
+
+def floor_of(var_smoothing: float, moments: Moments) -> float:
+    """What is added to variances: a share of the largest; 1 where nothing varies, so that no column says anything."""
+    largest = largest_variance(moments)
+    if not np.isfinite(largest):
+        raise ValueError(
+            "Variances of X are not finite: squares of a column overflow float64. Rescale the columns of X to "
+            "magnitudes below 1e100 (StandardScaler does)."
+        )
+    floor = var_smoothing * largest
+    if floor == 0.0 and largest == 0.0:
+        return 1.0
+    return floor

@@ -50,6 +50,7 @@ class Multinomial(Distribution):
     by_column = False
     sparse = True
     nonnegative = True
+    statistics = WordCounts
     alpha: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR}
 

@@ -34,6 +34,7 @@ class _Rates(Distribution):
     """What both share: the rate λ of each column, of shape (K, d), and a Gamma prior λ^alpha exp(−beta λ)."""
 
     nonnegative = True
+    statistics = Totals
     alpha: Any
     beta: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR, "beta": PRIOR}
@@ -43,6 +44,13 @@ class _Rates(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> Totals:
         return summed(X, shares)
+
+    @staticmethod
+    def _rows_of_the_mean(statistics: Totals, alpha: float) -> tuple[list[float], list[float]]:
+        """``alpha`` rows of the mean of each column: what they add up to, and how many they are."""
+        rows = np.broadcast_to(statistics.present, statistics.totals.shape).sum(axis=0)
+        mean = statistics.totals.sum(axis=0) / np.where(rows > 0, rows, 1.0)
+        return (alpha * mean).tolist(), [alpha] * len(mean)
 
     def _prior(self, d: int) -> tuple[Array, Array]:
         return prior_of("alpha", self.alpha, d), prior_of("beta", self.beta, d)
@@ -90,6 +98,10 @@ class Poisson(_Rates):
     def check_params(self, params: Params, k: int, d: int) -> None:
         check_arrays("Poisson", params, {"rate": (k, d)}, low=0)
 
+    def smoothed(self, statistics: Totals, alpha: float, share: float) -> Poisson:
+        events, rows = self._rows_of_the_mean(statistics, alpha)
+        return Poisson(events, rows)
+
     def softened(self, rows: float) -> Poisson:
         return Poisson(added(self.alpha, rows), self.beta)
 
@@ -128,6 +140,10 @@ class Exponential(_Rates):
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         drawn: Array = rng.standard_exponential((len(members), params["rate"].shape[1])) / params["rate"][members]
         return drawn
+
+    def smoothed(self, statistics: Totals, alpha: float, share: float) -> Exponential:
+        time, rows = self._rows_of_the_mean(statistics, alpha)
+        return Exponential(rows, time)
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return -params["rate"], log(params["rate"]).sum(axis=1)
