@@ -9,61 +9,16 @@ import numpy as np
 from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import floor, gaussian_group, judge
-from corollary.bayes.training import Training
+from corollary.bayes.training import Training, class_priors
 from corollary.core.distribution import Distribution, Gaussian
-from corollary.core.distribution.moments import Moments
+from corollary.core.distribution.moments import Moments, floor_of
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Fitted, Floats, Number
 from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
-from corollary.solvers.bayes.naive import Naive, NaiveSummary
-
-ROUNDING = 2.0**-49  # of a mean: a column that spreads no further is constant
-
-
-def largest_variance(moments: Moments) -> float:
-    """The largest variance of a column, all classes together."""
-    present = np.broadcast_to(moments.present, moments.mean.shape)
-    total = present.sum(axis=0)
-    some = np.where(total > 0, total, 1.0)
-    centre = (present * moments.mean).sum(axis=0) / some
-    spread = (moments.scatter + present * (moments.mean - centre) ** 2).sum(axis=0) / some
-    spread[spread <= (ROUNDING * centre) ** 2] = 0.0
-    return float(spread.max(initial=0.0))
-
-
-def floor_of(var_smoothing: float, moments: Moments) -> float:
-    """What is added to variances: a share of the largest; 1 where nothing varies, so that no column says anything."""
-    largest = largest_variance(moments)
-    if not np.isfinite(largest):
-        raise ValueError(
-            "Variances of X are not finite: squares of a column overflow float64. Rescale the columns of X to "
-            "magnitudes below 1e100 (StandardScaler does)."
-        )
-    floor = var_smoothing * largest
-    if floor == 0.0 and largest == 0.0:
-        return 1.0
-    return floor
-
-
-def check_priors(priors: Any, k: int) -> Array | None:
-    """Logarithms of given probabilities of classes, checked."""
-    if priors is None:
-        return None
-    given = np.asarray(priors, dtype=np.float64)
-    if given.shape != (k,):
-        raise ValueError(
-            f"Number of priors must match number of classes: priors has shape {given.shape}, and there are {k} classes."
-        )
-    if not np.isclose(given.sum(), 1.0):
-        raise ValueError(f"The sum of the priors should be 1, but it is {given.sum():.6g}: divide priors by it.")
-    if (given < 0).any():
-        raise ValueError(f"Priors must be non-negative, but one is {given.min():.6g}.")
-    with np.errstate(divide="ignore"):
-        logs: Array = np.log(given)
-    return logs
+from corollary.solvers.em.mixture import MixtureSummary, Weighted
 
 
 class GaussianNB(NaiveBayes):
@@ -179,19 +134,19 @@ class GaussianNB(NaiveBayes):
         return Gaussian(regular=floor_of(self.var_smoothing, statistics))
 
     def _fixed_prior(self, k: int) -> Array | None:
-        return check_priors(self.priors, k)
+        return None if self.priors is None else class_priors(self.priors, k, "priors")
 
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
         moments: Moments = summary.statistics
-        self.class_count_, self.class_prior_ = summary.counts, np.exp(found.log_prior)
+        self.class_count_, self.class_prior_ = summary.counts, found.weights
         self.theta_, self.var_ = found.params["mean"], found.params["variance"]
         self.value_count_ = np.array(np.broadcast_to(moments.present, moments.mean.shape))
         self.epsilon_ = np.float64(distribution.parameters["regular"])
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         scatter = np.maximum(self.var_ - self.epsilon_, 0.0) * self.value_count_
         moments = Moments(self.class_count_, self.value_count_, self.theta_, scatter)
-        return Gaussian(), NaiveSummary(self.class_count_, moments)
+        return Gaussian(), MixtureSummary(self.class_count_, moments)
 
     @property
     def _log_prior(self) -> Array:

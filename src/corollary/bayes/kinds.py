@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from corollary.bayes.claims import floor
-from corollary.bayes.gaussian import floor_of
-from corollary.core.distribution import (
-    Bernoulli,
-    Categorical,
-    Columns,
-    Distribution,
-    Exponential,
-    Gaussian,
-    Multinomial,
-    Poisson,
-)
-from corollary.core.distribution.categorical import StateCounts
-from corollary.core.distribution.columns import Several
-from corollary.core.distribution.moments import Moments
-from corollary.core.distribution.multinomial import WordCounts
-from corollary.core.distribution.totals import Totals
+from corollary.core.distribution import DISTRIBUTIONS, Categorical, Columns, Distribution
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.tables import kinds_of_columns
 
-KINDS = ("gaussian", "bernoulli", "categorical", "poisson", "exponential", "multinomial")
-STATISTICS: dict[str, Any] = {
-    "gaussian": Moments,
-    "bernoulli": Totals,
-    "categorical": StateCounts,
-    "poisson": Totals,
-    "exponential": Totals,
-    "multinomial": WordCounts,
-}
 _OF_TYPES = {"number": "gaussian", "flag": "bernoulli", "category": "categorical"}
 
 
@@ -48,8 +25,10 @@ def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
     names = [str(name) for name in X.columns] if hasattr(X, "columns") else getattr(X, "column_names", [])
     kinds = [_OF_TYPES[each] for each in types]
     for column, kind in (columns or {}).items():
-        if kind not in KINDS:
-            raise ValueError(f"columns: the kind of {column!r} must be one of {', '.join(KINDS)}, but it is {kind!r}.")
+        if kind not in DISTRIBUTIONS:
+            raise ValueError(
+                f"columns: the kind of {column!r} must be one of {', '.join(DISTRIBUTIONS)}, but it is {kind!r}."
+            )
         if isinstance(column, str) and column in names:
             kinds[list(names).index(column)] = kind
         elif not isinstance(column, str) and column in range(len(kinds)):
@@ -59,36 +38,14 @@ def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
     return np.array(kinds)
 
 
-def groups_of(kinds: Array, sizes: Array, alpha: float) -> Columns:
-    """The product of the distributions of all columns, those of one kind together, in the order of ``KINDS``."""
+def groups_of(kinds: Array, sizes: Array) -> Columns:
+    """The product of the distributions of all columns, those of one kind together, in the order of their list."""
     groups: list[tuple[list[int], Distribution]] = []
-    for kind in KINDS:
+    for kind, cls in DISTRIBUTIONS.items():
         own = np.flatnonzero(kinds == kind)
-        if not len(own):
-            continue
-        part: Distribution
-        if kind == "categorical":
-            part = Categorical([int(size) for size in sizes[own]], alpha)
-        elif kind in ("bernoulli", "multinomial"):
-            part = Bernoulli(alpha) if kind == "bernoulli" else Multinomial(alpha)
-        else:
-            part = Gaussian() if kind == "gaussian" else Poisson() if kind == "poisson" else Exponential()
-        groups.append((own.tolist(), part))
-    return Columns(groups)
-
-
-def smoothed(product: Columns, statistics: Several, alpha: float, var_smoothing: float) -> Columns:
-    """The same with smoothing that depends on the rows: floors of variances, and rows of the mean of a column."""
-    groups = []
-    for (columns, part), own in zip(product.groups, statistics.parts, strict=True):
-        if part.name == "gaussian":
-            part = Gaussian(regular=floor_of(var_smoothing, own))
-        elif part.name in ("poisson", "exponential"):
-            rows = np.broadcast_to(own.present, own.totals.shape).sum(axis=0)
-            mean = own.totals.sum(axis=0) / np.where(rows > 0, rows, 1.0)
-            more, each = (alpha * mean).tolist(), [alpha] * len(mean)
-            part = Poisson(more, each) if part.name == "poisson" else Exponential(each, more)
-        groups.append((columns, part))
+        if len(own):
+            part = cls.made_from({}).spanning(np.zeros(len(own)), sizes[own] - 1.0)
+            groups.append((own.tolist(), part))
     return Columns(groups)
 
 
@@ -137,20 +94,15 @@ def check_statistics(product: Columns, statistics: dict[str, Any], k: int) -> No
     """ValueError unless these can be the statistics of k classes: files are hostile."""
     expected: dict[str, list[tuple[int, ...]]] = {}
     for columns, part in product.groups:
-        d = len(columns)
-        if isinstance(part, Categorical):
-            expected["categorical.states"] = [(k, int(part.sizes.sum()))]
-            continue
-        expected[f"{part.name}.{'mean' if part.name == 'gaussian' else 'totals'}"] = [(k, d)]
-        if part.name != "multinomial":
-            expected[f"{part.name}.present"] = [(k, 1), (k, d)]
-        if part.name == "gaussian":
-            expected["gaussian.scatter"] = [(k, d)]
+        width = int(part.sizes.sum()) if isinstance(part, Categorical) else len(columns)
+        for field in fields(part.statistics):
+            if field.name != "counts":
+                expected[f"{part.name}.{field.name}"] = [(k, width), *([(k, 1)] if field.name == "present" else [])]
     if set(statistics) != set(expected):
         raise ValueError(f"statistics_ must be {', '.join(expected)}, but they are others")
     for name, shapes in expected.items():
         value = statistics[name]
         if not (isinstance(value, np.ndarray) and value.dtype == np.float64 and value.shape in shapes):
             raise ValueError(f"{name} of statistics_ must be float64 of shape {shapes[0]}")
-        if not np.isfinite(value).all() or (name != "gaussian.mean" and (value < 0).any()):
+        if not np.isfinite(value).all() or (not name.endswith(".mean") and (value < 0).any()):
             raise ValueError(f"{name} of statistics_ must be finite numbers ≥ 0")

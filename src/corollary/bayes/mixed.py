@@ -11,10 +11,9 @@ from scipy.sparse import issparse
 from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import judge
-from corollary.bayes.discrete import log_class_prior
-from corollary.bayes.kinds import KINDS, STATISTICS, check_statistics, claims, encoded, groups_of, kinds_of, smoothed
-from corollary.bayes.training import Training
-from corollary.core.distribution import Columns, Distribution
+from corollary.bayes.kinds import check_statistics, claims, encoded, groups_of, kinds_of
+from corollary.bayes.training import Training, learnt_or_given
+from corollary.core.distribution import DISTRIBUTIONS, Columns, Distribution
 from corollary.core.distribution.columns import Several
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Anything, Fitted, Floats, Integers, Names
@@ -23,7 +22,7 @@ from corollary.core.limits import ArrayLike as Numbers
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
-from corollary.solvers.bayes.naive import Naive, NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary, Weighted
 from corollary.tables import TableReader
 
 
@@ -90,8 +89,8 @@ class MixedNB(NaiveBayes, TableReader):
     *Cost.* Two or three passes over X, O(n d) each; extra memory: a copy of X (columns of a kind are put together),
     the parameters a thread and three numbers a row.
 
-    *Evidence.* Exact: sums are taken once more; the largest relative error. With unknown labels, stationary: the length
-    of the next step of EM, with the log-likelihood of each iteration in the history.
+    *Evidence.* Exact: every sum is taken once more; the largest relative error. With unknown labels, stationary: the
+    length of the next step of EM, with the log-likelihood of each iteration in the history.
 
     References
     ----------
@@ -215,11 +214,11 @@ class MixedNB(NaiveBayes, TableReader):
         X, y, weights = block
         return encoded(X, self.categories_), y, weights
 
-    def _product(self, alpha: float = 0.0) -> Columns:
-        return groups_of(self.kinds_, self.n_categories_, alpha)
+    def _product(self) -> Columns:
+        return groups_of(self.kinds_, self.n_categories_)
 
     def _distribution(self, training: Training) -> Distribution:
-        product = self._product(self.alpha * self._weight_unit)
+        product = self._product()
         normal = np.flatnonzero(self.kinds_ == "gaussian")
         for X, _, _ in training.source:
             product.check(X)
@@ -228,16 +227,15 @@ class MixedNB(NaiveBayes, TableReader):
         return product
 
     def _smoothed(self, distribution: Distribution, statistics: Any) -> Distribution:
-        assert isinstance(distribution, Columns)
-        return smoothed(distribution, statistics, self.alpha * self._weight_unit, self.var_smoothing)
+        return distribution.smoothed(statistics, self.alpha * self._weight_unit, self.var_smoothing)
 
     def _fixed_prior(self, k: int) -> Array | None:
-        return log_class_prior(self.class_prior, self.fit_prior, k)
+        return learnt_or_given(self.class_prior, self.fit_prior, k)
 
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
         assert isinstance(distribution, Columns)
         names = [part.name for _, part in distribution.groups]
-        self.class_count_, self.class_log_prior_ = summary.counts, found.log_prior
+        self.class_count_, self.class_log_prior_ = summary.counts, found.log_weights
         self.params_ = {f"{names[int(key.split('.')[0])]}.{key.split('.', 1)[1]}": v for key, v in found.params.items()}
         self.statistics_ = {
             f"{name}.{field.name}": np.array(getattr(own, field.name))
@@ -251,13 +249,13 @@ class MixedNB(NaiveBayes, TableReader):
         names = {part.name: number for number, (_, part) in enumerate(self._product().groups)}
         return {f"{names[key.split('.')[0]]}.{key.split('.', 1)[1]}": value for key, value in self.params_.items()}
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         parts = []
         for _, part in self._product().groups:
             head = f"{part.name}."
             own = {key[len(head) :]: value for key, value in self.statistics_.items() if key.startswith(head)}
-            parts.append(STATISTICS[part.name](counts=self.class_count_, **own))
-        return self._product(), NaiveSummary(self.class_count_, Several(tuple(parts)))
+            parts.append(part.statistics(counts=self.class_count_, **own))
+        return self._product(), MixtureSummary(self.class_count_, Several(tuple(parts)))
 
     @property
     def _log_prior(self) -> Array:
@@ -274,7 +272,8 @@ class MixedNB(NaiveBayes, TableReader):
         """
         form = self._product().linear_form(self._named())
         if form is None:
-            curved = sorted(set(self.kinds_.tolist()) & {"gaussian", "categorical"})
+            parts = self._product().of_groups(self._named())
+            curved = sorted(part.name for part, own in parts if part.linear_form(own) is None)
             raise ValueError(f"MixedNB: log_odds is not linear in columns that are {' or '.join(curved)}.")
         coef, intercept = form[0], form[1] + self.class_log_prior_
         if len(self.classes_) == 2:
@@ -292,8 +291,8 @@ class MixedNB(NaiveBayes, TableReader):
 
     def _check_state(self) -> None:
         kinds = set(self.kinds_.tolist())
-        if not kinds <= set(KINDS):
-            raise ValueError(f"kinds_ must be of {', '.join(KINDS)}, but some are not")
+        if not kinds <= set(DISTRIBUTIONS):
+            raise ValueError(f"kinds_ must be of {', '.join(DISTRIBUTIONS)}, but some are not")
         chosen = set(np.flatnonzero(self.kinds_ == "categorical").tolist())
         sizes = [max(len(self.categories_[f]), 1) if f in chosen else 1 for f in range(len(self.kinds_))]
         if set(self.categories_) != chosen or sizes != self.n_categories_.tolist():

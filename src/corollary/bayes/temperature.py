@@ -8,6 +8,8 @@ from scipy.special import softmax
 
 from corollary.core.types import Array
 
+# scikit-learn's CalibratedClassifierCV(method="temperature") fits and keeps models of its own; here one number is
+# wanted for probabilities that are there already.
 COLDEST, HOTTEST = 1e-2, 1e2
 LEAST = 1e-12  # a probability that counts as none: no single row may decide alone
 

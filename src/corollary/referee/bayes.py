@@ -53,6 +53,8 @@ class Claim:
 def naive_bayes(X: Any, codes: Array, weights: Array, claim: Claim) -> Verification:
     """Judge the claim from rows, the numbers of their classes (−1: not known) and their weights."""
     k = len(claim.counts)
+    if strange := {group.kind for group in claim.groups} - set(JUDGES):
+        return Verification(None, f"the referee has no densities of its own for {', '.join(sorted(strange))}")
     tables = k * sum(int(np.sum(group.sizes)) for group in claim.groups)
     if X.shape[0] * X.shape[1] * k > LARGEST or tables > WIDEST:
         return Verification(None, "there are too many rows, columns and classes for this arithmetic")

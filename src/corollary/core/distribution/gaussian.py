@@ -16,7 +16,7 @@ from corollary.core.distribution.covariances import (
     sampled,
     squared_distance,
 )
-from corollary.core.distribution.moments import Moments
+from corollary.core.distribution.moments import Moments, Moved, floor_of
 from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.distribution.totals import PRIOR, check_arrays, prior_of, refuse
 from corollary.core.limits import Choice, Limit
@@ -35,6 +35,7 @@ class Gaussian(Distribution):
     """
 
     name = "gaussian"
+    statistics = Moments
     covariance: str
     regular: Any
     limits: ClassVar[dict[str, Limit]] = {
@@ -57,6 +58,12 @@ class Gaussian(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> Moments:
         return Moments.of(X, shares, self.covariance)
+
+    def again(self, X: Any, shares: Hard, statistics: Moments) -> Moved:
+        return statistics.moved(X, shares)
+
+    def error(self, statistics: Moments, again: Moved) -> float:
+        return statistics.error(again)
 
     def finish(self, statistics: Moments) -> Params:
         mean, present, scatter = statistics.mean, statistics.present, statistics.scatter
@@ -85,6 +92,9 @@ class Gaussian(Distribution):
         covariance = covariance + np.diag(regular)
         covariance = (covariance + covariance.transpose(0, 2, 1)) / 2
         return {"mean": mean, "covariance": covariance, "root": _checked_roots(covariance)}
+
+    def smoothed(self, statistics: Moments, alpha: float, share: float) -> Gaussian:
+        return Gaussian(self.covariance, floor_of(share, statistics))
 
     def log_prob(self, X: Any, params: Params) -> Array:
         return self._log(X, params, 0.0)

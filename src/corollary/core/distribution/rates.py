@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
+from corollary.core.by_class import linear_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
@@ -19,7 +20,6 @@ from corollary.core.distribution.totals import (
     log,
     not_counts,
     prior_of,
-    product,
     ratio,
     refuse,
     scaled,
@@ -33,6 +33,8 @@ from corollary.core.types import Array
 class _Rates(Distribution):
     """What both share: the rate λ of each column, of shape (K, d), and a Gamma prior λ^alpha exp(−beta λ)."""
 
+    nonnegative = True
+    statistics = Totals
     alpha: Any
     beta: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR, "beta": PRIOR}
@@ -42,6 +44,13 @@ class _Rates(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> Totals:
         return summed(X, shares)
+
+    @staticmethod
+    def _rows_of_the_mean(statistics: Totals, alpha: float) -> tuple[list[float], list[float]]:
+        """``alpha`` rows of the mean of each column: what they add up to, and how many they are."""
+        rows = np.broadcast_to(statistics.present, statistics.totals.shape).sum(axis=0)
+        mean = statistics.totals.sum(axis=0) / np.where(rows > 0, rows, 1.0)
+        return (alpha * mean).tolist(), [alpha] * len(mean)
 
     def _prior(self, d: int) -> tuple[Array, Array]:
         return prior_of("alpha", self.alpha, d), prior_of("beta", self.beta, d)
@@ -62,7 +71,6 @@ class Poisson(_Rates):
 
     name = "poisson"
     sparse = True
-    discrete = True
 
     def check(self, X: Any) -> None:
         refuse(X, not_counts, "Poisson", "whole numbers ≥ 0")
@@ -74,7 +82,7 @@ class Poisson(_Rates):
 
     def log_prob(self, X: Any, params: Params) -> Array:
         (X, missing), rate = filled(X), params["rate"]
-        found = product(X, log(rate)) - _log_factorials(X)[:, None] - rate.sum(axis=1)
+        found = linear_scores(X, log(rate), -rate.sum(axis=1)) - _log_factorials(X)[:, None]
         return found if missing is None else found + missing @ rate.T
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
@@ -89,6 +97,10 @@ class Poisson(_Rates):
 
     def check_params(self, params: Params, k: int, d: int) -> None:
         check_arrays("Poisson", params, {"rate": (k, d)}, low=0)
+
+    def smoothed(self, statistics: Totals, alpha: float, share: float) -> Poisson:
+        events, rows = self._rows_of_the_mean(statistics, alpha)
+        return Poisson(events, rows)
 
     def softened(self, rows: float) -> Poisson:
         return Poisson(added(self.alpha, rows), self.beta)
@@ -128,6 +140,10 @@ class Exponential(_Rates):
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         drawn: Array = rng.standard_exponential((len(members), params["rate"].shape[1])) / params["rate"][members]
         return drawn
+
+    def smoothed(self, statistics: Totals, alpha: float, share: float) -> Exponential:
+        time, rows = self._rows_of_the_mean(statistics, alpha)
+        return Exponential(rows, time)
 
     def linear_form(self, params: Params) -> tuple[Array, Array] | None:
         return -params["rate"], log(params["rate"]).sum(axis=1)
