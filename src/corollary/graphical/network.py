@@ -1,4 +1,4 @@
-"""Bayesian networks of discrete variables: from edges and rows, from tables, or from files."""
+"""Bayesian networks, of states and of numbers: from edges and rows, from tables, or from files."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ class BayesianNetwork(NetworkQueries):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean of log P over rows."""
         values = self._log_prob(X)
-        return float(np.average(values, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        return float(np.average(values, weights=check_weights(sample_weight, values)))
 
     @predicting
     def log_likelihood(self, X: Any) -> float:
