@@ -69,6 +69,30 @@ def test_methods_agree(storm: BayesianNetwork) -> None:
     assert "log P(given)" in repr(tree)
 
 
+@pytest.mark.parametrize(
+    ("method", "fact"),
+    [("gibbs", "split R-hat"), ("rejection", "acceptance rate"), ("mean_field", "log evidence, at least")],
+)
+def test_what_a_method_knows_of_its_answer_comes_with_it(storm: BayesianNetwork, method: str, fact: str) -> None:
+    given = {"Thunder": "yes"}
+    answer = storm.query("Rain", given, method=method, n_samples=4000, random_state=0)
+    assert f"{fact}: {answer.facts[fact]:.6g}" in repr(answer)
+    if method == "mean_field":
+        assert answer.facts[fact] <= storm.query("Rain", given).log_evidence
+    if method == "rejection":
+        assert answer.facts[fact] == pytest.approx(np.exp(storm.query("Rain", given).log_evidence), abs=0.05)
+    assert not storm.query("Rain", given).facts
+
+
+def test_weights_of_a_score_are_checked(storm: BayesianNetwork) -> None:
+    rows = storm.sample(5, random_state=0)
+    assert storm.score(rows, sample_weight=[1, 0, 0, 0, 0]) == pytest.approx(storm.score(rows[:1]))
+    with pytest.raises(ValueError, match="Negative values"):
+        storm.score(rows, sample_weight=[-1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="one entry for each row"):
+        storm.score(rows, sample_weight=[1, 1])
+
+
 def test_most_probable_explanation(storm: BayesianNetwork) -> None:
     best = storm.map_query(given={"Thunder": "yes"})
     whole = storm.query(["StormClouds", "Lightning", "Rain", "WindSurf"], {"Thunder": "yes"}, joint=True).joint
@@ -178,6 +202,9 @@ def test_a_table_may_be_written_by_states() -> None:
         {"a": {"x": 0.25, "y": 0.75}, "b": ("a", {"x": [0.5, 0.5], "y": {1: 1.0}})}, states={"b": [0, 1]}
     )
     assert network.query("b")["b"][1] == pytest.approx(0.875)
+    rain = {"no": np.array(0.8), "yes": 0.2}
+    network = BayesianNetwork.from_tables({"rain": rain, "wet": ("rain", {"no": {"dry": 1}, "yes": {"wet": 1}})})
+    assert network.query("wet")["wet"] == pytest.approx({"dry": 0.8, "wet": 0.2})
 
 
 BAD: dict[str, tuple[Any, str]] = {
@@ -186,6 +213,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "unseen state": (lambda n: n.query("Rain", {"Thunder": "maybe"}), "no state 'maybe'; its states are 'no', 'yes'"),
     "twice": (lambda n: n.query(["Rain", "Rain"]), "named twice"),
     "method": (lambda n: n.query("Rain", method="magic"), "method must be one of 'auto'"),
+    "joint samples": (lambda n: n.query("Rain", joint=True, method="gibbs"), "no joint tables: .* 'elimination'"),
     "x is y": (lambda n: n.independent("Rain", "Rain"), "different variables"),
     "x is given": (lambda n: n.independent("Rain", "Thunder", "Rain"), "different variables"),
     "unseen state in rows": (lambda n: n.score_samples(pd.DataFrame({"Rain": ["hail"]})), "no state 'hail'"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from corollary.core.graphical.tables import TableNetwork
@@ -12,7 +12,14 @@ from corollary.solvers.graphical.gibbs import gibbs
 from corollary.solvers.graphical.mean_field import mean_field
 from corollary.solvers.graphical.weighting import likelihood_weighting
 
-METHODS = ("rejection", "likelihood_weighting", "gibbs", "mean_field")
+METHODS: dict[str, Callable[..., Approximation]] = {  # of (network, variables, given, n_samples, random_state)
+    "rejection": rejection,
+    "likelihood_weighting": likelihood_weighting,
+    "gibbs": gibbs,
+    "mean_field": lambda network, variables, given, _, random_state: mean_field(
+        network, variables, given, random_state
+    ),
+}
 
 
 def approximate(
@@ -30,12 +37,6 @@ def approximate(
     """
     asked = tuple(dict.fromkeys(variables))
     given = {int(variable): int(state) for variable, state in given.items()}
-    if method == "rejection":
-        return rejection(network, asked, given, n_samples, random_state)
-    if method == "likelihood_weighting":
-        return likelihood_weighting(network, asked, given, n_samples, random_state)
-    if method == "gibbs":
-        return gibbs(network, asked, given, n_samples, random_state)
-    if method == "mean_field":
-        return mean_field(network, asked, given, random_state)
-    raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but it is {method!r}.")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, but it is {method!r}.")
+    return METHODS[method](network, asked, given, n_samples, random_state)
