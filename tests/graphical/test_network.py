@@ -10,6 +10,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from corollary import BayesianNetwork
+from corollary.graphical import compiled_network
+from corollary.graphical.compiled_network import CompiledNetwork
 from corollary.io import load
 
 YES = ["no", "yes"]
@@ -151,6 +153,20 @@ def test_hidden_sinus_of_the_notes() -> None:
     assert model.evidence_.verify(rows[:0].reindex(rows.index).assign(**rows)) is not None
     ill = model.query("Headache", {"Flu": "yes"})["Headache"]["yes"]
     assert ill == pytest.approx(truth.query("Headache", {"Flu": "yes"})["Headache"]["yes"], abs=0.06)
+
+
+def test_trees_are_kept_within_bounds_and_share_the_tables(
+    storm: BayesianNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = CompiledNetwork(storm.table_network)
+    trees = [kept.tree([v]) for v in range(5)]
+    assert len({id(tree.tables) for tree in trees}) == 1
+    assert kept.tree([4]) is trees[4]
+    monkeypatch.setattr(compiled_network, "MOST_NUMBERS", trees[0].size + trees[4].size)
+    assert kept.tree([0]) is trees[0]
+    kept.tree([0, 1])
+    assert sum(tree.size for tree in kept._trees.values()) <= trees[0].size + trees[4].size
+    assert kept.tree([1]) is not trees[1]
 
 
 def test_rows_given_findings(storm: BayesianNetwork) -> None:
