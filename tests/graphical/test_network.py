@@ -39,6 +39,7 @@ def test_storm_clouds_of_the_notes(storm: BayesianNetwork) -> None:
     assert storm.markov_blanket("Lightning") == ["StormClouds", "Rain", "Thunder", "WindSurf"]
     assert "Thunder ⊥ StormClouds, Rain, WindSurf | Lightning" in storm.independences()
     assert ("StormClouds", "Thunder") in storm.independent_pairs("Lightning")
+    assert storm.edges_ == storm.edges
 
 
 def test_the_sums_of_the_notes(storm: BayesianNetwork) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from corollary.core.graphical.densities import Density
 from corollary.core.types import Array
 
-Shares = dict[Any, float]  # state -> probability
+Probabilities = dict[Any, float]  # state -> probability
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class Answer(Mapping[str, Any]):
         Of the numbers asked for, together, in their order, where the answer is exact.
     """
 
-    marginals: dict[str, Shares]
+    marginals: dict[str, Probabilities]
     given: dict[str, Any] = field(default_factory=dict)
     log_evidence: float | None = None
     joint: Array | None = None

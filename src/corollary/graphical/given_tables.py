@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.graphical.states import States, find, plain, shown
+from corollary.graphical.states import States, find, given_states, plain, shown
 
 PRINTED = 1e-4  # how far from one a sum may be that was printed with a few digits
 
@@ -52,12 +52,7 @@ def _parted(table: Any) -> tuple[list[str], Any]:
 
 def _labels(name: str, given: Sequence[Any] | None, above: list[str], table: Any) -> Array:
     if given is not None:
-        labels = plain(np.asarray(list(given), dtype=object))
-        if not len(labels) or len(set(labels.tolist())) < len(labels):
-            raise ValueError(
-                f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}."
-            )
-        return labels
+        return given_states(given, name).labels
     rows = list(table.values()) if isinstance(table, Mapping) and above else [table]  # by the states of parents
     if all(isinstance(row, Mapping) for row in rows):
         return plain(np.asarray(list(dict.fromkeys(state for row in rows for state in row)), dtype=object))

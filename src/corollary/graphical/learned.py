@@ -39,12 +39,6 @@ class LearnedNetwork(BayesianNetwork, ABC):
     edges = None  # known after the fit: see ``edges_``
     cpds = None  # all tables
 
-    @property
-    def edges_(self) -> list[tuple[str, str]]:
-        """(parent, child) by name, by child."""
-        self._require_tables()
-        return [(self._names[p], self._names[v]) for v, above in enumerate(self.parents_) for p in above.tolist()]
-
     @classmethod
     def _made(cls, *parts: Any, **parameters: Any) -> BayesianNetwork:
         """Of given tables nothing is to be learned: a plain network."""
@@ -120,9 +114,7 @@ class LearnedNetwork(BayesianNetwork, ABC):
         return found, Coded.gather(codes, [states.size for states in found], weights, there)
 
     def _states_for(self, column: Column, given: Any, weights: Array) -> States:
-        from corollary.graphical.network import _chosen
-
-        return _chosen(given, column.name) or states_of(column, weights, self.max_states, self.n_bins)
+        return states_of(column, weights, self.max_states, self.n_bins, given)
 
 
 class _Watched:

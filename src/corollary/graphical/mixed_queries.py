@@ -12,7 +12,7 @@ from corollary.base import Estimator
 from corollary.core.graphical.cpd import CPD
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
-from corollary.graphical.answers import Answer, Shares
+from corollary.graphical.answers import Answer, Probabilities
 from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed
 from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
 from corollary.solvers.graphical.mixed_query import ask
@@ -75,7 +75,7 @@ class MixedQueries(Estimator):
             found = ask(network, tuple(asked), findings, method, n_samples, seed)
         except ValueError as error:
             raise ValueError(renamed(str(error), names)) from None
-        shares: dict[str, Shares] = {
+        shares: dict[str, Probabilities] = {
             names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in found.marginals.items()
         }

@@ -32,7 +32,7 @@ from corollary.graphical.parts import (
 )
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import as_given, likelihoods, posteriors
-from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
+from corollary.graphical.states import Column, find, given_states, read_columns, shown, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
@@ -90,6 +90,8 @@ class BayesianNetwork(NetworkQueries):
         Where columns of numbers were cut, by the number of the variable.
     parents_ : list of arrays
         The numbers of the parents of each variable.
+    edges_ : list of (parent, child)
+        The same by name.
     tables_ : list of arrays
         P(variable | parents): an axis for each parent, and the last one for the variable itself; [1.0] where a
         distribution of ``cpds_`` has no table of moderate size.
@@ -265,12 +267,10 @@ class BayesianNetwork(NetworkQueries):
         parts = read_parts(self.cpds, everything, parents)
         numeric = {v for v, cpd in parts.items() if cpd.numeric}
         found = [
-            number_states(c)
-            if v in numeric
-            else _chosen(given.get(c.name), c.name) or states_of(c, weights, self.max_states, self.n_bins)
+            number_states(c) if v in numeric else states_of(c, weights, self.max_states, self.n_bins, given.get(c.name))
             for v, c in enumerate(columns)
         ]
-        found += [_hidden(given[name], name) for name in hidden]
+        found += [given_states(given[name], name) for name in hidden]
         there = weights > 0
         codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
         data = Coded.gather(codes, [states.size for states in found], weights, there)
@@ -441,19 +441,3 @@ def _parents(edges: list[tuple[str, str]], names: list[str]) -> list[list[int]]:
         parents[ends[1]].append(ends[0])
     DAG.of(parents, names)
     return parents
-
-
-def _chosen(given: Any, name: str) -> States | None:
-    return None if given is None else _hidden(given, name)
-
-
-def _hidden(given: Any, name: str) -> States:
-    """States as the parameter ``states`` gives them: a list, or how many there are."""
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        given = list(range(int(given)))
-    from corollary.graphical.states import plain
-
-    labels = plain(np.asarray(list(given), dtype=object))
-    if not len(labels) or len(set(labels.tolist())) < len(labels):
-        raise ValueError(f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}.")
-    return States(name, labels)

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from corollary.core.graphical.dag import DAG
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.graphical.answers import Answer, MostProbable, Shares
+from corollary.graphical.answers import Answer, MostProbable, Probabilities
 from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
 from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
@@ -148,7 +148,7 @@ class NetworkQueries(MixedQueries):
         if log_evidence[0] == -np.inf:
             raise self._impossible(findings)
         numbers = shares[0].tolist()
-        found: dict[str, Shares] = {}
+        found: dict[str, Probabilities] = {}
         for v in asked:
             states = self.states_[v].tolist()
             if v in findings:
@@ -197,7 +197,7 @@ class NetworkQueries(MixedQueries):
             notes=(str(found),), facts=found.facts,
         )  # fmt: skip
 
-    def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Shares]:
+    def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Probabilities]:
         return {
             self._names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in shares.items()
@@ -253,6 +253,12 @@ class NetworkQueries(MixedQueries):
     def dag(self) -> DAG:
         """The graph on numbered variables."""
         return self._graph[1]
+
+    @property
+    def edges_(self) -> list[tuple[str, str]]:
+        """(parent, child) by name, by child."""
+        names = self._names
+        return [(names[p], names[v]) for v, above in enumerate(self.parents_) for p in above.tolist()]
 
     @property
     def _graph(self) -> tuple[list[str], DAG]:
