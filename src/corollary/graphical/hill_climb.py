@@ -12,8 +12,9 @@ from corollary.base import assigning
 from corollary.core.fitted import Fitted, Number
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import ArrayLike, Choice, Integer, Limit
+from corollary.graphical.edges import pairs
 from corollary.graphical.learned import Found, LearnedNetwork
-from corollary.graphical.network import BayesianNetwork, _pairs
+from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import no_better_move
 from corollary.referee.verdict import Verification, together
@@ -152,7 +153,7 @@ class HillClimb(LearnedNetwork):
     def _edges(self, parameter: str, names: list[str]) -> list[tuple[int, int]]:
         """Edges of a parameter as numbers of columns."""
         found = []
-        for parent, child in _pairs(getattr(self, parameter), names):
+        for parent, child in pairs(getattr(self, parameter), names):
             try:
                 found.append((find(parent, names, "column"), find(child, names, "column")))
             except ValueError as error:

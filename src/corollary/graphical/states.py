@@ -185,6 +185,14 @@ class States:
         return np.append(places, -1)[column.codes]
 
 
+def column_names(columns: Sequence[Column]) -> list[str]:
+    """The names of columns, which must differ."""
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
+    return names
+
+
 def given_states(given: Any, name: str) -> States:
     """States as the parameter ``states`` gives them: a list, or how many there are."""
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
