@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from corollary.base import check_weights
-from corollary.core.evidence import Evidence, Kind, Status, worst_of
+from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import Column, States, column_names, find
@@ -34,7 +34,7 @@ class Found:
 
 
 class LearnedNetwork(BayesianNetwork, ABC):
-    """A network that learns which edges there are, and then its tables as :class:`BayesianNetwork` does."""
+    """A network that learns which edges there are."""
 
     edges = None  # known after the fit: see ``edges_``
     cpds = None  # all tables
@@ -44,15 +44,25 @@ class LearnedNetwork(BayesianNetwork, ABC):
         """Of given tables nothing is to be learned: a plain network."""
         return BayesianNetwork._made(*parts, **parameters)
 
-    @abstractmethod
-    def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
-        """The parents of each variable from coded rows."""
-
     @property
     def _referee_prior(self) -> tuple[float, float]:
         """Pseudo-counts of a cell and of a table, for the referee."""
         ess = self.equivalent_sample_size
         return (self.pseudo_counts, 0.0) if ess is None else (0.0, ess)
+
+    def _read(self, columns: list[Column], weights: Array, *more: Any) -> tuple[list[States], Coded]:
+        names = column_names(columns)
+        for name in self.states or {}:
+            find(name, names, "column")
+        return super()._read(columns, weights, *more)
+
+
+class SearchedNetwork(LearnedNetwork):
+    """A network that learns its edges from X alone, and then its tables as :class:`BayesianNetwork` does."""
+
+    @abstractmethod
+    def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
+        """The parents of each variable from coded rows."""
 
     def _judged_rows(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
         """Rows as states, with their weights; what rows without weight hold may be no state."""
@@ -93,12 +103,6 @@ class LearnedNetwork(BayesianNetwork, ABC):
         self.n_iter_ = max(1, structure.evidence.n_iter, evidence.n_iter)
         self._keep_evidence(joined(structure.evidence, evidence))
 
-    def _read(self, columns: list[Column], weights: Array, *more: Any) -> tuple[list[States], Coded]:
-        names = column_names(columns)
-        for name in self.states or {}:
-            find(name, names, "column")
-        return super()._read(columns, weights, *more)
-
 
 class _Watched:
     """What makes a working copy of a network in the middle of a fit, for callbacks."""
@@ -127,8 +131,3 @@ def joined(structure: Evidence, tables: Evidence) -> Evidence:
         worst = replace(worst, status=structure.status)
     solver = f"{structure.solver}, then {tables.solver}"
     return replace(worst, facts=facts, notes=notes, solver=solver)
-
-
-def exact(certificate: Any, solver: str, facts: dict[str, float], notes: tuple[str, ...] = ()) -> Evidence:
-    """The evidence of a structure that comes from no iterations."""
-    return Evidence(Status.EXACT, certificate, solver, facts=facts, notes=notes)
