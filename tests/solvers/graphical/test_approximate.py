@@ -16,7 +16,6 @@ from corollary.solvers.graphical.forward import forward_samples
 from corollary.solvers.graphical.gibbs import gibbs
 from corollary.solvers.graphical.mean_field import mean_field
 from corollary.solvers.graphical.support import ImpossibleEvidence, possible_state, separate_parts
-from corollary.solvers.graphical.weighting import log_evidence
 
 SAMPLERS = ("rejection", "likelihood_weighting", "gibbs")
 GIVEN = {0: 0, 3: 1}
@@ -96,12 +95,10 @@ def test_acceptance_is_reported_and_none_at_all_is_an_error() -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_log_evidence_is_estimated_and_bounded(seed: int) -> None:
+def test_the_log_evidence_is_bounded(seed: int) -> None:
     network = random_network(seed, zeros=0.2 * (seed % 2))
     given = {0: 0, 3: 0}
     truth = float(np.log(probability(network, given)))
-    estimate, error = log_evidence(network, given, 40_000, random_state=0)
-    assert abs(estimate - truth) <= 4.0 * error + 1e-12
     found = mean_field(network, tuple(range(6)), given, random_state=0)
     assert found.facts["log evidence, at least"] <= truth + 1e-10
 
@@ -202,7 +199,6 @@ def test_tiny_probabilities_do_not_underflow() -> None:
             np.testing.assert_allclose(found.marginals[0], [0.25, 0.75], atol=0.02)
     every = dict.fromkeys(range(1, d + 1), 1)
     truth = np.log(0.5) + d * np.log(3e-300)
-    assert log_evidence(network, every, 2_000, 0)[0] == pytest.approx(truth, abs=0.2)
     assert approximate(network, [0], every, "gibbs", 1000, 0).marginals[0][1] == pytest.approx(1.0)
     assert mean_field(network, (0,), every).facts["log evidence, at least"] == pytest.approx(truth, rel=1e-9)
 

@@ -65,17 +65,6 @@ class DAG:
         near.update(parent for child in self.children[variable] for parent in self.parents[child])
         return tuple(sorted(near - {variable}))
 
-    def moral(self) -> list[set[int]]:
-        """Neighbours of each variable when parents of a common child are joined and arrows forgotten."""
-        near: list[set[int]] = [set() for _ in self.parents]
-        for child, parents in enumerate(self.parents):
-            family = {child, *parents}
-            for member in family:
-                near[member] |= family
-        for variable, each in enumerate(near):
-            each.discard(variable)
-        return near
-
     def reachable(self, start: Iterable[int], given: Iterable[int] = ()) -> set[int]:
         """Variables that an active path joins to one of ``start``, given others (Koller and Friedman, algorithm 3.1).
 

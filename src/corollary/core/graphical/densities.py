@@ -69,12 +69,6 @@ class NormalMixture(Density):
     def variance(self) -> float:
         return float(self.weights @ (self.variances + (self.means - self.mean) ** 2))
 
-    def pdf(self, value: Any) -> Any:
-        """The density at a value, or at each of an array."""
-        value = np.asarray(value, dtype=float)[..., None]
-        each = np.exp(-0.5 * (value - self.means) ** 2 / self.variances) / np.sqrt(2.0 * np.pi * self.variances)
-        return each @ self.weights
-
     def cdf(self, value: Any) -> Any:
         value = np.asarray(value, dtype=float)[..., None]
         return ndtr((value - self.means) / np.sqrt(self.variances)) @ self.weights

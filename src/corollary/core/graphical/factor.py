@@ -15,8 +15,9 @@ class Factor:
     """``values`` has one axis for each of ``variables``, which are in increasing order.
 
     >>> import numpy as np
-    >>> rain, wet = Factor.of((0,), np.array([0.8, 0.2])), Factor.of((0, 1), np.array([[0.9, 0.1], [0.3, 0.7]]))
-    >>> (rain * wet).total((0,)).values.round(3).tolist()
+    >>> rain, wet = np.log([0.8, 0.2]), np.log([[0.9, 0.1], [0.3, 0.7]])
+    >>> product = Factor.of((0,), rain) + Factor.of((0, 1), wet)
+    >>> np.exp(product.log_total((0,)).values).round(3).tolist()
     [0.78, 0.22]
     """
 
@@ -39,10 +40,6 @@ class Factor:
         over = tuple(sorted({*self.variables, *other.variables}))
         return over, self._spread(over), other._spread(over)
 
-    def __mul__(self, other: Factor) -> Factor:
-        over, mine, theirs = self._joined(other)
-        return Factor(over, mine * theirs)
-
     def __add__(self, other: Factor) -> Factor:
         """The product of two factors that hold logarithms."""
         over, mine, theirs = self._joined(other)
@@ -55,11 +52,6 @@ class Factor:
     def _left(self, variables: Iterable[int]) -> tuple[int, ...]:
         gone = set(variables)
         return tuple(variable for variable in self.variables if variable not in gone)
-
-    def total(self, variables: Iterable[int]) -> Factor:
-        """Summed over these variables."""
-        variables = tuple(variables)
-        return Factor(self._left(variables), self.values.sum(axis=self._axes(variables)))
 
     def log_total(self, variables: Iterable[int]) -> Factor:
         """Of logarithms: the logarithm of the sum over these variables."""

@@ -49,11 +49,6 @@ class TableNetwork:
         """The tables one after another in one array, made once."""
         return np.concatenate([table.ravel() for table in self.tables]) if self.tables else np.zeros(0)
 
-    @property
-    def n_parameters(self) -> int:
-        """Free numbers: one less than states, for each setting of the parents."""
-        return sum(table.size // table.shape[-1] * (table.shape[-1] - 1) for table in self.tables)
-
     def family(self, variable: int) -> tuple[int, ...]:
         """The axes of its table: parents, then itself."""
         return (*self.parents[variable], variable)

@@ -14,10 +14,11 @@ import numpy as np
 
 from corollary.core.graphical.cpd.base import DiscreteCPD, every_setting
 from corollary.core.graphical.flat import relevant
-from corollary.core.graphical.mixed import LARGEST, MixedNetwork
+from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 
+LARGEST = 1 << 22  # entries of a table that a distribution is written out as
 FEW_CAUSES = 8  # a noisy-or of more is a chain
 
 
@@ -28,7 +29,6 @@ class AsTables:
     network: TableNetwork
     given: dict[int, int]
     place: dict[int, int]
-    log_scale: float  # what likelihoods were divided by
 
 
 def as_tables(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float]) -> AsTables:
@@ -45,7 +45,7 @@ def as_tables(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[
             building.observed(v)
     cards = tuple(table.shape[-1] for table in building.tables)
     whole = TableNetwork(cards, tuple(building.parents), tuple(building.tables), tuple(range(len(cards))))
-    return AsTables(whole, building.given, building.place, building.log_scale)
+    return AsTables(whole, building.given, building.place)
 
 
 class _Building:
@@ -55,7 +55,6 @@ class _Building:
         self.tables: list[Array] = []
         self.given: dict[int, int] = {}
         self.place: dict[int, int] = {}
-        self.log_scale = 0.0
 
     def add(self, parents: tuple[int, ...], table: Array) -> int:
         self.parents.append(parents)
@@ -81,7 +80,6 @@ class _Building:
         logs = cpd.log_prob(*self.network.parts(v, rows), rows[:, v])
         peak = float(logs.max())
         likely = np.exp(logs - peak) if peak > -np.inf else np.zeros(len(logs))
-        self.log_scale += peak
         table = np.stack([1.0 - likely, likely], axis=1).reshape(*self._cards(parents), 2)
         self.given[self.add(tuple(self.place[p] for p in parents), table)] = 1
 

@@ -94,10 +94,9 @@ class TableModel:
 
 @dataclass(frozen=True)
 class Learnt:
-    """Tables with the expected counts that they were made from, and the evidence."""
+    """Tables and the evidence."""
 
     tables: Tables
-    counts: Tables
     evidence: Evidence
 
 
@@ -126,7 +125,7 @@ def learn_with_missing(
     evidence = replace(found.evidence, notes=found.evidence.notes + notes)
     value = found.summary.log_likelihood
     evidence = replace(evidence, facts={**evidence.facts, "log-likelihood": value})
-    return Learnt(found.params.tables, found.summary.counts, evidence)
+    return Learnt(found.params.tables, evidence)
 
 
 def _starts(

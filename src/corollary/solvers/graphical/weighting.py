@@ -45,18 +45,6 @@ def likelihood_weighting(
     )
 
 
-def log_evidence(
-    network: TableNetwork, given: Mapping[int, int], n_samples: int = 100_000, random_state: Any = None
-) -> tuple[float, float]:
-    """An estimate of log P(given) and its standard error, by likelihood weighting over all that bears on it."""
-    check_query(network, (), given, n_samples)
-    flat = flatten(network, given, whole=True)
-    tallied = _tallied(flat, n_samples, random_state)
-    mean = tallied.total / tallied.n
-    spread = max(tallied.squares / tallied.n - mean**2, 0.0)
-    return flat.constant + tallied.peak + float(np.log(mean)), float(np.sqrt(spread / tallied.n) / mean)
-
-
 def _tallied(flat: Flat, n_samples: int, random_state: Any) -> Tally:
     seed = seed_of(random_state)
 

@@ -21,7 +21,6 @@ class CPD(Part, ABC):
 
     kind = "cpd"
     numeric: ClassVar[bool] = False  # whether the variable itself is a number
-    numeric_parents: ClassVar[bool] = False  # whether parents may be numbers
 
     @property
     @abstractmethod

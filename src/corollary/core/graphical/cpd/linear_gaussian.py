@@ -39,7 +39,6 @@ class LinearGaussian(CPD):
     variance: Any
     alpha: float
     numeric = True
-    numeric_parents = True
     limits: ClassVar[dict[str, Limit]] = {"alpha": Real(0, finite=True)}
 
     def __init__(self, intercept: Any = None, coef: Any = None, variance: Any = None, alpha: float = 0.0) -> None:

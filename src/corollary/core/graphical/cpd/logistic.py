@@ -39,7 +39,6 @@ class LogisticCPD(DiscreteCPD):
     intercept: Any
     cards: tuple[int, ...]
     C: float
-    numeric_parents = True
     limits: ClassVar[dict[str, Limit]] = {"C": Real(0, above=True)}
 
     def __init__(self, coef: Any = None, intercept: Any = None, cards: Any = (), C: float = 1e6) -> None:
