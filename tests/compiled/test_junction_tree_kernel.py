@@ -9,7 +9,7 @@ from tests.solvers.graphical.enumeration import random_network
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.junction_tree import JunctionTree
+from corollary.solvers.graphical.exact.junction_tree import JunctionTree
 
 
 def plain_messages(

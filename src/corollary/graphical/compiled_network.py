@@ -9,7 +9,7 @@ from typing import Any
 
 from corollary.core.derived import Derived
 from corollary.core.graphical.tables import TableNetwork
-from corollary.solvers.graphical.junction_tree import JunctionTree
+from corollary.solvers.graphical.exact.junction_tree import JunctionTree
 
 MOST_TREES = 64
 MOST_NUMBERS = 2**22  # of all trees that are kept, together: 32 MiB

@@ -18,9 +18,9 @@ from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import no_better_move
 from corollary.referee.verdict import Verification, together
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hill_climb import RELATIVE, Allowed, Search, hill_climb
-from corollary.solvers.graphical.scores import SCORES, Score
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.hill_climb import RELATIVE, Allowed, Search, hill_climb
+from corollary.solvers.graphical.learning.scores import SCORES, Score
 
 ESS = 10.0  # of BDeu, if nothing else is asked for
 

@@ -17,10 +17,10 @@ from corollary.graphical.states import Column, States, column_names, find
 from corollary.referee.networks import step_of_em
 from corollary.referee.structures import counted_tables
 from corollary.referee.verdict import Verification
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hidden import TableModel
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import family_counts, tables_from
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.hidden import TableModel
+from corollary.solvers.graphical.learning.parameters import family_counts, tables_from
+from corollary.solvers.graphical.learning.tables import learn_parameters
 
 Parents = Sequence[Sequence[int]]
 

@@ -14,9 +14,9 @@ from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
 from corollary.graphical.answers import Answer, Probabilities
 from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed
-from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
-from corollary.solvers.graphical.mixed_query import ask
-from corollary.solvers.graphical.mixed_weighting import mixed_samples
+from corollary.solvers.graphical.mixed.conditional_gaussian import exact, why_not_exact
+from corollary.solvers.graphical.mixed.query import ask
+from corollary.solvers.graphical.mixed.weighting import mixed_samples
 
 
 class NeedsTables(ValueError, AttributeError):

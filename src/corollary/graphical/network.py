@@ -36,9 +36,9 @@ from corollary.graphical.rows import as_given, likelihoods, posteriors
 from corollary.graphical.states import Column, States, column_names, find, given_states, read_columns, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import Prior
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.parameters import Prior
+from corollary.solvers.graphical.learning.tables import learn_parameters
 
 
 class BayesianNetwork(NetworkQueries):

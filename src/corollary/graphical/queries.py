@@ -16,10 +16,10 @@ from corollary.graphical.answers import Answer, MostProbable, Probabilities
 from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
 from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
-from corollary.solvers.graphical.approximate import METHODS, approximate
-from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
-from corollary.solvers.graphical.junction_tree import plan_tree
+from corollary.solvers.graphical.approximate.methods import METHODS, approximate
+from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.elimination import eliminate, elimination_cost, most_probable
+from corollary.solvers.graphical.exact.junction_tree import plan_tree
 
 EXACT = ("auto", "junction_tree", "elimination")
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from corollary.core.types import Array
 from corollary.graphical.compiled_network import CompiledNetwork
-from corollary.solvers.graphical.missing import by_gaps
+from corollary.solvers.graphical.learning.missing import by_gaps
 
 
 def likelihoods(compiled: CompiledNetwork, codes: Array) -> Array:

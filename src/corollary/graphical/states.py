@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array
 from corollary.core.door.target import missing
 from corollary.core.parallel import map_each
 from corollary.core.types import Array
-from corollary.solvers.graphical.text_codes import text_codes
+from corollary.solvers.graphical.learning.text_codes import text_codes
 
 SHOWN = 8  # states or names in an error
 LARGE = 1 << 18  # cells of a frame whose columns are worth threads

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from corollary.core.evidence import Status
-from corollary.solvers.graphical.counts import Coded, family_tables, recounted
-from corollary.solvers.graphical.hidden import Params, TableModel, learn_with_missing
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.missing import distinct, expect, patterns, refuse_large
-from corollary.solvers.graphical.parameters import (
+from corollary.solvers.graphical.learning.counts import Coded, family_tables, recounted
+from corollary.solvers.graphical.learning.hidden import Params, TableModel, learn_with_missing
+from corollary.solvers.graphical.learning.missing import distinct, expect, patterns, refuse_large
+from corollary.solvers.graphical.learning.parameters import (
     Prior,
     counted,
     counting_evidence,
@@ -21,7 +20,8 @@ from corollary.solvers.graphical.parameters import (
     log_likelihood,
     tables_from,
 )
-from corollary.solvers.graphical.tan import class_tables
+from corollary.solvers.graphical.learning.tables import learn_parameters
+from corollary.solvers.graphical.learning.tan import class_tables
 
 # flu and allergy inflame the sinus, which makes heads ache and noses run
 CARDS, PARENTS = (2, 2, 2, 2, 2), ((), (), (0, 1), (2,), (2,))
@@ -180,8 +180,8 @@ def test_a_wrong_count_is_seen(monkeypatch: pytest.MonkeyPatch, weighted: bool, 
         found[2].flat[0] += 1.0
         return found
 
-    monkeypatch.setattr("corollary.solvers.graphical.parameters.family_tables", one_too_many)
-    monkeypatch.setattr("corollary.solvers.graphical.tan.family_tables", one_too_many)
+    monkeypatch.setattr("corollary.solvers.graphical.learning.parameters.family_tables", one_too_many)
+    monkeypatch.setattr("corollary.solvers.graphical.learning.tan.family_tables", one_too_many)
     if not gaps:
         assert not learn_parameters(data, [(), (0,), (1,), (2,), (), ()])[1].holds
     assert not class_tables(data, np.arange(300) % 2, 2, [-1, 0, 1, 2, 3, 0], Prior(1.0))[2].holds

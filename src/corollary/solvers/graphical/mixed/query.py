@@ -12,12 +12,12 @@ from corollary.core.graphical.densities import Density, NormalMixture, WeightedS
 from corollary.core.graphical.flat import relevant
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW
-from corollary.solvers.graphical.approximate import METHODS, approximate
-from corollary.solvers.graphical.as_tables import as_tables
-from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
-from corollary.solvers.graphical.elimination import eliminate
-from corollary.solvers.graphical.mixed_weighting import mixed_weighting
+from corollary.solvers.graphical.approximate.answers import FEW
+from corollary.solvers.graphical.approximate.methods import METHODS, approximate
+from corollary.solvers.graphical.exact.elimination import eliminate
+from corollary.solvers.graphical.mixed.as_tables import as_tables
+from corollary.solvers.graphical.mixed.conditional_gaussian import exact, why_not_exact
+from corollary.solvers.graphical.mixed.weighting import mixed_weighting
 
 EXACT = ("auto", "junction_tree", "elimination")
 

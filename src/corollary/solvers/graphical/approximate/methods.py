@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from corollary.core.graphical.tables import TableNetwork
-from corollary.solvers.graphical.answers import Approximation
-from corollary.solvers.graphical.forward import rejection
-from corollary.solvers.graphical.gibbs import gibbs
-from corollary.solvers.graphical.mean_field import mean_field
-from corollary.solvers.graphical.weighting import likelihood_weighting
+from corollary.solvers.graphical.approximate.answers import Approximation
+from corollary.solvers.graphical.approximate.forward import rejection
+from corollary.solvers.graphical.approximate.gibbs import gibbs
+from corollary.solvers.graphical.approximate.mean_field import mean_field
+from corollary.solvers.graphical.approximate.weighting import likelihood_weighting
 
 METHODS: dict[str, Callable[..., Approximation]] = {  # of (network, variables, given, n_samples, random_state)
     "rejection": rejection,

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.parameters import family_of
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.parameters import family_of
 
 CELLS = 1 << 20  # of what is worked on at once: 8 MiB
 LARGEST = 1 << 24  # cells that one row may need

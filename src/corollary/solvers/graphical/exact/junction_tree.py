@@ -16,9 +16,9 @@ from corollary._compiled.graphical.junction_tree import infer
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.solvers.graphical.cliques import CliqueTree, best_order, clique_tree
-from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.ordering import bits, joined
+from corollary.solvers.graphical.exact.cliques import CliqueTree, best_order, clique_tree
+from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.ordering import bits, joined
 
 ROWS = 2048  # of a block, which a thread works on with tables of its own
 SHARED = 1 << 20  # entries of tables of which threads do not each get their own
