@@ -53,7 +53,7 @@ def main() -> None:
     days = truth.sample(3000, random_state=0)
     model = HillClimb("bic").fit(days)
     print(model.evidence_)
-    true_edges = {frozenset(edge) for edge in edges_of(truth)}
+    true_edges = {frozenset(edge) for edge in truth.edges_}
     found = {frozenset(edge) for edge in model.edges_}
     print(f"{len(found & true_edges)} of {len(true_edges)} pairs found, {len(found - true_edges)} that are not there")
     given = {"weekend": "yes", "rain": "yes"}
@@ -71,11 +71,6 @@ def main() -> None:
     right.set_title("a wet weekend: what follows")
     figure.savefig(out, dpi=100)
     print(f"picture: {out}")
-
-
-def edges_of(network: BayesianNetwork) -> list[tuple[str, str]]:
-    names = network.variables_.tolist()
-    return [(names[parent], names[child]) for child, above in enumerate(network.parents_) for parent in above.tolist()]
 
 
 if __name__ == "__main__":

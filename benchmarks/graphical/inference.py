@@ -99,7 +99,7 @@ def banded(size: int, width: int, seed: int = 0) -> Any:
 
 def _large(size: int) -> None:
     """Print seconds and extra bytes at the peak of all marginals given five findings."""
-    network, tree = banded(size, 12), load("corollary.solvers.graphical.junction_tree", "JunctionTree")
+    network, tree = banded(size, 12), load("corollary.solvers.graphical.exact.junction_tree", "JunctionTree")
     rows = np.zeros((1, size), dtype=np.int64)
     tree.of(banded(20, 3), [0]).run(np.zeros((1, 20), dtype=np.int64))  # compiled code is loaded
 

@@ -8,8 +8,15 @@ import polars as pl
 import pytest
 
 from corollary.core.parallel import threads
-from corollary.solvers.graphical.counts import Coded, _packed, family_tables, joint_index, pair_tables, tables_beside
-from corollary.solvers.graphical.text_codes import text_codes
+from corollary.solvers.graphical.learning.counts import (
+    Coded,
+    _packed,
+    family_tables,
+    joint_index,
+    pair_tables,
+    tables_beside,
+)
+from corollary.solvers.graphical.learning.text_codes import text_codes
 
 
 def rows(n: int, missing: bool, seed: int = 0) -> tuple[np.ndarray, list[int]]:

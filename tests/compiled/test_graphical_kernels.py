@@ -10,8 +10,8 @@ from corollary._compiled.graphical.gibbs import gibbs_sweeps
 from corollary._compiled.graphical.mean_field import ascend, bound
 from corollary._compiled.mixing import GOLDEN
 from corollary.core.graphical.flat import Flat, flatten
-from corollary.solvers.graphical.gibbs import _Blankets
-from corollary.solvers.graphical.mean_field import _Ascent
+from corollary.solvers.graphical.approximate.gibbs import _Blankets
+from corollary.solvers.graphical.approximate.mean_field import _Ascent
 
 WORD = 2**64 - 1
 

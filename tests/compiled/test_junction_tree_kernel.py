@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 from tests.solvers.graphical.enumeration import random_network
@@ -9,7 +11,17 @@ from tests.solvers.graphical.enumeration import random_network
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.junction_tree import JunctionTree
+from corollary.solvers.graphical.exact.junction_tree import JunctionTree
+
+
+def times(one: Factor, other: Factor) -> Factor:
+    over = tuple(sorted({*one.variables, *other.variables}))
+    return Factor(over, np.asarray(np.einsum(one.values, one.variables, other.values, other.variables, over)))
+
+
+def total(factor: Factor, gone: Iterable[int]) -> Factor:
+    left = tuple(v for v in factor.variables if v not in set(gone))
+    return Factor(left, np.asarray(np.einsum(factor.values, factor.variables, left)))
 
 
 def plain_messages(
@@ -25,24 +37,27 @@ def plain_messages(
             log_evidence += float(np.log(factor.values))
             continue
         home = min(tree.tree.home[member] for member in factor.variables)
-        beliefs[home] = beliefs[home] * factor
+        beliefs[home] = times(beliefs[home], factor)
     messages: dict[int, Factor] = {}
     for c in range(len(cliques)):
-        total = beliefs[c].values.sum()
-        beliefs[c], log_evidence = Factor(beliefs[c].variables, beliefs[c].values / total), log_evidence + np.log(total)
+        weight = beliefs[c].values.sum()
+        beliefs[c], log_evidence = (
+            Factor(beliefs[c].variables, beliefs[c].values / weight),
+            log_evidence + np.log(weight),
+        )
         if parent[c] >= 0:
-            messages[c] = beliefs[c].total(cliques[c][tree.tree.shared[c] :])
-            beliefs[parent[c]] = beliefs[parent[c]] * messages[c]
+            messages[c] = total(beliefs[c], cliques[c][tree.tree.shared[c] :])
+            beliefs[parent[c]] = times(beliefs[parent[c]], messages[c])
     for c in reversed(range(len(cliques))):
         if parent[c] >= 0:
             up = beliefs[parent[c]]
-            back = up.total(set(up.variables) - set(messages[c].variables))
+            back = total(up, set(up.variables) - set(messages[c].variables))
             ratio = np.divide(
                 back.values, messages[c].values, where=messages[c].values > 0, out=np.zeros_like(back.values)
             )
-            beliefs[c] = beliefs[c] * Factor(back.variables, ratio)
+            beliefs[c] = times(beliefs[c], Factor(back.variables, ratio))
     return {
-        v: belief.total(set(belief.variables) - {v}).values for belief in beliefs for v in belief.variables
+        v: total(belief, set(belief.variables) - {v}).values for belief in beliefs for v in belief.variables
     }, log_evidence
 
 

@@ -10,6 +10,8 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from corollary import BayesianNetwork
+from corollary.graphical import compiled_network
+from corollary.graphical.compiled_network import CompiledNetwork
 from corollary.io import load
 
 YES = ["no", "yes"]
@@ -37,6 +39,7 @@ def test_storm_clouds_of_the_notes(storm: BayesianNetwork) -> None:
     assert storm.markov_blanket("Lightning") == ["StormClouds", "Rain", "Thunder", "WindSurf"]
     assert "Thunder ⊥ StormClouds, Rain, WindSurf | Lightning" in storm.independences()
     assert ("StormClouds", "Thunder") in storm.independent_pairs("Lightning")
+    assert storm.edges_ == storm.edges
 
 
 def test_the_sums_of_the_notes(storm: BayesianNetwork) -> None:
@@ -67,6 +70,30 @@ def test_methods_agree(storm: BayesianNetwork) -> None:
         assert drawn["Rain"] == pytest.approx(tree["Rain"], abs=5 * drawn.standard_error)
     assert "given Thunder = yes, WindSurf = no" in repr(tree)
     assert "log P(given)" in repr(tree)
+
+
+@pytest.mark.parametrize(
+    ("method", "fact"),
+    [("gibbs", "split R-hat"), ("rejection", "acceptance rate"), ("mean_field", "log evidence, at least")],
+)
+def test_what_a_method_knows_of_its_answer_comes_with_it(storm: BayesianNetwork, method: str, fact: str) -> None:
+    given = {"Thunder": "yes"}
+    answer = storm.query("Rain", given, method=method, n_samples=4000, random_state=0)
+    assert f"{fact}: {answer.facts[fact]:.6g}" in repr(answer)
+    if method == "mean_field":
+        assert answer.facts[fact] <= storm.query("Rain", given).log_evidence
+    if method == "rejection":
+        assert answer.facts[fact] == pytest.approx(np.exp(storm.query("Rain", given).log_evidence), abs=0.05)
+    assert not storm.query("Rain", given).facts
+
+
+def test_weights_of_a_score_are_checked(storm: BayesianNetwork) -> None:
+    rows = storm.sample(5, random_state=0)
+    assert storm.score(rows, sample_weight=[1, 0, 0, 0, 0]) == pytest.approx(storm.score(rows[:1]))
+    with pytest.raises(ValueError, match="Negative values"):
+        storm.score(rows, sample_weight=[-1, 1, 1, 1, 1])
+    with pytest.raises(ValueError, match="one entry for each row"):
+        storm.score(rows, sample_weight=[1, 1])
 
 
 def test_most_probable_explanation(storm: BayesianNetwork) -> None:
@@ -133,6 +160,20 @@ def test_hidden_sinus_of_the_notes() -> None:
     assert ill == pytest.approx(truth.query("Headache", {"Flu": "yes"})["Headache"]["yes"], abs=0.06)
 
 
+def test_trees_are_kept_within_bounds_and_share_the_tables(
+    storm: BayesianNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = CompiledNetwork(storm.table_network)
+    trees = [kept.tree([v]) for v in range(5)]
+    assert len({id(tree.tables) for tree in trees}) == 1
+    assert kept.tree([4]) is trees[4]
+    monkeypatch.setattr(compiled_network, "MOST_NUMBERS", trees[0].size + trees[4].size)
+    assert kept.tree([0]) is trees[0]
+    kept.tree([0, 1])
+    assert sum(tree.size for tree in kept._trees.values()) <= trees[0].size + trees[4].size
+    assert kept.tree([1]) is not trees[1]
+
+
 def test_rows_given_findings(storm: BayesianNetwork) -> None:
     rows = storm.sample(4000, given={"Thunder": "yes"}, random_state=0)
     assert set(rows["Thunder"]) == {"yes"}
@@ -182,6 +223,9 @@ def test_a_table_may_be_written_by_states() -> None:
         {"a": {"x": 0.25, "y": 0.75}, "b": ("a", {"x": [0.5, 0.5], "y": {1: 1.0}})}, states={"b": [0, 1]}
     )
     assert network.query("b")["b"][1] == pytest.approx(0.875)
+    rain = {"no": np.array(0.8), "yes": 0.2}
+    network = BayesianNetwork.from_tables({"rain": rain, "wet": ("rain", {"no": {"dry": 1}, "yes": {"wet": 1}})})
+    assert network.query("wet")["wet"] == pytest.approx({"dry": 0.8, "wet": 0.2})
 
 
 BAD: dict[str, tuple[Any, str]] = {
@@ -190,6 +234,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "unseen state": (lambda n: n.query("Rain", {"Thunder": "maybe"}), "no state 'maybe'; its states are 'no', 'yes'"),
     "twice": (lambda n: n.query(["Rain", "Rain"]), "named twice"),
     "method": (lambda n: n.query("Rain", method="magic"), "method must be one of 'auto'"),
+    "joint samples": (lambda n: n.query("Rain", joint=True, method="gibbs"), "no joint tables: .* 'elimination'"),
     "x is y": (lambda n: n.independent("Rain", "Rain"), "different variables"),
     "x is given": (lambda n: n.independent("Rain", "Thunder", "Rain"), "different variables"),
     "unseen state in rows": (lambda n: n.score_samples(pd.DataFrame({"Rain": ["hail"]})), "no state 'hail'"),

@@ -91,6 +91,9 @@ def test_questions_about_numbers(fitted: BayesianNetwork) -> None:
     assert "'height'" in tall.notes[0]
     assert abs(tall["tall"]["yes"] - (PEOPLE.tall == "yes").mean()) < 0.02
     assert fitted.query("tall", {"height": 190.0}).method == "exact"
+    known = {"height": 175.0, "weight": 80.0}
+    assert "split R-hat" in fitted.query("sex", known, method="gibbs", n_samples=400, random_state=0).facts
+    assert not fitted.query("sex", known, method="mean_field").facts  # its bound is of likelihoods that were scaled
     everything = fitted.marginals({"height": 180.0})
     assert set(everything) == {"sex", "weight", "tall"}
 

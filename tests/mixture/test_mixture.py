@@ -208,6 +208,13 @@ def test_components_are_found(name):
     assert np.isfinite(model.score_samples(rows)).all()
 
 
+def test_seeds_are_weighed_in_blocks_that_know_how_many_they_are(monkeypatch):
+    told = []
+    monkeypatch.setattr("corollary.solvers.em.seeds.block_size", lambda d, k: told.append((d, k)) or 64)
+    Mixture("gaussian", 5, tol=1.0, random_state=0).fit(np.random.default_rng(0).normal(size=(60, 3)))
+    assert told[-1] == (3, 5)
+
+
 def test_labelled_rows_say_which_component_is_which():
     model, X = made("poisson")
     y = np.full(N, -1)

@@ -9,7 +9,7 @@ from typing import Any
 from corollary.core.graphical.densities import Density
 from corollary.core.types import Array
 
-Distribution = dict[Any, float]  # state -> probability
+Probabilities = dict[Any, float]  # state -> probability
 
 
 @dataclass(frozen=True)
@@ -30,13 +30,15 @@ class Answer(Mapping[str, Any]):
         Of methods that draw: about how far off a probability may be.
     notes : tuple of str
         What such a method says of its answer.
+    facts : dict of str to float
+        Further numbers of such a method: "split R-hat", "acceptance rate", "log evidence, at least" (a bound of it).
     densities : dict of variable to Density
         Of variables that are numbers: ``answer["height"].mean``, ``.std``, ``.interval(0.95)``.
     mean, covariance : arrays or None
         Of the numbers asked for, together, in their order, where the answer is exact.
     """
 
-    marginals: dict[str, Distribution]
+    marginals: dict[str, Probabilities]
     given: dict[str, Any] = field(default_factory=dict)
     log_evidence: float | None = None
     joint: Array | None = None
@@ -46,6 +48,7 @@ class Answer(Mapping[str, Any]):
     densities: dict[str, Density] = field(default_factory=dict)
     mean: Array | None = None
     covariance: Array | None = None
+    facts: dict[str, float] = field(default_factory=dict)
 
     def __getitem__(self, variable: str) -> Any:
         return self.densities[variable] if variable in self.densities else self.marginals[variable]
@@ -73,6 +76,8 @@ class Answer(Mapping[str, Any]):
         if self.given and self.log_evidence is not None:
             lines.append(f"log P(given) = {self.log_evidence:.6g}")
         lines.extend(self.notes)
+        if self.facts:
+            lines.append(", ".join(f"{name}: {value:.6g}" for name, value in self.facts.items()))
         return "\n".join(lines)
 
 

@@ -14,8 +14,8 @@ from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import spanning_tree
 from corollary.referee.verdict import Verification, together
-from corollary.solvers.graphical.chow_liu import Tree, informations, maximum_spanning_tree
-from corollary.solvers.graphical.counts import Coded
+from corollary.solvers.graphical.learning.chow_liu import Tree, informations, maximum_spanning_tree
+from corollary.solvers.graphical.learning.counts import Coded
 
 NAME = "bound on what any other tree could have more of mutual information, in nats"
 ROUNDING = 1e-10

@@ -9,10 +9,10 @@ from typing import Any
 
 from corollary.core.derived import Derived
 from corollary.core.graphical.tables import TableNetwork
-from corollary.solvers.graphical.junction_tree import JunctionTree
+from corollary.solvers.graphical.exact.junction_tree import JunctionTree
 
 MOST_TREES = 64
-MOST_ENTRIES = 2**22  # of tables in trees that are kept
+MOST_NUMBERS = 2**22  # of all trees that are kept, together: 32 MiB
 
 
 class CompiledNetwork:
@@ -33,11 +33,10 @@ class CompiledNetwork:
                 self._trees.move_to_end(key)
                 return self._trees[key]
         tree = JunctionTree.of(self.network, sorted(observed), wanted, together=together)
-        if tree.cost.entries <= MOST_ENTRIES:
-            with self._lock:
-                self._trees[key] = tree
-                while len(self._trees) > MOST_TREES:
-                    self._trees.popitem(last=False)
+        with self._lock:
+            self._trees[key] = tree
+            while len(self._trees) > MOST_TREES or sum(each.size for each in self._trees.values()) > MOST_NUMBERS:
+                self._trees.popitem(last=False)
         return tree
 
 

@@ -14,8 +14,8 @@ from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.graphical.cpd import CPD, LinearGaussian, LogisticCPD, NoisyOr
 from corollary.core.types import Array
 from corollary.linear.logistic import LogisticRegression
-from corollary.solvers.graphical.linear_gaussian import fit_linear_gaussian
-from corollary.solvers.graphical.noisy_or import fit_noisy_or
+from corollary.solvers.graphical.learning.linear_gaussian import fit_linear_gaussian
+from corollary.solvers.graphical.learning.noisy_or import fit_noisy_or
 
 ROUNDING = 1e-10
 MISSED = "share of the rows by which probabilities miss the counts"

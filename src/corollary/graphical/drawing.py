@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 from corollary.core.types import Array
 from corollary.graphical.compiled_network import CompiledNetwork
 from corollary.graphical.rows import posteriors
-from corollary.solvers.graphical.forward import forward_samples
+from corollary.solvers.graphical.approximate.forward import forward_samples
 
 
 def draw(compiled: CompiledNetwork, findings: Mapping[int, int], n_samples: int, random_state: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.graphical.states import States, find, plain, shown
+from corollary.graphical.states import States, find, given_states, plain, shown
 
 PRINTED = 1e-4  # how far from one a sum may be that was printed with a few digits
 
@@ -31,7 +31,7 @@ def read_tables(
                 )
         if len(set(above)) < len(above):
             raise ValueError(f"The table of {name!r} names a parent twice: {shown(above)}.")
-    labels = [_labels(name, states.get(name), table) for name, (_, table) in zip(names, parted, strict=True)]
+    labels = [_labels(name, states.get(name), *parts) for name, parts in zip(names, parted, strict=True)]
     parents = [[names.index(parent) for parent in above] for above, _ in parted]
     arrays = []
     for v, (_, table) in enumerate(parted):
@@ -50,18 +50,13 @@ def _parted(table: Any) -> tuple[list[str], Any]:
     return [], table
 
 
-def _labels(name: str, given: Sequence[Any] | None, table: Any) -> Array:
+def _labels(name: str, given: Sequence[Any] | None, above: list[str], table: Any) -> Array:
     if given is not None:
-        labels = plain(np.asarray(list(given), dtype=object))
-        if not len(labels) or len(set(labels.tolist())) < len(labels):
-            raise ValueError(
-                f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}."
-            )
-        return labels
-    if isinstance(table, Mapping) and not np.isscalar(next(iter(table.values()), ())):
-        table = next(iter(table.values()), ())  # by the states of parents
-    if isinstance(table, Mapping):
-        return plain(np.asarray(list(table), dtype=object))
+        return given_states(given, name).labels
+    rows = list(table.values()) if isinstance(table, Mapping) and above else [table]  # by the states of parents
+    if all(isinstance(row, Mapping) for row in rows):
+        return plain(np.asarray(list(dict.fromkeys(state for row in rows for state in row)), dtype=object))
+    table = next(row for row in rows if not isinstance(row, Mapping))
     shape = np.shape(table)
     if not shape:
         raise ValueError(f"The table of {name!r} must be an array of probabilities, but it is {table!r}.")

@@ -12,14 +12,15 @@ from corollary.base import assigning
 from corollary.core.fitted import Fitted, Number
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import ArrayLike, Choice, Integer, Limit
+from corollary.graphical.edges import pairs
 from corollary.graphical.learned import Found, SearchedNetwork
-from corollary.graphical.network import BayesianNetwork, _pairs
+from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import no_better_move
 from corollary.referee.verdict import Verification, together
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hill_climb import RELATIVE, Allowed, Search, hill_climb
-from corollary.solvers.graphical.scores import SCORES, Score
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.hill_climb import RELATIVE, Allowed, Search, hill_climb
+from corollary.solvers.graphical.learning.scores import SCORES, Score
 
 ESS = 10.0  # of BDeu, if nothing else is asked for
 
@@ -152,7 +153,7 @@ class HillClimb(SearchedNetwork):
     def _edges(self, parameter: str, names: list[str]) -> list[tuple[int, int]]:
         """Edges of a parameter as numbers of columns."""
         found = []
-        for parent, child in _pairs(getattr(self, parameter), names):
+        for parent, child in pairs(getattr(self, parameter), names):
             try:
                 found.append((find(parent, names, "column"), find(child, names, "column")))
             except ValueError as error:

@@ -13,14 +13,14 @@ from corollary.base import check_weights
 from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
-from corollary.graphical.states import Column, States, find, shown, states_of
+from corollary.graphical.states import Column, States, column_names, find
 from corollary.referee.networks import step_of_em
 from corollary.referee.structures import counted_tables
 from corollary.referee.verdict import Verification
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hidden import TableModel
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import Prior, family_counts, tables_from
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.hidden import TableModel
+from corollary.solvers.graphical.learning.parameters import family_counts, tables_from
+from corollary.solvers.graphical.learning.tables import learn_parameters
 
 Parents = Sequence[Sequence[int]]
 
@@ -39,21 +39,10 @@ class LearnedNetwork(BayesianNetwork, ABC):
     edges = None  # known after the fit: see ``edges_``
     cpds = None  # all tables
 
-    @property
-    def edges_(self) -> list[tuple[str, str]]:
-        """(parent, child) by name, by child."""
-        self._require_tables()
-        return [(self._names[p], self._names[v]) for v, above in enumerate(self.parents_) for p in above.tolist()]
-
     @classmethod
     def _made(cls, *parts: Any, **parameters: Any) -> BayesianNetwork:
         """Of given tables nothing is to be learned: a plain network."""
         return BayesianNetwork._made(*parts, **parameters)
-
-    @property
-    def _prior(self) -> Prior:
-        unit, ess = self._weight_unit, self.equivalent_sample_size
-        return Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
 
     @property
     def _referee_prior(self) -> tuple[float, float]:
@@ -61,22 +50,11 @@ class LearnedNetwork(BayesianNetwork, ABC):
         ess = self.equivalent_sample_size
         return (self.pseudo_counts, 0.0) if ess is None else (0.0, ess)
 
-    def _read(self, columns: list[Column], weights: Array) -> tuple[list[States], Coded]:
-        """The states of each column, and the rows of positive weight as numbers."""
-        names, given = [column.name for column in columns], dict(self.states or {})
-        if len(set(names)) < len(names):
-            raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
-        for name in given:
+    def _read(self, columns: list[Column], weights: Array, *more: Any) -> tuple[list[States], Coded]:
+        names = column_names(columns)
+        for name in self.states or {}:
             find(name, names, "column")
-        found = [self._states_for(column, given.get(column.name), weights) for column in columns]
-        there = weights > 0
-        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
-        return found, Coded.gather(codes, [states.size for states in found], weights, there)
-
-    def _states_for(self, column: Column, given: Any, weights: Array) -> States:
-        from corollary.graphical.network import _chosen
-
-        return _chosen(given, column.name) or states_of(column, weights, self.max_states, self.n_bins)
+        return super()._read(columns, weights, *more)
 
 
 class SearchedNetwork(LearnedNetwork):
@@ -96,11 +74,9 @@ class SearchedNetwork(LearnedNetwork):
 
     def _judge_tables(self, codes: Array, weights: Array) -> Verification:
         """What the referee says of the tables: counted anew, or one more step of EM."""
-        ess = self.equivalent_sample_size
-        added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
         if (codes[weights > 0] < 0).any():
             tolerance = TableModel(()).movement_tol(self.tol)
-            return step_of_em(codes, weights, self.parents_, self.tables_, added, tolerance)
+            return step_of_em(codes, weights, self.parents_, self.tables_, self._added, tolerance)
         live, above = weights > 0, [each.tolist() for each in self.parents_]
         prior = self._referee_prior
         return counted_tables(codes[live], weights[live], above, self.tables_, prior, range(len(above)))
@@ -108,8 +84,7 @@ class SearchedNetwork(LearnedNetwork):
     def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         names = [column.name for column in columns]
         found, data = self._read(columns, weights)
-        self.variables_, self.states_ = np.array(names), [states.labels for states in found]
-        self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
+        self._keep_states(found)
         watched = _Watched(self, data)
         observe = observe or self._observer(X, None, self.max_iter, watched)
         structure = self._structure(data, names, observe)

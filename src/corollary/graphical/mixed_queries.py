@@ -12,11 +12,11 @@ from corollary.base import Estimator
 from corollary.core.graphical.cpd import CPD
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
-from corollary.graphical.answers import Answer, Distribution
+from corollary.graphical.answers import Answer, Probabilities
 from corollary.graphical.parts import beyond_tables, cards_of, mixed_network, number, renamed
-from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
-from corollary.solvers.graphical.mixed_query import ask
-from corollary.solvers.graphical.mixed_weighting import mixed_samples
+from corollary.solvers.graphical.mixed.conditional_gaussian import exact, why_not_exact
+from corollary.solvers.graphical.mixed.query import ask
+from corollary.solvers.graphical.mixed.weighting import mixed_samples
 
 
 class NeedsTables(ValueError, AttributeError):
@@ -75,7 +75,7 @@ class MixedQueries(Estimator):
             found = ask(network, tuple(asked), findings, method, n_samples, seed)
         except ValueError as error:
             raise ValueError(renamed(str(error), names)) from None
-        shares: dict[str, Distribution] = {
+        shares: dict[str, Probabilities] = {
             names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in found.marginals.items()
         }
@@ -90,6 +90,7 @@ class MixedQueries(Estimator):
             densities={names[v]: density for v, density in found.densities.items()},
             mean=found.mean if together else None,
             covariance=found.covariance if together else None,
+            facts=found.facts,
         )
 
     def _likelihoods_mixed(self, network: MixedNetwork, rows: Array, names: list[str]) -> Array:

@@ -1,8 +1,8 @@
-"""Bayesian networks of discrete variables: from edges and rows, from tables, or from files."""
+"""Bayesian networks, of states and of numbers: from edges and rows, from tables, or from files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +15,7 @@ from corollary.core.graphical.dag import DAG
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.graphical.declarations import ProbabilityTable, StateLabels, check_network
+from corollary.graphical.edges import pairs, parents_of
 from corollary.graphical.given_tables import read_tables
 from corollary.graphical.judged import judge_parts
 from corollary.graphical.parts import (
@@ -32,12 +33,12 @@ from corollary.graphical.parts import (
 )
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import as_given, likelihoods, posteriors
-from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
+from corollary.graphical.states import Column, States, column_names, find, given_states, read_columns, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.parameters import Prior
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.parameters import Prior
+from corollary.solvers.graphical.learning.tables import learn_parameters
 
 
 class BayesianNetwork(NetworkQueries):
@@ -90,6 +91,8 @@ class BayesianNetwork(NetworkQueries):
         Where columns of numbers were cut, by the number of the variable.
     parents_ : list of arrays
         The numbers of the parents of each variable.
+    edges_ : list of (parent, child)
+        The same by name.
     tables_ : list of arrays
         P(variable | parents): an axis for each parent, and the last one for the variable itself; [1.0] where a
         distribution of ``cpds_`` has no table of moderate size.
@@ -256,46 +259,58 @@ class BayesianNetwork(NetworkQueries):
 
     def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         """Tables from columns: what a fit does once it has read X."""
-        names, given = [column.name for column in columns], dict(self.states or {})
-        if len(set(names)) < len(names):
-            raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
-        edges = _pairs(self.edges, names)
-        hidden = [name for name in given if name not in names]
+        names, there = column_names(columns), weights > 0
+        hidden = [name for name in self.states or {} if name not in names]
         everything = [*names, *hidden]
-        parents = _parents(edges, everything)
+        parents = parents_of(pairs(self.edges, names), everything)
         parts = read_parts(self.cpds, everything, parents)
-        numeric = {v for v, cpd in parts.items() if cpd.numeric}
-        found = [
-            number_states(c)
-            if v in numeric
-            else _chosen(given.get(c.name), c.name) or states_of(c, weights, self.max_states, self.n_bins)
-            for v, c in enumerate(columns)
-        ]
-        found += [_hidden(given[name], name) for name in hidden]
-        there = weights > 0
-        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=False)]
-        data = Coded.gather(codes, [states.size for states in found], weights, there)
+        found, data = self._read(columns, weights, hidden, {v for v, cpd in parts.items() if cpd.numeric})
         learned = Parts.learned(parts, columns, data.codes.T, there, weights[there], found, parents, self._weight_unit)
-        unit, ess = self._weight_unit, self.equivalent_sample_size
-        prior = Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
         observe = observe or self._observer(X, None, self.max_iter, self._in_the_middle)
-        self.variables_ = np.array(everything)
-        self.states_ = [states.labels for states in found]
-        self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
+        self._keep_states(found)
         self.parents_ = [np.array(above, dtype=np.int64) for above in parents]
         self.__dict__.pop("cpds_", None)
         if parts:
-            self.tables_, counting = learned.beside_tables(data, parents, prior)
+            self.tables_, counting = learned.beside_tables(data, parents, self._prior)
             self.cpds_ = learned.cpds
             evidence = learned.evidence_of(self._mixed_network, counting)
         else:
             network, evidence = learn_parameters(
-                data, parents, prior=prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
+                data, parents, prior=self._prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
                 random_state=self.random_state, names=everything, observe=observe,
             )  # fmt: skip
             self.tables_ = list(network.tables)
         self.n_iter_ = max(1, evidence.n_iter)
         self._keep_evidence(evidence)
+
+    def _read(
+        self, columns: list[Column], weights: Array, hidden: Sequence[str] = (), numeric: Collection[int] = ()
+    ) -> tuple[list[States], Coded]:
+        """The states of all variables, hidden ones last, and the rows of positive weight as numbers."""
+        given, there = self.states or {}, weights > 0
+        found = [
+            number_states(c) if v in numeric else states_of(c, weights, self.max_states, self.n_bins, given.get(c.name))
+            for v, c in enumerate(columns)
+        ]
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
+        found += [given_states(given[name], name) for name in hidden]
+        return found, Coded.gather(codes, [states.size for states in found], weights, there)
+
+    def _keep_states(self, found: Sequence[States]) -> None:
+        self.variables_ = np.array([states.name for states in found])
+        self.states_ = [states.labels for states in found]
+        self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
+
+    @property
+    def _prior(self) -> Prior:
+        unit, ess = self._weight_unit, self.equivalent_sample_size
+        return Prior(cell=self.pseudo_counts * unit) if ess is None else Prior(ess=ess * unit)
+
+    @property
+    def _added(self) -> list[float]:
+        """Pseudo-counts of a cell of each table."""
+        ess = self.equivalent_sample_size
+        return [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
 
     def _in_the_middle(self, params: Any) -> dict[str, Any]:
         """What makes a working copy of this network while EM runs, for callbacks."""
@@ -340,7 +355,7 @@ class BayesianNetwork(NetworkQueries):
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The mean of log P over rows."""
         values = self._log_prob(X)
-        return float(np.average(values, weights=None if sample_weight is None else np.asarray(sample_weight)))
+        return float(np.average(values, weights=check_weights(sample_weight, values)))
 
     @predicting
     def log_likelihood(self, X: Any) -> float:
@@ -398,10 +413,8 @@ class BayesianNetwork(NetworkQueries):
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:
         """What the referee says of the tables, of rows as states."""
-        ess = self.equivalent_sample_size
-        added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
         judge = tables_of_counts if evidence.certificate.kind is Kind.EXACT else step_of_em
-        return judge(codes, weights, self.parents_, self.tables_, added, evidence.certificate.tolerance)
+        return judge(codes, weights, self.parents_, self.tables_, self._added, evidence.certificate.tolerance)
 
     def _check_state(self) -> None:
         beyond = beyond_tables(self.tables_, self._cpds)
@@ -411,52 +424,3 @@ class BayesianNetwork(NetworkQueries):
             raise ValueError(
                 f"n_features_in_ is {self.n_features_in_}, but there are {len(self.variables_)} variables."
             )
-
-
-def _pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Edges as pairs of names; a whole number is a column by its place."""
-    found = []
-    for edge in [] if edges is None else list(edges):
-        pair = [edge] if isinstance(edge, str) else list(edge)
-        if len(pair) != 2:
-            raise ValueError(f"edges must be pairs (parent, child), but one is {edge!r}.")
-        ends = [
-            names[int(end)] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair
-        ]
-        found.append((str(ends[0]), str(ends[1])))
-    return found
-
-
-def _parents(edges: list[tuple[str, str]], names: list[str]) -> list[list[int]]:
-    """The parents of each variable, in the order of the edges; unknown names, repetitions and cycles are refused."""
-    parents: list[list[int]] = [[] for _ in names]
-    for parent, child in edges:
-        ends = []
-        for name in (parent, child):
-            try:
-                ends.append(find(name, names, "column"))
-            except ValueError as error:
-                raise ValueError(
-                    f"edges: {error} A variable that is hidden must have its states given, as states={{{name!r}: 2}}."
-                ) from None
-        if ends[0] in parents[ends[1]]:
-            raise ValueError(f"edges name {parent!r} → {child!r} twice.")
-        parents[ends[1]].append(ends[0])
-    DAG.of(parents, names)
-    return parents
-
-
-def _chosen(given: Any, name: str) -> States | None:
-    return None if given is None else _hidden(given, name)
-
-
-def _hidden(given: Any, name: str) -> States:
-    """States as the parameter ``states`` gives them: a list, or how many there are."""
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        given = list(range(int(given)))
-    from corollary.graphical.states import plain
-
-    labels = plain(np.asarray(list(given), dtype=object))
-    if not len(labels) or len(set(labels.tolist())) < len(labels):
-        raise ValueError(f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}.")
-    return States(name, labels)

@@ -25,8 +25,8 @@ from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
 from corollary.graphical.conditional import Family, learned
 from corollary.graphical.states import Column, States, find
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.parameters import Prior, counted, family_of
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.parameters import Prior, counted, family_of
 
 WRITTEN_OUT = 1 << 16  # entries up to which a distribution is written out as a table
 NUMBER = "number"  # the one state of a variable that is a number

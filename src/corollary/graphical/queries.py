@@ -12,13 +12,14 @@ from sklearn.exceptions import NotFittedError
 from corollary.core.graphical.dag import DAG
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.graphical.answers import Answer, Distribution, MostProbable
+from corollary.graphical.answers import Answer, MostProbable, Probabilities
 from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
 from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
-from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
-from corollary.solvers.graphical.junction_tree import plan_tree
+from corollary.solvers.graphical.approximate.methods import METHODS, approximate
+from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.elimination import eliminate, elimination_cost, most_probable
+from corollary.solvers.graphical.exact.junction_tree import plan_tree
 
 EXACT = ("auto", "junction_tree", "elimination")
 
@@ -131,6 +132,10 @@ class NetworkQueries(MixedQueries):
             return self._by_tree(asked, findings, everything=variables is None)
         if method == "elimination":
             return self._by_table(asked, findings, method, joint=joint)
+        if joint and method in METHODS:
+            raise ValueError(
+                f"method={method!r} has no joint tables: with joint=True it must be one of {_said(EXACT)}."
+            )
         return self._drawn(asked, findings, method, n_samples, random_state)
 
     def marginals(self, given: Mapping[str, Any] | None = None, **options: Any) -> Answer:
@@ -143,7 +148,7 @@ class NetworkQueries(MixedQueries):
         if log_evidence[0] == -np.inf:
             raise self._impossible(findings)
         numbers = shares[0].tolist()
-        found: dict[str, Distribution] = {}
+        found: dict[str, Probabilities] = {}
         for v in asked:
             states = self.states_[v].tolist()
             if v in findings:
@@ -181,20 +186,18 @@ class NetworkQueries(MixedQueries):
         return Answer(self._distributions(shares_of), self._named(findings), log_evidence, full, method)
 
     def _drawn(self, asked: list[int], findings: dict[int, int], method: str, n_samples: int, seed: Any) -> Answer:
-        from corollary.solvers.graphical.approximate import METHODS, approximate
-
         if method not in METHODS:
-            known = ", ".join(map(repr, (*EXACT, *METHODS)))
-            raise ValueError(f"method must be one of {known}, but it is {method!r}.")
+            raise ValueError(f"method must be one of {_said((*EXACT, *METHODS))}, but it is {method!r}.")
         seed = self.random_state if seed is None else seed
         found = approximate(self.table_network, asked, findings, method, n_samples, seed)
         shares = {v: found.marginals[v] for v in asked}
         error = None if np.isnan(found.largest_error) else found.largest_error
         return Answer(
-            self._distributions(shares), self._named(findings), method=method, standard_error=error, notes=(str(found),)
-        )
+            self._distributions(shares), self._named(findings), method=method, standard_error=error,
+            notes=(str(found),), facts=found.facts,
+        )  # fmt: skip
 
-    def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Distribution]:
+    def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Probabilities]:
         return {
             self._names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in shares.items()
@@ -252,6 +255,12 @@ class NetworkQueries(MixedQueries):
         return self._graph[1]
 
     @property
+    def edges_(self) -> list[tuple[str, str]]:
+        """(parent, child) by name, by child."""
+        names = self._names
+        return [(names[p], names[v]) for v, above in enumerate(self.parents_) for p in above.tolist()]
+
+    @property
     def _graph(self) -> tuple[list[str], DAG]:
         """(names, graph); before a fit, that of the parameter ``edges``."""
         if hasattr(self, "tables_") or getattr(self, "edges", None) is None:
@@ -283,7 +292,8 @@ class NetworkQueries(MixedQueries):
         """
         (names, dag), found = self._graph, []
         for v in range(dag.size):
-            others = [o for o in range(dag.size) if o not in dag.descendants([v]) and o not in dag.parents[v]]
+            near = {*dag.descendants([v]), *dag.parents[v]}
+            others = [o for o in range(dag.size) if o not in near]
             if others:
                 known = ", ".join(names[p] for p in dag.parents[v])
                 found.append(f"{names[v]} ⊥ {', '.join(names[o] for o in others)}{' | ' + known if known else ''}")
@@ -296,6 +306,10 @@ class NetworkQueries(MixedQueries):
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}
         return [(names[a], names[b]) for a, b in combinations(free, 2) if b not in near[a]]
+
+
+def _said(methods: Iterable[str]) -> str:
+    return ", ".join(map(repr, methods))
 
 
 def _numbered(parents: list[Array], tables: list[Array]) -> TableNetwork:

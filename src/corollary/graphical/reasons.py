@@ -9,7 +9,7 @@ from typing import Any
 
 from corollary.core.graphical.dag import DAG
 from corollary.core.graphical.trails import active_trails
-from corollary.graphical.answers import Distribution
+from corollary.graphical.answers import Probabilities
 from corollary.graphical.states import find
 
 SHOWN = 3  # trails of a finding in words
@@ -26,8 +26,8 @@ class Reason:
 
     variable: str
     state: Any
-    without: Distribution
-    alone: Distribution
+    without: Probabilities
+    alone: Probabilities
     shift: float
     moved: float
     trails: tuple[tuple[str, ...], ...]
@@ -44,8 +44,8 @@ class Explanation:
 
     query: str
     given: dict[str, Any]
-    before: Distribution
-    after: Distribution
+    before: Probabilities
+    after: Probabilities
     state: Any
     reasons: tuple[Reason, ...]
 
@@ -112,8 +112,8 @@ def explain_query(network: Any, query: str, given: Mapping[str, Any]) -> Explana
     dag = DAG.of([above.tolist() for above in network.parents_], names)
     query, places = names[target], {name: place for place, name in enumerate(names)}
 
-    def ask(findings: Mapping[str, Any]) -> Distribution:
-        answer: Distribution = network.query(query, findings)[query]
+    def ask(findings: Mapping[str, Any]) -> Probabilities:
+        answer: Probabilities = network.query(query, findings)[query]
         return answer
 
     before, after = ask({}), ask(known)

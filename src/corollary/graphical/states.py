@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_array
 from corollary.core.door.target import missing
 from corollary.core.parallel import map_each
 from corollary.core.types import Array
-from corollary.solvers.graphical.text_codes import text_codes
+from corollary.solvers.graphical.learning.text_codes import text_codes
 
 SHOWN = 8  # states or names in an error
 LARGE = 1 << 18  # cells of a frame whose columns are worth threads
@@ -185,8 +185,28 @@ class States:
         return np.append(places, -1)[column.codes]
 
 
-def states_of(column: Column, weights: Array, max_states: int, n_bins: int) -> States:
-    """The states that a column has by itself, on rows of positive weight."""
+def column_names(columns: Sequence[Column]) -> list[str]:
+    """The names of columns, which must differ."""
+    names = [column.name for column in columns]
+    if len(set(names)) < len(names):
+        raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
+    return names
+
+
+def given_states(given: Any, name: str) -> States:
+    """States as the parameter ``states`` gives them: a list, or how many there are."""
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        given = list(range(int(given)))
+    labels = plain(np.asarray(list(given), dtype=object))
+    if not len(labels) or len(set(labels.tolist())) < len(labels):
+        raise ValueError(f"states of {name!r} must be different, and at least one, but they are {shown(list(given))}.")
+    return States(name, labels)
+
+
+def states_of(column: Column, weights: Array, max_states: int, n_bins: int, given: Any = None) -> States:
+    """The states of a column: those given, or else those that it has by itself, on rows of positive weight."""
+    if given is not None:
+        return given_states(given, column.name)
     seen = column.seen(weights > 0)
     if not len(seen.values):
         raise ValueError(f"Column {column.name!r} has no value at all. Leave it out, or give its states.")

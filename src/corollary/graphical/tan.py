@@ -25,8 +25,8 @@ from corollary.graphical.states import States, plain
 from corollary.labels import encode_labels
 from corollary.referee.structures import class_tree
 from corollary.referee.verdict import Verification
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
 
 GIVEN_CLASS = "bound on what any other tree could have more of information given the class, in nats"
 WITH_GAPS = "what any other tree could have more of information given the class, of rows with both values, in nats"

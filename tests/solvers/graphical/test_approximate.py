@@ -11,11 +11,11 @@ from tests.solvers.graphical.enumeration import conditioned, joint, posterior, p
 from corollary.core.graphical.flat import flatten, relevant
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.thread_count import threads
-from corollary.solvers.graphical.approximate import METHODS, approximate
-from corollary.solvers.graphical.forward import forward_samples
-from corollary.solvers.graphical.gibbs import gibbs
-from corollary.solvers.graphical.mean_field import mean_field
-from corollary.solvers.graphical.support import ImpossibleEvidence, possible_state, separate_parts
+from corollary.solvers.graphical.approximate.forward import forward_samples
+from corollary.solvers.graphical.approximate.gibbs import gibbs
+from corollary.solvers.graphical.approximate.mean_field import mean_field
+from corollary.solvers.graphical.approximate.methods import METHODS, approximate
+from corollary.solvers.graphical.approximate.support import ImpossibleEvidence, possible_state, separate_parts
 
 SAMPLERS = ("rejection", "likelihood_weighting", "gibbs")
 GIVEN = {0: 0, 3: 1}

@@ -11,10 +11,10 @@ from tests.solvers.graphical import enumeration
 from corollary.core import memory
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
-from corollary.solvers.graphical.cliques import clique_tree, entries
-from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
-from corollary.solvers.graphical.junction_tree import JunctionTree, plan_tree
-from corollary.solvers.graphical.ordering import bits, joined, members, min_fill
+from corollary.solvers.graphical.exact.cliques import clique_tree, entries
+from corollary.solvers.graphical.exact.elimination import eliminate, elimination_cost, most_probable
+from corollary.solvers.graphical.exact.junction_tree import JunctionTree, plan_tree
+from corollary.solvers.graphical.exact.ordering import bits, joined, members, min_fill
 
 EXAMPLES = settings(max_examples=40, deadline=None)
 

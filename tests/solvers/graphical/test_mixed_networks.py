@@ -15,12 +15,12 @@ from corollary.core.graphical.tables import TableNetwork
 from corollary.core.thread_count import threads
 from corollary.core.types import Array
 from corollary.graphical.conditional import Family, learned
-from corollary.solvers.graphical.as_tables import as_tables
-from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
-from corollary.solvers.graphical.elimination import eliminate
-from corollary.solvers.graphical.mixed_query import ask
-from corollary.solvers.graphical.mixed_weighting import mixed_samples, mixed_weighting
-from corollary.solvers.graphical.noisy_or import fit_noisy_or
+from corollary.solvers.graphical.exact.elimination import eliminate
+from corollary.solvers.graphical.learning.noisy_or import fit_noisy_or
+from corollary.solvers.graphical.mixed.as_tables import as_tables
+from corollary.solvers.graphical.mixed.conditional_gaussian import exact, why_not_exact
+from corollary.solvers.graphical.mixed.query import ask
+from corollary.solvers.graphical.mixed.weighting import mixed_samples, mixed_weighting
 
 NONE = np.empty((1, 0), dtype=int)
 

@@ -8,18 +8,18 @@ from math import lgamma, log
 import numpy as np
 import pytest
 
-from corollary.solvers.graphical.chow_liu import (
+from corollary.solvers.graphical.learning.chow_liu import (
     cycle_excess,
     informations,
     maximum_spanning_tree,
     mutual_information,
 )
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.families import FamilyScores
-from corollary.solvers.graphical.hill_climb import Allowed, Search, hill_climb, reachability
-from corollary.solvers.graphical.parameters import Prior
-from corollary.solvers.graphical.scores import SCORES, Score
-from corollary.solvers.graphical.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.families import FamilyScores
+from corollary.solvers.graphical.learning.hill_climb import Allowed, Search, hill_climb, reachability
+from corollary.solvers.graphical.learning.parameters import Prior
+from corollary.solvers.graphical.learning.scores import SCORES, Score
+from corollary.solvers.graphical.learning.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
 
 
 def chain(n: int, seed: int = 0, d: int = 5, card: int = 3) -> np.ndarray:

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from corollary.core.evidence import Status
-from corollary.solvers.graphical.counts import Coded, family_tables, recounted
-from corollary.solvers.graphical.hidden import Params, TableModel, learn_with_missing
-from corollary.solvers.graphical.learning import learn_parameters
-from corollary.solvers.graphical.missing import distinct, expect, patterns, refuse_large
-from corollary.solvers.graphical.parameters import (
+from corollary.solvers.graphical.learning.counts import Coded, family_tables, recounted
+from corollary.solvers.graphical.learning.hidden import Params, TableModel, learn_with_missing
+from corollary.solvers.graphical.learning.missing import distinct, expect, patterns, refuse_large
+from corollary.solvers.graphical.learning.parameters import (
     Prior,
     counted,
     counting_evidence,
@@ -21,7 +20,8 @@ from corollary.solvers.graphical.parameters import (
     log_likelihood,
     tables_from,
 )
-from corollary.solvers.graphical.tan import class_tables
+from corollary.solvers.graphical.learning.tables import learn_parameters
+from corollary.solvers.graphical.learning.tan import class_tables
 
 # flu and allergy inflame the sinus, which makes heads ache and noses run
 CARDS, PARENTS = (2, 2, 2, 2, 2), ((), (), (0, 1), (2,), (2,))
@@ -180,8 +180,8 @@ def test_a_wrong_count_is_seen(monkeypatch: pytest.MonkeyPatch, weighted: bool, 
         found[2].flat[0] += 1.0
         return found
 
-    monkeypatch.setattr("corollary.solvers.graphical.parameters.family_tables", one_too_many)
-    monkeypatch.setattr("corollary.solvers.graphical.tan.family_tables", one_too_many)
+    monkeypatch.setattr("corollary.solvers.graphical.learning.parameters.family_tables", one_too_many)
+    monkeypatch.setattr("corollary.solvers.graphical.learning.tan.family_tables", one_too_many)
     if not gaps:
         assert not learn_parameters(data, [(), (0,), (1,), (2,), (), ()])[1].holds
     assert not class_tables(data, np.arange(300) % 2, 2, [-1, 0, 1, 2, 3, 0], Prior(1.0))[2].holds
@@ -197,10 +197,14 @@ def test_a_hidden_variable_that_nothing_depends_on_is_told() -> None:
     assert "S was never seen" not in str(found.evidence)
 
 
-def test_groups_that_are_too_large_are_refused_before_anything_is_summed() -> None:
+def test_groups_that_are_too_large_are_refused_before_anything_is_summed(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = np.full((2, 14), -1, dtype=np.int16)
     rows[:, 13] = 0
     parents = (*((),) * 13, tuple(range(13)))
     data = Coded.of(rows, [4] * 14)
     with pytest.raises(ValueError, match=r"takes .* numbers, and EM allows"):
+        refuse_large(data, parents, patterns(data, parents)[1])
+    plan = np.einsum_path
+    monkeypatch.setattr(np, "einsum_path", lambda *a, **o: (plan(*a, **o)[0], "in other words"))
+    with pytest.raises(ValueError, match=r"takes 6.7e\+07 numbers"):
         refuse_large(data, parents, patterns(data, parents)[1])

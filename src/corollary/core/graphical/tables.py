@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class TableNetwork:
     @property
     def dag(self) -> DAG:
         return DAG(self.parents, self.order)
+
+    @cached_property
+    def flat(self) -> Array:
+        """The tables one after another in one array, made once."""
+        return np.concatenate([table.ravel() for table in self.tables]) if self.tables else np.zeros(0)
 
     def family(self, variable: int) -> tuple[int, ...]:
         """The axes of its table: parents, then itself."""

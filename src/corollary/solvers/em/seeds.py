@@ -47,7 +47,8 @@ class Seeds:
 
     def _likely(self, X: Any, params: Params) -> Array:
         """How likely rows are near each seed, some rows at a time."""
-        part, size = self.model.distribution, block_size(X.shape[1], len(params))
+        k = len(next(iter(params.values())))
+        part, size = self.model.distribution, block_size(X.shape[1], k)
         with np.errstate(over="ignore", invalid="ignore"):
             return np.concatenate([part.log_fit(X[at : at + size], params) for at in range(0, X.shape[0], size)])
 

@@ -12,12 +12,12 @@ from corollary.core.graphical.densities import Density, NormalMixture, WeightedS
 from corollary.core.graphical.flat import relevant
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW
-from corollary.solvers.graphical.approximate import METHODS, approximate
-from corollary.solvers.graphical.as_tables import as_tables
-from corollary.solvers.graphical.conditional_gaussian import exact, why_not_exact
-from corollary.solvers.graphical.elimination import eliminate
-from corollary.solvers.graphical.mixed_weighting import mixed_weighting
+from corollary.solvers.graphical.approximate.answers import FEW
+from corollary.solvers.graphical.approximate.methods import METHODS, approximate
+from corollary.solvers.graphical.exact.elimination import eliminate
+from corollary.solvers.graphical.mixed.as_tables import as_tables
+from corollary.solvers.graphical.mixed.conditional_gaussian import exact, why_not_exact
+from corollary.solvers.graphical.mixed.weighting import mixed_weighting
 
 EXACT = ("auto", "junction_tree", "elimination")
 
@@ -34,6 +34,7 @@ class MixedAnswer:
     notes: tuple[str, ...] = ()
     mean: Array = field(default_factory=lambda: np.empty(0))  # of the asked numbers that are free
     covariance: Array = field(default_factory=lambda: np.empty((0, 0)))
+    facts: dict[str, float] = field(default_factory=dict)
 
 
 def ask(
@@ -72,7 +73,8 @@ def ask(
     found = approximate(made.network, asked.values(), made.given, method, n_samples, random_state)
     shares = {v: found.marginals[place] for v, place in asked.items()}
     error = 0.0 if np.isnan(found.largest_error) else found.largest_error
-    return _answer(network, method, given, variables, shares, {}, largest_error=error, notes=(str(found),))
+    facts = {name: fact for name, fact in found.facts.items() if not name.startswith("log evidence")}  # it was scaled
+    return _answer(network, method, given, variables, shares, {}, largest_error=error, notes=(str(found),), facts=facts)
 
 
 def _by_settings(network: MixedNetwork, variables: tuple[int, ...], given: Mapping[int, float]) -> MixedAnswer:

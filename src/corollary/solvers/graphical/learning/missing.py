@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.parameters import family_of
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.parameters import family_of
 
 CELLS = 1 << 20  # of what is worked on at once: 8 MiB
 LARGEST = 1 << 24  # cells that one row may need
@@ -43,6 +43,17 @@ def distinct(data: Coded) -> tuple[Array, Array]:
     return np.ascontiguousarray(codes[:, new]), np.add.reduceat(weights[order], np.flatnonzero(new))
 
 
+def by_gaps(absent: Array) -> Iterator[tuple[Array, Array]]:
+    """(rows, what they lack) of rows that lack the same, for each set of variables that rows lack."""
+    if not absent.any():
+        yield np.arange(len(absent)), np.zeros(absent.shape[1], dtype=bool)
+        return
+    _, first, number = np.unique(np.packbits(absent, axis=1), axis=0, return_index=True, return_inverse=True)
+    order, ends = np.argsort(number.ravel(), kind="stable"), np.cumsum(np.bincount(number.ravel()))
+    for rows, sample in zip(np.split(order, ends[:-1]), first, strict=True):
+        yield rows, absent[sample]
+
+
 def patterns(data: Coded, parents: Sequence[Sequence[int]]) -> tuple[Coded, list[Pattern]]:
     """The complete rows, and the others by what they miss."""
     absent = data.codes < 0
@@ -52,13 +63,9 @@ def patterns(data: Coded, parents: Sequence[Sequence[int]]) -> tuple[Coded, list
     if not rest.n_rows:
         return complete, []
     codes, weights = distinct(rest)
-    keys = np.packbits(codes < 0, axis=0).T
-    _, first, number = np.unique(keys, axis=0, return_index=True, return_inverse=True)
     found = list[Pattern]()
-    for k, sample in enumerate(first):
-        chosen = np.flatnonzero(number.ravel() == k)
-        missing = np.flatnonzero(codes[:, sample] < 0)
-        groups = _groups([int(j) for j in missing], parents)
+    for chosen, missing in by_gaps(codes.T < 0):
+        groups = _groups(np.flatnonzero(missing).tolist(), parents)
         touched = tuple(_touching(group, parents) for group in groups)
         found += [Pattern(codes[:, part], weights[part], groups, touched) for part in _cut(chosen, data, groups)]
     return complete, found
@@ -178,7 +185,17 @@ def refuse_large(data: Coded, parents: Sequence[Sequence[int]], found: Sequence[
 
 
 def _largest(operands: list[Any]) -> float:
-    """The cells of the largest array on the way, as einsum's plan says it."""
-    plan = np.einsum_path(*operands, [], optimize="greedy")[1]
-    line = next(line for line in plan.splitlines() if "Largest intermediate" in line)
-    return float(line.split(":")[1].split()[0])
+    """The cells of the largest array of a sum of products: those that go in, which each row has, and those on the way.
+
+    Of einsum's steps each takes some arrays out of its list and puts their product at the end.
+    """
+    arrays, names = operands[::2], [frozenset(axes) for axes in operands[1::2]]
+    cards: dict[int, int] = {}
+    for each, axes in zip(arrays, operands[1::2], strict=True):
+        cards.update(zip(axes, each.shape, strict=True))
+    largest = max(each.size for each in arrays)
+    for step in np.einsum_path(*operands, [], optimize="greedy")[0][1:]:
+        taken = [names.pop(place) for place in sorted(step, reverse=True)]
+        names.append(frozenset().union(*taken) & frozenset().union(*names))
+        largest = max(largest, prod(cards[axis] for axis in names[-1]))
+    return float(largest)

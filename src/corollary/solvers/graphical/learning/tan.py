@@ -13,9 +13,9 @@ import numpy as np
 
 from corollary.core.evidence import Evidence
 from corollary.core.types import Array
-from corollary.solvers.graphical.chow_liu import Tree, conditional_informations, maximum_spanning_tree
-from corollary.solvers.graphical.counts import Coded, family_tables
-from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, counting_evidence, tables_from
+from corollary.solvers.graphical.learning.chow_liu import Tree, conditional_informations, maximum_spanning_tree
+from corollary.solvers.graphical.learning.counts import Coded, family_tables
+from corollary.solvers.graphical.learning.parameters import NO_PRIOR, Prior, counting_evidence, tables_from
 
 ROWS = 1 << 16  # cells of messages that are worked on at once, a row
 

@@ -14,7 +14,7 @@ from scipy.special import xlogy
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded, family_tables, recounted
+from corollary.solvers.graphical.learning.counts import Coded, family_tables, recounted
 
 ROUNDING = 1e-12
 EXACT = "largest share of rows by which a table misses a second count of the rows"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded, pair_tables
+from corollary.solvers.graphical.learning.counts import Coded, pair_tables
 
 TIE = 1e-12  # information that differs by less, relative to the largest, is equal: the first pair goes first
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from corollary.core.evidence import Kind
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.families import FamilyScores, Parents
-from corollary.solvers.graphical.scores import Score
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.families import FamilyScores, Parents
+from corollary.solvers.graphical.learning.scores import Score
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, Run, best_of
 
 RELATIVE = 1e-10  # a gain of less than this share of the score is rounding

@@ -13,9 +13,9 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks, stop_if_ended
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
-from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
-from corollary.solvers.graphical.support import check_query, possible_state, separate_parts
+from corollary.solvers.graphical.approximate.answers import FEW, Approximation, by_variable, certain
+from corollary.solvers.graphical.approximate.forward import drawn, likelihoods, seed_of
+from corollary.solvers.graphical.approximate.support import check_query, possible_state, separate_parts
 
 MIXED = 1.01  # split R-hat above this: the chains do not yet tell the same story
 PARTS = 32  # batches of a chain, over which its errors are measured

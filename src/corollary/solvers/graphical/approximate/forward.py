@@ -14,8 +14,8 @@ from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
-from corollary.solvers.graphical.support import check_query
+from corollary.solvers.graphical.approximate.answers import FEW, Approximation, by_variable, certain
+from corollary.solvers.graphical.approximate.support import check_query
 
 ROWS = 4096  # of a block; the rows do not depend on it
 

@@ -17,9 +17,9 @@ from corollary.core.blocks import BlockSource
 from corollary.core.evidence import Evidence
 from corollary.core.types import Array
 from corollary.solvers.em import em
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.missing import Pattern, expect, patterns, refuse_large
-from corollary.solvers.graphical.parameters import (
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.missing import Pattern, expect, patterns, refuse_large
+from corollary.solvers.graphical.learning.parameters import (
     NO_PRIOR,
     Prior,
     family_counts,

@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import CELLS, Coded, joint_index, pair_tables, tables_beside
-from corollary.solvers.graphical.scores import Score
+from corollary.solvers.graphical.learning.counts import CELLS, Coded, joint_index, pair_tables, tables_beside
+from corollary.solvers.graphical.learning.scores import Score
 
 Parents = tuple[int, ...]  # in increasing order
 LARGEST = 1 << 20  # cells of a table: no parent is added that makes it larger

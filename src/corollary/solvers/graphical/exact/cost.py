@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import prod
 
 from corollary.core.memory import check_memory
-from corollary.solvers.graphical.cliques import CliqueTree, entries
+from corollary.solvers.graphical.exact.cliques import CliqueTree, entries
 
 SAMPLING = (
     "ask with method='likelihood_weighting' and n_samples=100_000, which takes little memory and has standard errors "

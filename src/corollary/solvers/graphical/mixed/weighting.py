@@ -12,7 +12,7 @@ from corollary.core.graphical.flat import relevant
 from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.parallel import each_block, map_blocks
 from corollary.core.types import Array
-from corollary.solvers.graphical.forward import seed_of
+from corollary.solvers.graphical.approximate.forward import seed_of
 
 ROWS = 4096  # of a block, each of which has random numbers of its own
 

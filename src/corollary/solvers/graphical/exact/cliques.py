@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from corollary.solvers.graphical.ordering import Eliminated, in_order, members, min_fill
+from corollary.solvers.graphical.exact.ordering import Eliminated, in_order, members, min_fill
 
 LARGE = 1 << 10  # entries of a table from which on it is worth to look for a better order
 

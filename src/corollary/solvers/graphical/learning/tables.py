@@ -9,9 +9,9 @@ from sklearn.utils import check_random_state
 
 from corollary.core.evidence import Evidence
 from corollary.core.graphical.tables import TableNetwork
-from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.hidden import learn_with_missing
-from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, counted, family_of
+from corollary.solvers.graphical.learning.counts import Coded
+from corollary.solvers.graphical.learning.hidden import learn_with_missing
+from corollary.solvers.graphical.learning.parameters import NO_PRIOR, Prior, counted, family_of
 from corollary.solvers.loop import Observer
 
 

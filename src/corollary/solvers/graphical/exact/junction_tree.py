@@ -16,9 +16,9 @@ from corollary._compiled.graphical.junction_tree import infer
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
-from corollary.solvers.graphical.cliques import CliqueTree, best_order, clique_tree
-from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.ordering import bits, joined
+from corollary.solvers.graphical.exact.cliques import CliqueTree, best_order, clique_tree
+from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.ordering import bits, joined
 
 ROWS = 2048  # of a block, which a thread works on with tables of its own
 SHARED = 1 << 20  # entries of tables of which threads do not each get their own
@@ -51,7 +51,7 @@ class JunctionTree:
 
     tree: CliqueTree
     cost: Cost
-    tables: Array
+    tables: Array  # of the network, which has them once for all of its trees
     cliques: Array
     factors: Array
     numbers: Array
@@ -78,7 +78,6 @@ class JunctionTree:
         cost.check()
         numbers: list[int] = []
         rows = _clique_rows(tree, network.cards, numbers)
-        tables = np.concatenate([table.ravel() for table in network.tables]) if network.size else np.zeros(0)
         factors = _factor_rows(network, tree, kept, set(observed), rows, numbers)
         asked = [v for v in (range(network.size) if wanted is None else sorted(set(wanted))) if v not in set(observed)]
         places = _joint_row(tree, asked, network.cards) if together else _marginal_rows(tree, asked, network.cards)
@@ -88,9 +87,14 @@ class JunctionTree:
             answers[v] = slice(width, width + place[2])
             width += place[2]
         return cls(
-            tree, cost, tables, _matrix(rows, 8), _matrix(factors, 5), np.array(numbers, dtype=np.int64),
+            tree, cost, network.flat, _matrix(rows, 8), _matrix(factors, 5), np.array(numbers, dtype=np.int64),
             _matrix(places, 5), answers, bool(asked) and not together, width,
         )  # fmt: skip
+
+    @property
+    def size(self) -> int:
+        """Numbers that a tree is kept with, beside the tables of the network."""
+        return int(self.cliques.size + self.factors.size + self.numbers.size + self.wanted.size)
 
     def run(self, codes: Array) -> tuple[Array, Array]:
         """(answers, log P(findings)) of rows of states, of which those of observed variables are read.

@@ -13,9 +13,9 @@ from corollary.core.evidence import Kind
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.answers import Approximation, by_variable, certain
-from corollary.solvers.graphical.forward import drawn, likelihoods, seed_of
-from corollary.solvers.graphical.support import check_query, possible_state
+from corollary.solvers.graphical.approximate.answers import Approximation, by_variable, certain
+from corollary.solvers.graphical.approximate.forward import drawn, likelihoods, seed_of
+from corollary.solvers.graphical.approximate.support import check_query, possible_state
 from corollary.solvers.loop import Algorithm, Measure, Observer, Rules, best_of
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from corollary.core.graphical.flat import Flat, flatten
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import map_blocks
-from corollary.solvers.graphical.answers import FEW, Approximation, by_variable, certain
-from corollary.solvers.graphical.forward import ROWS, Tally, drawn, likelihoods, seed_of, total_of
-from corollary.solvers.graphical.support import check_query, possible_state
+from corollary.solvers.graphical.approximate.answers import FEW, Approximation, by_variable, certain
+from corollary.solvers.graphical.approximate.forward import ROWS, Tally, drawn, likelihoods, seed_of, total_of
+from corollary.solvers.graphical.approximate.support import check_query, possible_state
 
 
 def likelihood_weighting(

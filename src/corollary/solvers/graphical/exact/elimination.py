@@ -13,9 +13,9 @@ import numpy as np
 from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
-from corollary.solvers.graphical.cliques import best_order, clique_tree
-from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.ordering import bits, joined
+from corollary.solvers.graphical.exact.cliques import best_order, clique_tree
+from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.ordering import bits, joined
 
 
 def eliminate(network: TableNetwork, wanted: Sequence[int], findings: Mapping[int, int]) -> tuple[Array, float]:

@@ -1,0 +1,1 @@
+"""Approximate inference in networks of tables: samples, and mean field."""

@@ -1,0 +1,1 @@
+"""Exact inference: elimination, and trees of cliques, with what they cost."""

@@ -1,0 +1,1 @@
+"""Tables, other distributions and structures from rows."""
