@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, is_classifier, is_regressor
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -41,6 +41,7 @@ from corollary.core.types import Array
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
+NO_NUMBER = "Input X contains NaN."  # as scikit-learn says it
 
 
 def assigning(init: F) -> F:
@@ -245,7 +246,12 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         accept = ("csr", "csc") if sparse else False
         X = sound(X)
         refuse_far_integers(X)
-        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        try:
+            return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
+        except ValueError as error:
+            if not str(error).startswith(NO_NUMBER):
+                raise
+            raise ValueError(f"{NO_NUMBER}\n{type(self).__name__} {_without_gaps(self)}") from None
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any
@@ -323,6 +329,19 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if not isinstance(model, cls):
             raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
         return model
+
+
+def _without_gaps(model: Any) -> str:
+    """What to do about missing values, of which a model takes none."""
+    others = ""
+    if is_classifier(model):
+        others = ", or take one that does: MixedNB, RandomForestClassifier or GradientBoostingClassifier"
+    elif is_regressor(model):
+        others = ", or take one that does: RandomForestRegressor or GradientBoostingRegressor"
+    return (
+        "does not accept missing values encoded as NaN natively. Fill them in (SimpleImputer in a pipeline does), "
+        f"leave out rows or columns that have them{others}."
+    )
 
 
 @dataclass(frozen=True)

@@ -64,9 +64,10 @@ class TableReader(Estimator):
         refuse_far_integers(X, but=categories)
         if categories:
             validate_data(self, X, skip_check_array=True)  # names and number of columns
-            X, y = check_X_y(_encoded(X, frame, categories), y, estimator=self, **_ARRAY_OPTIONS, **options)
+            rows = _encoded(self._without_text(X, frame, categories), frame, categories)
+            X, y = check_X_y(rows, y, estimator=self, **_ARRAY_OPTIONS, **options)
         else:
-            X, y = validate_data(self, _without_text(X, frame), y, **_ARRAY_OPTIONS, **options)
+            X, y = validate_data(self, self._without_text(X, frame), y, **_ARRAY_OPTIONS, **options)
         self.categories_ = categories
         mask = np.zeros(X.shape[1], dtype=bool)
         mask[list(categories)] = True
@@ -115,14 +116,30 @@ class TableReader(Estimator):
         frame = _as_frame(X)
         refuse_far_integers(X, but=self.categories_)
         if not self.categories_:
-            return validate_data(self, _without_text(X, frame), reset=False, **_ARRAY_OPTIONS, **options)
+            return validate_data(self, self._without_text(X, frame), reset=False, **_ARRAY_OPTIONS, **options)
         validate_data(self, X, reset=False, skip_check_array=True)
-        return check_array(_encoded(X, frame, self.categories_), estimator=self, input_name="X", **_ARRAY_OPTIONS)
+        rows = _encoded(self._without_text(X, frame, self.categories_), frame, self.categories_)
+        return check_array(rows, estimator=self, input_name="X", **_ARRAY_OPTIONS)
+
+    def _without_text(self, X: Any, frame: Any, but: Container[int] = ()) -> Any:
+        """X, unless it is a frame with columns of text or dates besides those that are categorical."""
+        for f, (name, kind) in enumerate(frame.schema.items() if frame is not None else ()):
+            if f in but:
+                continue
+            if kind in (nw.String, nw.Categorical) or isinstance(kind, nw.Enum):
+                cast = _CASTS[frame.implementation.is_polars()]
+                choice = f"Make it categorical ({cast} and categorical_features='from_dtype'), name it in "
+                choice += "categorical_features, or encode it as numbers."
+                if "categorical_features" not in self.limits:
+                    choice = "Encode it as numbers."
+                raise ValueError(f"Column {name!r} holds text. {choice}")
+            if kind.is_temporal():
+                raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
+        return X
 
 
 def _encoded(X: Any, frame: Any, categories: dict[int, Array]) -> Array:
     """All columns as float64: numbers, and the codes of categories."""
-    _without_text(X, frame, categories)
     if frame is None and not scipy.sparse.issparse(X):
         X = np.asarray(X)
     rows, width = (len(frame), len(frame.columns)) if frame is not None else X.shape
@@ -154,33 +171,23 @@ def kinds_of_columns(X: Any) -> list[str] | None:
     frame = _as_frame(X)
     if frame is None:
         return None
-    kinds = list(frame.schema.values())
-    texts = (nw.String, nw.Categorical)
-    return [
-        "category" if kind in texts or isinstance(kind, nw.Enum) else "flag" if kind == nw.Boolean else "number"
-        for kind in kinds
-    ]
+    return [_kind(frame, name, dtype) for name, dtype in frame.schema.items()]
+
+
+def _kind(frame: Any, name: Any, dtype: Any) -> str:
+    if dtype in (nw.String, nw.Categorical) or isinstance(dtype, nw.Enum):
+        return "category"
+    if dtype == nw.Object:  # as pandas has flags of which some are missing
+        values = np.asarray(frame.get_column(name).to_numpy())
+        seen = set(map(type, values[~_missing(values)].tolist()))
+        return "flag" if seen and seen <= {bool, np.bool_} else "number"
+    return "flag" if dtype == nw.Boolean else "number"
 
 
 def _as_frame(X: Any) -> Any:
     """X as a narwhals frame, or None when it is not a frame."""
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def _without_text(X: Any, frame: Any, but: Container[int] = ()) -> Any:
-    """X, unless it is a frame with columns of text or dates besides those that are categorical."""
-    for f, (name, kind) in enumerate(frame.schema.items() if frame is not None else ()):
-        if f in but:
-            continue
-        if kind in (nw.String, nw.Categorical) or isinstance(kind, nw.Enum):
-            raise ValueError(
-                f"Column {name!r} holds text. Make it categorical ({_CASTS[frame.implementation.is_polars()]} and "
-                "categorical_features='from_dtype'), name it in categorical_features, or encode it as numbers."
-            )
-        if kind.is_temporal():
-            raise ValueError(f"Column {name!r} holds dates or times. Make numbers of them, such as year and month.")
-    return X
 
 
 def _chosen(wanted: Any, X: Any, frame: Any) -> list[int]:
@@ -213,7 +220,7 @@ def _chosen(wanted: Any, X: Any, frame: Any) -> list[int]:
 
 def _column(X: Any, frame: Any, f: int) -> Array:
     if frame is not None:
-        series = frame[frame.columns[f]]
+        series = frame.get_column(frame.columns[f])  # whose name may be a number
         if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
             series = series.cast(nw.String)
         return np.asarray(series.to_numpy())

@@ -24,6 +24,7 @@ from corollary.labels import agreeing
 from corollary.solvers.bayes.naive import NAME, TOLERANCE, labelled, residual
 from corollary.solvers.em.engine import em
 from corollary.solvers.em.mixture import MixtureModel, MixtureSummary, Weighted
+from corollary.tables import kinds_of_columns
 
 UNKNOWN: Limit = Choice(None) | Instance("a label", int, float, str, np.generic)
 # parameters of every one of them
@@ -89,13 +90,25 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
     # the door
 
     def _read(self, X: Any, y: Any, sample_weight: Any, **options: Any) -> tuple[Any, Array, Array]:
+        self._refuse_text(X)
         X, y, weights = self._validate_fit(
             X, y, sample_weight, sparse=self._sparse, y_numeric=False, **self._options, **options
         )
         return self._prepared(X), y, weights
 
     def _read_new(self, X: Any) -> Any:
+        self._refuse_text(X)
         return self._prepared(self._validate_predict(X, sparse=self._sparse, **self._options))
+
+    def _refuse_text(self, X: Any) -> None:
+        """ValueError, naming the column, for a frame with text."""
+        kinds = None if isinstance(X, np.ndarray) else kinds_of_columns(X)
+        if kinds is not None and "category" in kinds:
+            name = list(getattr(X, "column_names", X.columns))[kinds.index("category")]
+            raise ValueError(
+                f"{type(self).__name__} takes numbers, but column {name!r} holds text or categories: MixedNB takes "
+                "columns of any kind, or leave it out."
+            )
 
     def _prepared(self, X: Any) -> Any:
         """X as the distribution wants it; ValueError where it cannot have drawn it."""

@@ -36,6 +36,7 @@ from corollary.referee.verdict import Verification
 
 REGRET = "cost of a decision above the cheapest of all"
 TOLERANCE = 1e-12
+WITH_CHANCES = "a classifier with predict_proba (CalibratedClassifierCV adds it to one that has none)"
 
 
 class CostSensitiveClassifier(ClassifierMixin, Estimator):
@@ -49,10 +50,12 @@ class CostSensitiveClassifier(ClassifierMixin, Estimator):
     ----------
     estimator : classifier with ``predict_proba``, or None
         None is logistic regression.
-    cost : array of shape (K, K), dict of dicts, or None
+    cost : array of shape (K, K), frame, dict of dicts, or None
         ``cost[i][j]``, or ``cost[truth][decision]`` by label: what a decision costs (or, below zero, earns). Rows and
-        columns of an array are in the order of ``classes_``; in a dictionary a right decision costs 0 unless told. None
-        is 0 where right and 1 where wrong, and the most probable class is decided.
+        columns of an array are in the order of ``classes_``; those of a pandas frame have the classes as index (truth)
+        and columns (decision), in any order; of a frame without index, rows are in the order of the columns. In a
+        dictionary a right decision costs 0 unless told. None is 0 where right and 1 where wrong, and the most probable
+        class is decided.
     reject_cost : float ≥ 0 or None, default None
         What it costs to decide nothing (to ask a person, say). None: something is always decided.
     reject_label : label or None, default None
@@ -114,7 +117,7 @@ class CostSensitiveClassifier(ClassifierMixin, Estimator):
     """
 
     limits: ClassVar[dict[str, Limit]] = {
-        "estimator": Choice(None) | Instance("a classifier", methods=("fit", "predict_proba")),
+        "estimator": Choice(None) | Instance(WITH_CHANCES, methods=("fit", "predict_proba")),
         "cost": Choice(None) | Instance("a dict of dicts", dict) | ArrayLike(),
         "reject_cost": Choice(None) | Real(0, finite=True),
         "reject_label": Choice(None) | Instance("a label", str, int, float, np.generic),

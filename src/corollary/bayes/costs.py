@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import narwhals.stable.v2 as nw
 import numpy as np
 
 from corollary.core.types import Array
@@ -14,11 +15,15 @@ ROWS = 65_536  # taken at a time
 
 
 def cost_matrix(cost: Any, classes: Array) -> Array:
-    """Costs (K × K), the truth in rows and the decision in columns, from an array or a dictionary of dictionaries."""
+    """Costs (K × K), the truth in rows and the decision in columns, from an array, a frame or a dict of dicts."""
     k = len(classes)
     if cost is None:
         return 1.0 - np.eye(k)
-    table = _from_names(cost, classes) if isinstance(cost, Mapping) else _numbers(cost)
+    frame = nw.from_native(cost, eager_only=True, pass_through=True)
+    if isinstance(cost, Mapping):
+        table = _from_names(cost, classes)
+    else:
+        table = _from_frame(cost, frame, classes) if isinstance(frame, nw.DataFrame) else _numbers(cost)
     if table.shape != (k, k):
         raise ValueError(
             f"cost must have a row and a column for each of the {k} classes {_listed(classes)}, but its shape is "
@@ -40,11 +45,38 @@ def _numbers(cost: Any) -> Array:
         raise ValueError(f"cost must be a table of numbers or a dictionary of dictionaries, but is {cost!r}.") from None
 
 
+def _from_frame(cost: Any, frame: Any, classes: Array) -> Array:
+    """Rows by the labels of the index (the truth) and columns by their names (the decision).
+
+    Where there is no index, rows are in the order of the columns, whose names are text.
+    """
+    indexed = nw.maybe_get_index(frame) is not None
+    labels = classes.tolist() if indexed else [str(label) for label in classes.tolist()]
+    decisions = cost.columns.tolist() if indexed else frame.columns
+    truths = cost.index.tolist() if indexed else decisions
+    for what, names in (("column", decisions), ("row", truths)):
+        if len(names) != len(labels) or any(names.count(label) != 1 for label in labels):
+            raise ValueError(
+                f"cost must have a {what} for each of the classes {_listed(classes)}, named by it, but its {what}s are "
+                f"{_listed(names)}. Give the frame an index and columns of classes, or give an array."
+            )
+    table = _numbers(frame.to_numpy())
+    if table.shape != (len(truths), len(decisions)):
+        raise ValueError(
+            f"cost has no index, so its rows are in the order of its columns {_listed(decisions)}, but there are "
+            f"{len(table)} of them."
+        )
+    return table[np.ix_([truths.index(label) for label in labels], [decisions.index(label) for label in labels])]
+
+
 def _from_names(cost: Mapping[Any, Any], classes: Array) -> Array:
     """``cost[truth][decision]``; a right decision costs nothing unless it is said what."""
     labels = classes.tolist()
     table = np.zeros((len(labels), len(labels)))
-    strange = [key for key in cost if key not in labels]
+    rows = [row for row in cost.values() if isinstance(row, Mapping)]
+    for key in (*cost, *(key for row in rows for key in row)):
+        if key not in labels:
+            raise ValueError(f"cost is about {_name(key)}, which is none of the classes {_listed(classes)}.")
     for i, truth in enumerate(labels):
         row = cost.get(truth)
         if not isinstance(row, Mapping):
@@ -52,13 +84,10 @@ def _from_names(cost: Mapping[Any, Any], classes: Array) -> Array:
                 f"cost must say what each decision costs where {_name(truth)} is true, as cost[{truth!r}] = "
                 f"{{decision: number}}, but has {row!r}."
             )
-        strange += [key for key in row if key not in labels]
         for j, decision in enumerate(labels):
             if decision not in row and i != j:
                 raise ValueError(f"cost[{truth!r}] must say what deciding {_name(decision)} costs, but does not.")
             table[i, j] = _numbers(row.get(decision, 0.0))
-    if strange:
-        raise ValueError(f"cost is about {_name(strange[0])}, which is none of the classes {_listed(classes)}.")
     return table
 
 
@@ -122,8 +151,8 @@ def _size(cost: Array) -> float:
     return float(np.abs(cost).max(initial=0.0)) or 1.0
 
 
-def _listed(classes: Array) -> str:
-    names = [_name(each) for each in classes.tolist()[:6]]
+def _listed(classes: Array | list[Any]) -> str:
+    names = [_name(each) for each in list(classes)[:6]]
     return f"[{', '.join(names)}{', …' * (len(classes) > 6)}]"
 
 

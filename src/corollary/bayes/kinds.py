@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import fields
 from typing import Any
 
@@ -22,7 +23,7 @@ def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
     if types is None:
         shape = getattr(X, "shape", None) or np.asarray(X).shape
         types = ["number"] * (shape[1] if len(shape) == 2 else 0)  # of other shapes the door has something to say
-    names = [str(name) for name in X.columns] if hasattr(X, "columns") else getattr(X, "column_names", [])
+    names = [str(name) for name in getattr(X, "column_names", getattr(X, "columns", []))]
     kinds = [_OF_TYPES[each] for each in types]
     for column, kind in (columns or {}).items():
         if kind not in DISTRIBUTIONS:
@@ -30,12 +31,27 @@ def kinds_of(X: Any, columns: dict[Any, str] | None) -> Array:
                 f"columns: the kind of {column!r} must be one of {', '.join(DISTRIBUTIONS)}, but it is {kind!r}."
             )
         if isinstance(column, str) and column in names:
-            kinds[list(names).index(column)] = kind
+            place = list(names).index(column)
         elif not isinstance(column, str) and column in range(len(kinds)):
-            kinds[int(column)] = kind
+            place = int(column)
         else:
-            raise ValueError(f"columns names {column!r}, which is no column of X: it has {len(kinds)} of them.")
+            raise ValueError(f"columns names {column!r}, which is no column of X: {_others(column, names, len(kinds))}")
+        if types[place] == "category" and kind != "categorical":
+            raise ValueError(
+                f"columns: {column!r} holds text or categories, which cannot be {kind!r}: leave it to be "
+                "'categorical', or make numbers of it."
+            )
+        kinds[place] = kind
     return np.array(kinds)
+
+
+def _others(column: Any, names: Any, d: int) -> str:
+    """What the columns are called, or those that are called nearly so."""
+    if not len(names):
+        return f"it has columns 0 to {d - 1}, without names."
+    if near := difflib.get_close_matches(str(column), names, n=3, cutoff=0.5):
+        return f"did you mean {' or '.join(map(repr, near))}?"
+    return f"there are {', '.join(map(repr, list(names)[:8]))}{', …' * (len(names) > 8)}."
 
 
 def groups_of(kinds: Array, sizes: Array) -> Columns:

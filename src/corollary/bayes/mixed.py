@@ -15,6 +15,7 @@ from corollary.bayes.kinds import check_statistics, claims, encoded, groups_of, 
 from corollary.bayes.training import Training, learnt_or_given
 from corollary.core.distribution import DISTRIBUTIONS, Columns, Distribution
 from corollary.core.distribution.columns import Several
+from corollary.core.distribution.totals import Misfit
 from corollary.core.door.reach import largest_seen, refuse_columns
 from corollary.core.fitted import Anything, Fitted, Floats, Integers, Names
 from corollary.core.limits import CLASS_WEIGHT, Boolean, Choice, Instance, Limit, Real
@@ -193,8 +194,16 @@ class MixedNB(NaiveBayes, TableReader):
         if issparse(X):
             raise TypeError("MixedNB takes no sparse X, but dense data is required: use X.toarray().")
         rows = self._read_predict(X)
-        self._product().check(rows)
+        self._refuse_misfits(self._product(), rows)
         return rows
+
+    def _refuse_misfits(self, product: Columns, X: Array) -> None:
+        """ValueError, naming the column, where a value cannot be of the kind of its column."""
+        try:
+            product.check(X)
+        except Misfit as error:
+            names = getattr(self, "feature_names_in_", None)
+            raise (error if names is None else error.at(str(names[error.column]))) from None
 
     def _blocks(self, blocks: Any) -> Any:
         """Blocks of numbers: one pass more finds the categories."""
@@ -221,7 +230,7 @@ class MixedNB(NaiveBayes, TableReader):
         product = self._product()
         normal = np.flatnonzero(self.kinds_ == "gaussian")
         for X, _, _ in training.source:
-            product.check(X)
+            self._refuse_misfits(product, X)
             if len(normal):
                 refuse_columns(np.nan_to_num(largest_seen(X), nan=1.0)[normal])
         return product

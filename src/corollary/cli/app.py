@@ -181,8 +181,11 @@ def network(
         Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet (also .gz), or BIF.", show_default=False)
     ],
     structure: Annotated[
-        Structure, typer.Option(metavar="METHOD", help="How edges are found: hill-climb, chow-liu or tan.")
-    ] = Structure.hill_climb,
+        Structure | None,
+        typer.Option(
+            metavar="METHOD", help="How edges are found: hill-climb, chow-liu or tan.", show_default="hill-climb"
+        ),
+    ] = None,
     target: Annotated[str | None, typer.Option("--target", "-t", metavar="COLUMN", help="The class, for tan.")] = None,
     given: Annotated[
         list[str] | None, typer.Option("--given", metavar="NAME=STATE", help="What was observed; may be repeated.")
@@ -219,8 +222,8 @@ def network(
     from corollary.cli.networks import run_network
 
     options = {
-        "structure": structure.value, "target": target, "columns": tuple(columns or ()), "drop": tuple(drop or ()),
-        "bins": bins, "seed": seed, "header": not no_header, "encoding": encoding,
+        "structure": structure and structure.value, "target": target, "columns": tuple(columns or ()),
+        "drop": tuple(drop or ()), "bins": bins, "seed": seed, "header": not no_header, "encoding": encoding,
     }  # fmt: skip
     run_network(file, options, given or (), query or (), do or (), samples, save, picture)
     return 0

@@ -37,7 +37,7 @@ def run_cluster(
 
     for path, option in ((report, "--report"), (save, "--save"), (labels, "--labels")):
         if path is not None:
-            check_output(path, option)
+            check_output(path, option, file)
     with progress_bar() as on_progress:
         found = cluster(file, progress=on_progress, **options)
     console = Console()

@@ -34,7 +34,7 @@ def run_compare(
 
     for path, option in ((report, "--report"), (save, "--save")):
         if path is not None:
-            check_output(path, option)
+            check_output(path, option, file)
     console = Console()
     try:
         with progress_bar() as on_progress:
@@ -73,7 +73,7 @@ def repeated(command: str, file: Path, options: Mapping[str, Any]) -> str:
     """The command as it would be typed to run it again with these options."""
     from corollary.report.document import command_line
 
-    usual = {"preset": "fast", "seed": 0, "n_jobs": 1}
+    usual = {"preset": "fast", "seed": 0, "n_jobs": 1, "bins": 5}
     return command_line(command, str(file), {name: each for name, each in options.items() if usual.get(name) != each})
 
 

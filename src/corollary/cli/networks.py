@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from corollary.cli.comparing import say_where
+from corollary.cli.comparing import repeated, say_where
 from corollary.cli.show import plain_table, safe, say, show_left_out
 from corollary.tabular.messages import InputError, count, one_line, shortened
 
@@ -42,7 +41,9 @@ def run_network(
 
     for path, option in ((save, "--save"), (picture, "--picture")):
         if path is not None:
-            check_output(path, option)
+            check_output(path, option, file)
+    if save is not None and save.suffix.lower() != ".bif":
+        raise InputError(f"--save {save}: expected a name that ends in .bif")
     if picture is not None and picture.suffix.lower() not in PICTURES:
         raise InputError(f"--picture {picture}: expected a name that ends in {', '.join(PICTURES)}")
     if samples is not None and samples < 1:
@@ -52,8 +53,9 @@ def run_network(
     for name in asked:
         if name in known:
             raise InputError(f"--query {name}: is given; ask for another variable")
-    network = _set(found, do, known)
-    answers = _Answers.of(network, known, asked, samples)
+    forced = _forced(found, do, known)
+    network = found.network.do(forced) if forced else found.network
+    answers = _Answers.of(found.network, network, forced, known, asked, samples)
     console = Console()
     _show(console, found)
     if answers is not None:
@@ -70,16 +72,22 @@ def run_network(
     if picture is not None:
         _told("--picture", lambda: _draw(network, known, asked, picture))
         say_where(console, "Picture", picture)
-    say(console, "Next", _following(found, file, known, asked, save), "bold", wrap=False)
+    if save is None:
+        following = {"given": tuple(given), "query": tuple(query), "do": tuple(do), "samples": samples}
+    else:  # which has what was set, and states in place of numbers
+        following = {"given": tuple(f"{name}={state}" for name, state in known.items()), "query": tuple(query)}
+        file, options = save, {}
+    following = _more(found, following, learned=found.facts is not None and save is None, drawn=picture is not None)
+    say(console, "Next", repeated("network", file, {**options, **following}), "bold", wrap=False)
 
 
-def _set(found: NetworkOfTable, do: Sequence[str], known: Mapping[str, Any]) -> Any:
-    """The network, with the variables that are set from outside."""
+def _forced(found: NetworkOfTable, do: Sequence[str], known: Mapping[str, Any]) -> dict[str, Any]:
+    """The variables that are set from outside, with their states."""
     forced = found.findings("--do", do)
     for name in forced:
         if name in known:
             raise InputError(f"--do {name}: is also given; what is set needs no finding")
-    return found.network.do(forced) if forced else found.network
+    return forced
 
 
 def _told(option: str, call: Any) -> Any:
@@ -119,8 +127,9 @@ def _show(console: Console, found: NetworkOfTable) -> None:
 
 @dataclass(frozen=True)
 class _Answers:
-    """Probabilities before and after the findings, and why they changed; asked before anything is printed."""
+    """Probabilities before and after what was set and found, and why they changed; asked before anything is printed."""
 
+    forced: dict[str, Any]
     known: dict[str, Any]
     asked: list[str]
     before: Any
@@ -128,42 +137,52 @@ class _Answers:
     why: dict[str, str]
 
     @classmethod
-    def of(cls, network: Any, known: dict[str, Any], asked: list[str], samples: int | None) -> _Answers | None:
+    def of(
+        cls, plain: Any, network: Any, forced: dict[str, Any], known: dict[str, Any], asked: list[str],
+        samples: int | None,
+    ) -> _Answers | None:  # fmt: skip
         from corollary.graphical.reasons import explain_query
 
-        if not asked and not known:
+        if not asked and not known and not forced:
             return None
         draw = {"method": "likelihood_weighting", "n_samples": samples, "random_state": 0}
         how = {} if samples is None else draw
         wanted = asked or None
-        before = _told("--query", lambda: network.query(wanted, {}, **how))
-        after = _told("--given", lambda: network.query(wanted, known, **how)) if known else before
+        before = _told("--query", lambda: plain.query(wanted, {}, **how))
+        after = before
+        if known or forced:
+            after = _told("--given" if known else "--do", lambda: network.query(wanted, known, **how))
         explained = asked if known and samples is None else []
         why = {name: _told("--query", partial(explain_query, network, name, known)) for name in explained}
-        return cls(known, asked, before, after, {name: str(each) for name, each in why.items()})
+        return cls(forced, known, asked, before, after, {name: str(each) for name, each in why.items()})
 
     def show(self, console: Console) -> None:
-        if self.known:
-            console.print()
-            say(console, "Given", ", ".join(f"{name} = {state}" for name, state in self.known.items()), "bold")
-        names = self.asked or _most_moved(self.before, self.after)
+        changed = {"Set": self.forced, "Given": self.known}
+        console.print()
+        for word, states in changed.items():
+            if states:
+                say(console, word, ", ".join(f"{name} = {state}" for name, state in states.items()), "bold")
+        others = [name for name in self.after if name not in self.forced]
+        names = self.asked or _most_moved(self.before, self.after, others)
         for name in names:
-            console.print()
-            _show_change(console, name, self.before[name], self.after[name] if self.known else None)
-            for place, line in enumerate(self.why.get(name, "").splitlines()[1:]):
+            if name != names[0] or any(changed.values()):
+                console.print()
+            _show_change(console, name, self.before[name], self.after[name] if any(changed.values()) else None)
+            first = 2 if self.forced else 1  # its "before" is after what was set
+            for place, line in enumerate(self.why.get(name, "").splitlines()[first:]):
                 say(console, "" if place else "Why", line)
-        if not self.asked and len(self.after) > len(names):
-            more = f"and {len(self.after) - len(names)} more variables, which changed less"
+        if not self.asked and len(others) > len(names):
+            more = f"and {len(others) - len(names)} more variables, which changed less"
             console.print(Text(more, style="dim"))
         for note in self.after.notes:
             say(console, "Note", note)
 
 
-def _most_moved(before: Any, after: Any) -> list[str]:
+def _most_moved(before: Any, after: Any, names: list[str]) -> list[str]:
     def moved(name: str) -> float:
         return sum(abs(after[name][state] - before[name][state]) for state in after[name])
 
-    return sorted(after, key=lambda name: -moved(name))[:ANSWERS]
+    return sorted(names, key=lambda name: -moved(name))[:ANSWERS]
 
 
 def _show_change(console: Console, name: str, before: Mapping[Any, float], after: Mapping[Any, float] | None) -> None:
@@ -204,19 +223,21 @@ def _draw(network: Any, known: dict[str, Any], asked: list[str], path: Path) -> 
         stream.write(drawn.getvalue())
 
 
-def _following(found: NetworkOfTable, file: Path, known: dict[str, Any], asked: list[str], save: Path | None) -> str:
-    """A command that goes on from here."""
-    source = file if found.facts is None else save
-    if source is None:
-        return shlex.join(["corollary", "network", str(file), "--save", "network.bif", "--picture", "network.png"])
-    names = [name for name in found.network.variables_.tolist() if name not in known and name not in asked]
-    if known and asked:
-        given = [part for name, state in known.items() for part in ("--given", f"{name}={state}")]
-        return shlex.join(["corollary", "network", str(source), *given, "--query", asked[0], "--picture", "query.png"])
-    first = found.network.variables_.tolist()[0]
-    last = next((name for name in reversed(names) if name != first), first)
-    state = found.network.states_[0].tolist()[0]
-    return shlex.join(["corollary", "network", str(source), "--given", f"{first}={state}", "--query", last])
+def _more(found: NetworkOfTable, asked: dict[str, Any], *, learned: bool, drawn: bool) -> dict[str, Any]:
+    """What was asked, and something to go on with: files, a question, or a picture of the answer."""
+    if learned:
+        return {**asked, "save": "network.bif", "picture": "network.png"}
+    if asked["given"] and asked["query"]:
+        return asked if drawn else {**asked, "picture": "query.png"}
+    names = found.network.variables_.tolist()
+    told = {text.partition("=")[0] for text in (*asked["given"], *asked.get("do", ()))} | set(asked["query"])
+    free = [v for v, name in enumerate(names) if name not in told]
+    if not asked["given"] and free:
+        first = free.pop(0)
+        asked["given"] = (f"{names[first]}={found.network.states_[first].tolist()[0]}",)
+    if not asked["query"] and free:
+        asked["query"] = (names[free[-1]],)
+    return asked
 
 
 def _short(text: str, limit: int) -> str:

@@ -20,7 +20,7 @@ def run_predict(
     from corollary.tabular.writing import check_output, write_text
 
     if out is not None:
-        check_output(out, "--out")
+        check_output(out, "--out", model_file, file)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = load(model_file)

@@ -12,13 +12,15 @@ from typing import Any
 import pandas as pd
 
 from corollary.core.evidence import Evidence
-from corollary.tabular.messages import InputError, count, one_line, sentences, shown
+from corollary.tabular.messages import InputError, as_option, count, one_line, sentences, shown
 from corollary.tabular.reading import Table, read_table
 from corollary.tabular.roles import Column, DataFacts, Role, find_roles, refuse_few_rows, refuse_unknown
 from corollary.tabular.values import labels, numbers
 
 STRUCTURES = {"hill-climb": "HillClimb", "chow-liu": "ChowLiu", "tan": "TreeAugmentedNB"}
+BINS = 5
 FEW = 10  # different numbers that are states as they are
+GAPS = 0.5  # of a column, beyond which it is left out: rows that lack a value show no structure
 MOST = 50  # states of a category; beyond, tables have more cells than rows can fill
 
 
@@ -95,11 +97,11 @@ class NetworkOfTable:
 def learn_network(
     data: Any,
     *,
-    structure: str = "hill-climb",
+    structure: str | None = None,
     target: str | None = None,
     columns: Sequence[str] = (),
     drop: Sequence[str] = (),
-    bins: int = 5,
+    bins: int = BINS,
     seed: int = 0,
     header: bool = True,
     encoding: str = "utf-8",
@@ -110,8 +112,8 @@ def learn_network(
     ----------
     data : path or data frame
         CSV, TSV or Parquet (each also ``.gz``), a pandas, polars or pyarrow table, or the path of a BIF file.
-    structure : {"hill-climb", "chow-liu", "tan"}
-        By hill climbing on BIC, the best tree, or naive Bayes with a tree, which needs a ``target``.
+    structure : {"hill-climb", "chow-liu", "tan"} or None
+        By hill climbing on BIC (as None is), the best tree, or naive Bayes with a tree, which needs a ``target``.
     target : str or None
         The column of the classes, for "tan" alone.
     columns, drop : sequences of str
@@ -122,13 +124,15 @@ def learn_network(
     header, encoding
         Of a text file.
     """
-    if structure not in STRUCTURES:
+    if structure is not None and structure not in STRUCTURES:
         raise InputError(f"--structure {structure}: expected one of {', '.join(STRUCTURES)}")
     if isinstance(data, str | os.PathLike) and str(data).lower().endswith(".bif"):
-        asked = {"--target": target, "--columns": columns, "--drop": drop}
+        asked: dict[str, Any] = {"--structure": structure, "--target": target, "--columns": columns, "--drop": drop}
+        asked |= {"--bins": bins != BINS, "--no-header": not header}
         for option in (name for name, value in asked.items() if value):
             raise InputError(f"{option}: {data} is a network already, of which nothing is learned; leave it out")
         return _read(Path(data))
+    structure = structure or "hill-climb"
     if bins < 2:
         raise InputError(f"--bins {bins}: expected a whole number of 2 or more")
     if (structure == "tan") != (target is not None):
@@ -136,6 +140,8 @@ def learn_network(
         raise InputError(f"--structure {structure}: {told}")
     table = read_table(data, header=header, encoding=encoding)
     frame, facts = _columns(table, columns, drop, target)
+    if structure == "hill-climb":
+        _refuse_gaps(frame, table.source)
     model = _model(structure, bins, seed)
     if target is not None:
         model.set_params(target=target)
@@ -183,7 +189,8 @@ def _columns(
     if len(kept) < 2:
         raise InputError(f"{source}: a network needs at least two columns, and {count(len(kept), 'column')} is left")
     refuse_few_rows(len(frame), source, "learning a network")
-    found = tuple(_role(column) for column in find_roles(frame[kept], source))
+    named = {*columns, *wanted}
+    found = tuple(_role(column, len(frame), named=column.name in named) for column in find_roles(frame[kept], source))
     facts = DataFacts(source, table.sha256, len(frame), found)
     if len(facts.used) < 2:
         reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in found if column.role is Role.UNUSED)
@@ -194,8 +201,24 @@ def _columns(
     return pd.DataFrame({column.name: _values(frame[column.name], column) for column in facts.used}), facts
 
 
-def _role(column: Column) -> Column:
-    """As it was found, but dates, and categories of too many states, are left out."""
+def _refuse_gaps(frame: pd.DataFrame, source: str) -> None:
+    """Say which columns to leave out where no row is complete."""
+    shares = frame.isna().mean().sort_values(ascending=False)
+    if not frame.isna().any(axis=1).all():
+        return
+    gone = next(n for n in range(1, len(shares) + 1) if frame[shares.index[n:]].notna().all(axis=1).any())
+    named = ", ".join(f"{shown(name)} {share:.0%}" for name, share in shares.iloc[: max(gone, 3)].items() if share)
+    drop = " ".join(as_option("--drop", str(name)) for name in shares.index[:gone])
+    told = f"leave some out, as by {drop}" if len(shares) - gone > 1 else "--structure chow-liu needs no such row"
+    raise InputError(f"{source}: no row has a value in every column (missing: {named}); {told}")
+
+
+def _role(column: Column, rows: int, *, named: bool) -> Column:
+    """As it was found, but dates, categories of too many states, and gaps that nobody asked for, are left out."""
+    if column.role is Role.UNUSED:
+        return column
+    if not named and column.missing > GAPS * rows:
+        return replace(column, role=Role.UNUSED, note=f"{column.missing / rows:.0%} missing")
     if column.role is Role.DATE:
         return replace(column, role=Role.UNUSED, note="a date")
     if column.role is Role.CATEGORY and column.distinct > MOST:

@@ -11,6 +11,7 @@ import numpy as np
 
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Hard, Shares
+from corollary.core.distribution.totals import Misfit
 from corollary.core.limits import Integer, Limit
 from corollary.core.types import Array
 
@@ -110,6 +111,8 @@ class Columns(Distribution):
         for columns, part in self.groups:
             try:
                 part.check(X[:, _taken(columns)])
+            except Misfit as error:
+                raise error.at(int(columns[error.column])) from None
             except ValueError as error:
                 raise ValueError(f"Columns {list(columns)}, in this order: {error}") from None
 

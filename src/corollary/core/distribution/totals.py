@@ -93,8 +93,23 @@ def weighed(alpha: Any, logs: Array) -> float:
     return float((weights[weights > 0] * logs[weights > 0]).sum())
 
 
+class Misfit(ValueError):
+    """A value that cannot have been drawn, and the number (or the name) of its column."""
+
+    def __init__(self, needs: str, column: Any, value: float) -> None:
+        super().__init__(needs, column, value)
+        self.needs, self.column, self.value = needs, column, value
+
+    def __str__(self) -> str:
+        return f"{self.needs}, but column {self.column!r} of X has {self.value:g}."
+
+    def at(self, column: Any) -> Misfit:
+        """The same of the column as others call it."""
+        return Misfit(self.needs, column, self.value)
+
+
 def refuse(X: Any, wrong: Any, who: str, wanted: str) -> None:
-    """ValueError with the first column and value for which ``wrong(values)`` holds; missing values are never wrong."""
+    """Misfit with the first column and value for which ``wrong(values)`` holds; missing values are never wrong."""
     values = X.data if issparse(X) else np.asarray(X)
     bad = wrong(values)
     if not bad.any():
@@ -102,7 +117,7 @@ def refuse(X: Any, wrong: Any, who: str, wanted: str) -> None:
     where = np.flatnonzero(bad.ravel())[0]
     value = values.ravel()[where]
     column = X.tocsr().indices[where] if issparse(X) else where % X.shape[1]
-    raise ValueError(f"{who} needs {wanted}, but column {int(column)} of X has {value:g}.")
+    raise Misfit(f"{who} needs {wanted}", int(column), float(value))
 
 
 def not_counts(values: Array) -> Array:
