@@ -159,7 +159,9 @@ class NetworkQueries(MixedQueries):
         if joint:
             Cost.of_table(network.cards[v] for v in asked).check(TOGETHER)
             if len(asked) > MOST_AXES:
-                raise ValueError(f"joint=True is for at most {MOST_AXES} variables, an axis each, not for {len(asked)}.")
+                raise ValueError(
+                    f"joint=True is for at most {MOST_AXES} variables, an axis each, not for {len(asked)}."
+                )
         if method == "junction_tree" and free:
             tree = self._compiled.tree(findings, free, together=True)
             shares, logs = tree.run(self._row(findings))
