@@ -134,7 +134,11 @@ def _use(model: Any, X: Any, y: Any) -> None:
     for method in ("predict", "predict_proba", "transform", "kneighbors"):
         if hasattr(model, method):
             getattr(model, method)(X)
-    if hasattr(model, "query"):  # a network: samplers have kernels of their own
+    if hasattr(model, "query"):  # a network: samplers have kernels of their own, and so has text
+        import pandas as pd
+
+        text = pd.DataFrame({"a": ["no", "yes"] * 20, "b": ["no", "no", "yes", "yes"] * 10})
+        type(model)(**model.get_params()).fit(text, None if y is None else text["a"])
         known = {str(model.variables_[-1]): model.states_[-1].tolist()[0]}
         for method in ("likelihood_weighting", "gibbs", "mean_field"):
             model.query(None, known, method=method, n_samples=100, random_state=0)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
+LARGEST = 10**15  # numbers from here on are told by their power of ten
 LASTS = 0.05  # seconds that a reading counts: of fits that take less, one reading would be a tenth
 
 _read = -LASTS, 0  # when, and what it was
@@ -15,8 +17,18 @@ def check_memory(needed: int, what: str, instead: str) -> None:
     free = _free_memory()
     if needed > free:
         raise MemoryError(
-            f"{what} would take {needed / 1e9:.1f} GB and about {free / 1e9:.1f} GB are free. Instead, {instead}."
+            f"{what} would take {in_bytes(needed)} and about {free / 1e9:.1f} GB are free. Instead, {instead}."
         )
+
+
+def in_bytes(size: int) -> str:
+    """So many bytes, for people; float64 need not hold the number."""
+    return f"{size / 1e9:.1f} GB" if size < LARGEST else f"{counted(size)} bytes"
+
+
+def counted(number: int) -> str:
+    """A whole number, or its power of ten where its digits would say nothing."""
+    return str(number) if number < LARGEST else f"about 10^{math.log10(number):.0f}"
 
 
 def _free_memory() -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
+import unicodedata
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,24 +13,28 @@ from typing import Any
 import numpy as np
 
 from corollary.base import caller_level
+from corollary.core.memory import check_memory, counted, in_bytes
 from corollary.core.types import Array
 from corollary.graphical.bif_words import BIFError, Word, Words
 from corollary.graphical.given_tables import PRINTED, place_of, setting_words
 from corollary.graphical.network import BayesianNetwork
+from corollary.graphical.queries import MOST_AXES
 from corollary.graphical.states import States, shown
 
 ROUNDED = 1e-6  # sums nearer to one than this, as of thirds with seven digits, are scaled without a word
-LARGEST = 1 << 26  # entries of a table that a file may ask for
+LARGEST = 1 << 26  # entries of tables that a file may ask for, all together
 _PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+(?:/(?![/*])[^\s{}()\[\];,|\"/]*)*")
 
 
-def read_bif(source: str | os.PathLike[str]) -> BayesianNetwork:
+def read_bif(source: str | os.PathLike[str], *, encoding: str = "utf-8") -> BayesianNetwork:
     """A network from a BIF file, or from its text.
 
     Parameters
     ----------
     source : path or str
-        A text that contains ``{`` is the network itself.
+        A text that contains ``{`` or a line break is the network itself.
+    encoding : str, default "utf-8"
+        Of a file: "latin-1" or "cp1252" for old ones.
 
     Returns
     -------
@@ -48,27 +53,47 @@ def read_bif(source: str | os.PathLike[str]) -> BayesianNetwork:
     >>> network.query("rain")
     rain  yes: 0.2, no: 0.8
     """
-    text = str(source) if isinstance(source, str) and "{" in source else Path(source).read_text(encoding="utf-8-sig")
-    return _Reader(Words(text)).network()
+    if source == "":
+        raise ValueError("source is an empty text; give a path, or the text of a network.")
+    is_text = isinstance(source, str) and ("{" in source or "\n" in source)
+    return _Reader(Words(str(source) if is_text else _file_text(Path(source).read_bytes(), encoding))).network()
+
+
+def _file_text(content: bytes, encoding: str) -> str:
+    try:
+        text = content.decode(encoding)
+        return text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    except LookupError:
+        raise ValueError(
+            f"encoding must be one that Python knows, such as 'latin-1', but it is {encoding!r}."
+        ) from None
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        byte = content[error.start]
+        raise BIFError(
+            line, f"the byte 0x{byte:02x} is not {encoding}: say what the file is, such as encoding='latin-1'."
+        ) from None
 
 
 class _Reader:
     def __init__(self, words: Words) -> None:
         self.words = words
         self.states: dict[str, list[str]] = {}
+        self.places: dict[str, dict[str, int]] = {}  # of states, by variable
         self.parents: dict[str, list[str]] = {}
         self.tables: dict[str, Array] = {}
+        self.entries = 0  # of all tables
         self.off = 0.0
 
     def network(self) -> BayesianNetwork:
         words = self.words
         while words.peek() is not None:
             block = words.take()
-            if block.text == "network":
+            if block.written == "network":
                 self._skip_network()
-            elif block.text == "variable":
+            elif block.written == "variable":
                 self._variable()
-            elif block.text == "probability":
+            elif block.written == "probability":
                 self._probability(block.line)
             else:
                 raise BIFError(block.line, f"{block.text!r} came where 'variable' or 'probability' was expected.")
@@ -84,7 +109,8 @@ class _Reader:
                 stacklevel=caller_level(),
             )
         names = list(self.states)
-        parents = [[names.index(parent) for parent in self.parents[name]] for name in names]
+        number = {name: v for v, name in enumerate(names)}
+        parents = [[number[parent] for parent in self.parents[name]] for name in names]
         labels = [np.array(self.states[name]) for name in names]
         return BayesianNetwork._made(names, labels, parents, [self.tables[name] for name in names])
 
@@ -105,7 +131,9 @@ class _Reader:
             if self.words.peek() != "type":
                 self.words.statement()  # a property
                 continue
-            self.words.take("type")
+            begin = self.words.take("type")
+            if name.text in self.states:
+                raise BIFError(begin.line, f"the variable {name.text!r} has two types.")
             kind = self.words.take()
             if kind.text != "discrete":
                 raise BIFError(kind.line, f"{name.text!r} is {kind.text!r}; only discrete variables can be read.")
@@ -118,9 +146,12 @@ class _Reader:
             texts = [state.text for state in states]
             if size.text != str(len(texts)):
                 raise BIFError(size.line, f"{name.text!r} is to have {size.text} states, but {len(texts)} are listed.")
+            if not texts:
+                raise BIFError(size.line, f"the variable {name.text!r} has no states.")
             if len(set(texts)) < len(texts):
                 raise BIFError(size.line, f"states of {name.text!r} must be different, but they are {shown(texts)}.")
             self.states[name.text] = texts
+            self.places[name.text] = {text: place for place, text in enumerate(texts)}
         self.words.take("}")
         if name.text not in self.states:
             raise BIFError(name.line, f"the variable {name.text!r} has no states ('type discrete [ … ] {{ … }};').")
@@ -138,15 +169,25 @@ class _Reader:
             raise BIFError(line, f"there are two tables for {name!r}.")
         if len({name, *parents}) < len(parents) + 1:
             raise BIFError(line, f"the parents of {name!r} must be different variables, but they are {shown(parents)}.")
+        if len(parents) >= MOST_AXES:
+            raise BIFError(line, f"{name!r} has {len(parents)} parents; the most is {MOST_AXES - 1}, an axis each.")
+        self._count(name, math.prod(len(self.states[each]) for each in (*parents, name)), line)
         scopes = [States(each, np.array(self.states[each])) for each in (*parents, name)]
-        if math.prod(scope.size for scope in scopes) > LARGEST:
-            raise BIFError(line, f"the table of {name!r} would have more than {LARGEST} entries.")
         values = np.full([scope.size for scope in scopes], np.nan)
         self.words.take("{")
         while self.words.peek() != "}":
             self._row(values, scopes)
         self.words.take("}")
         self.parents[name], self.tables[name] = parents, self._checked(values, scopes, line)
+
+    def _count(self, name: str, entries: int, line: int) -> None:
+        """Refuse a table before it is made: a short file can ask for a large one, and for many."""
+        self.entries += entries
+        if self.entries > LARGEST:
+            size = f"{counted(self.entries)} entries, {in_bytes(8 * self.entries)}"
+            raise BIFError(line, f"with that of {name!r} the tables would have {size}; the most is {LARGEST} entries.")
+        work = 4 * entries  # beside the tables before it, which are there: what is checked, and its copies
+        check_memory(8 * work, f"BIF, line {line}: the table of {name!r}", "give it fewer parents")
 
     def _known(self, word: Word) -> str:
         if word.text not in self.states:
@@ -160,6 +201,9 @@ class _Reader:
         if first in ("table", "default"):
             words.take()
             numbers = self._numbers()
+            empty = np.isnan(values).all(axis=-1)
+            if not (empty.all() if first == "table" else empty.any()):
+                raise BIFError(line, f"the table of {scopes[-1].name!r} is there already, before this {first!r}.")
             if first == "table":
                 if len(numbers) != values.size:
                     raise BIFError(
@@ -167,7 +211,7 @@ class _Reader:
                     )
                 values[...] = _ordered(np.array(numbers), values.shape)
                 return
-            self._place(values, scopes, line, numbers, np.isnan(values).all(axis=-1))
+            self._place(values, scopes, line, numbers, empty)
         elif first == "(":
             words.take("(")
             settings = words.listed(")")
@@ -183,10 +227,11 @@ class _Reader:
             words.statement()  # a property
 
     def _state(self, scope: States, word: Word) -> int:
-        labels = scope.labels.tolist()
-        if word.text not in labels:
-            raise BIFError(word.line, f"{scope.name!r} has no state {word.text!r}; its states are {shown(labels)}.")
-        return labels.index(word.text)
+        places = self.places[scope.name]
+        if word.text not in places:
+            known = shown(self.states[scope.name])
+            raise BIFError(word.line, f"{scope.name!r} has no state {word.text!r}; its states are {known}.")
+        return places[word.text]
 
     def _place(self, values: Array, scopes: list[States], line: int, numbers: list[float], at: Any) -> None:
         if len(numbers) != scopes[-1].size:
@@ -265,6 +310,6 @@ def _printed(row: Array) -> str:
 
 def _quoted(name: str) -> str:
     """As it is, or in quotes where it has spaces or marks of the format."""
-    if '"' in name or "\n" in name:
-        raise ValueError(f"BIF cannot hold the name {name!r}: it has a quotation mark or a line break.")
+    if '"' in name or any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
+        raise ValueError(f"BIF cannot hold the name {name!r}: it has a quotation mark or a control character.")
     return name if _PLAIN.fullmatch(name) else f'"{name}"'

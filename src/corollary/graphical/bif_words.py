@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _WORD = re.compile(
-    r"(?P<space>[ \t\r\f\v]+)|(?P<line>\n)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>\"(?:[^\"\n])*\")"
+    r"(?P<space>[^\S\n]+)|(?P<line>\n)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<text>\"(?:[^\"\n])*\")"
     r"|(?P<mark>[{}()\[\];,|])|(?P<word>[^\s{}()\[\];,|\"]+)",
     re.DOTALL,
 )
@@ -21,10 +21,10 @@ class BIFError(ValueError):
         self.line = line
 
 
-@dataclass(frozen=True)
-class Word:
+class Word(NamedTuple):
     text: str
     line: int
+    written: str  # with its quotation marks, in which nothing is a mark or a key word
     mark: bool = False  # punctuation, not a name
 
 
@@ -38,40 +38,42 @@ def _split(text: str) -> Iterator[Word]:
         if kind == "word" and found.startswith("/*"):
             raise BIFError(line, "a comment begins that does not end.")
         if kind == "word":
-            yield Word(found, line)
+            yield Word(found, line, found)
         elif kind == "text":
-            yield Word(found[1:-1], line)
+            yield Word(found[1:-1], line, found)
         elif kind == "mark":
-            yield Word(found, line, mark=True)
+            yield Word(found, line, found, mark=True)
         line += found.count("\n")
         place = match.end()
 
 
 class Words:
-    """Words that are taken one after another."""
+    """Words that are taken one after another; nothing is read beyond the next."""
 
     def __init__(self, text: str) -> None:
-        self._all = list(_split(text))
-        self._place = 0
+        if (zero := text.find("\0")) >= 0:
+            raise BIFError(text.count("\n", 0, zero) + 1, "there is a NUL character; is it a text, and in UTF-8?")
+        self._others = _split(text)
+        self._next = next(self._others, None)
         self._lines = text.count("\n") + 1
 
     @property
     def line(self) -> int:
         """Of the next word."""
-        return self._all[self._place].line if self._place < len(self._all) else self._lines
+        return self._lines if self._next is None else self._next.line
 
     def peek(self) -> str | None:
-        """The next word, None at the end."""
-        return self._all[self._place].text if self._place < len(self._all) else None
+        """The next word as it is written, None at the end."""
+        return None if self._next is None else self._next.written
 
     def take(self, wanted: str | None = None) -> Word:
-        """The next word: a certain mark, or any name."""
-        if self._place >= len(self._all):
+        """The next word: a certain one, or any name."""
+        word = self._next
+        if word is None:
             raise BIFError(self._lines, f"the file ends where {wanted or 'a name'!r} was expected.")
-        word = self._all[self._place]
-        if (wanted is None and word.mark) or (wanted is not None and word.text != wanted):
+        if word.mark if wanted is None else word.written != wanted:
             raise BIFError(word.line, f"{word.text!r} came where {wanted or 'a name'!r} was expected.")
-        self._place += 1
+        self._next = next(self._others, None)
         return word
 
     def listed(self, end: str) -> list[Word]:
@@ -85,10 +87,10 @@ class Words:
         return found
 
     def statement(self) -> list[Word]:
-        """All words up to a semicolon, which is taken too."""
+        """All words up to a semicolon, which is taken too; braces are not part of a statement."""
         found = []
-        while self.peek() not in (";", None):
-            found.append(self._all[self._place])
-            self._place += 1
+        while self._next is not None and self._next.written not in (";", "{", "}"):
+            found.append(self._next)
+            self._next = next(self._others, None)
         self.take(";")
         return found

@@ -17,10 +17,11 @@ from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
 from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
 from corollary.solvers.graphical.approximate.methods import METHODS, approximate
-from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.cost import TOGETHER, Cost
 from corollary.solvers.graphical.exact.elimination import eliminate, elimination_cost, most_probable
-from corollary.solvers.graphical.exact.junction_tree import plan_tree
+from corollary.solvers.graphical.exact.junction_tree import tree_cost
 
+MOST_AXES = 64  # of a NumPy array
 EXACT = ("auto", "junction_tree", "elimination")
 
 
@@ -160,6 +161,12 @@ class NetworkQueries(MixedQueries):
     def _by_table(self, asked: list[int], findings: dict[int, int], method: str, *, joint: bool = True) -> Answer:
         free = [v for v in asked if v not in findings]
         network = self.table_network
+        if joint:
+            Cost.of_table(network.cards[v] for v in asked).check(TOGETHER)
+            if len(asked) > MOST_AXES:
+                raise ValueError(
+                    f"joint=True is for at most {MOST_AXES} variables, an axis each, not for {len(asked)}."
+                )
         if method == "junction_tree" and free:
             tree = self._compiled.tree(findings, free, together=True)
             shares, logs = tree.run(self._row(findings))
@@ -224,11 +231,14 @@ class NetworkQueries(MixedQueries):
     def query_cost(
         self, variables: str | Sequence[str] | None = None, given: Iterable[str] = (), *, joint: bool = False
     ) -> Cost:
-        """What an exact answer would cost: treewidth, entries and bytes of tables. Nothing is computed."""
+        """What an exact answer would cost: treewidth, entries and bytes of tables. Nothing is computed.
+
+        Of a joint table that no machine holds, the cost of that table alone is given.
+        """
         names = self._names
         observed = [find(name, names) for name in given]
         wanted = None if variables is None else find_all(variables, names)
-        return plan_tree(self.table_network, observed, wanted, together=joint)[1]
+        return tree_cost(self.table_network, observed, wanted, together=joint)
 
     def map_query(
         self, variables: str | Sequence[str] | None = None, given: Mapping[str, Any] | None = None

@@ -82,11 +82,11 @@ class MixtureDensity(DensityMixin, Estimator, ABC):
         return -2 * total * self.score(X, sample_weight=sample_weight) + 2 * self._n_parameters()
 
     @predicting
-    def sample(self, n_samples: int = 1) -> tuple[Array, Array]:
-        """Draw rows: (X, component of each), sorted by component."""
+    def sample(self, n_samples: int = 1, *, random_state: Any = None) -> tuple[Array, Array]:
+        """Draw rows: (X, component of each), sorted by component. ``random_state`` stands in for the parameter."""
         if n_samples < 1:
             raise ValueError(f"Invalid value for 'n_samples': {n_samples!r}, but it must be a whole number ≥ 1.")
-        rng = check_random_state(self.random_state)
+        rng = check_random_state(self.random_state if random_state is None else random_state)
         counts = rng.multinomial(n_samples, self.weights_ / self.weights_.sum())
         components = np.repeat(np.arange(len(counts)), counts)
         return self._drawn(components, rng), components

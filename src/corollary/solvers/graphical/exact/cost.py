@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from corollary.core.memory import check_memory
+from corollary.core.memory import check_memory, counted, in_bytes
 from corollary.solvers.graphical.exact.cliques import CliqueTree, entries
 
 SAMPLING = (
@@ -13,6 +14,8 @@ SAMPLING = (
     "of at most 0.0016 unless findings are unusual (the answer says), or with method='gibbs'; give more findings; or "
     "use a graph with fewer parents"
 )
+TOGETHER = "ask for fewer variables together, or without joint=True for each by itself"
+BEYOND = 2**48  # entries of a table that no machine holds
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,21 @@ class Cost:
         total = entries(tree, cards)
         return cls(tree.width, largest, total, 8 * total)
 
-    def check(self) -> None:
+    @classmethod
+    def of_table(cls, sizes: Iterable[int]) -> Cost:
+        """Of one table by itself, with these numbers of states: what a joint answer takes at least."""
+        sizes = list(sizes)
+        size = prod(sizes)
+        return cls(max(len(sizes), 1) - 1, size, size, 8 * size)
+
+    def check(self, instead: str = SAMPLING) -> None:
         """MemoryError, with the numbers, if the machine does not have as many bytes."""
         check_memory(
             self.bytes,
-            f"An exact answer needs tables of {self.entries:.3g} entries (treewidth {self.treewidth}) and",
-            SAMPLING,
+            f"An exact answer needs tables of {counted(self.entries)} entries (treewidth {self.treewidth}) and",
+            instead,
         )
 
     def __str__(self) -> str:
-        return f"treewidth {self.treewidth}, {self.entries} table entries, {self.bytes / 1e6:.3g} MB"
+        size = f"{self.bytes / 1e6:.3g} MB" if self.bytes < 1e9 else in_bytes(self.bytes)
+        return f"treewidth {self.treewidth}, {counted(self.entries)} table entries, {size}"

@@ -17,7 +17,7 @@ from corollary.core.graphical.tables import TableNetwork
 from corollary.core.parallel import each_block
 from corollary.core.types import Array
 from corollary.solvers.graphical.exact.cliques import CliqueTree, best_order, clique_tree
-from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.cost import BEYOND, SAMPLING, TOGETHER, Cost
 from corollary.solvers.graphical.exact.ordering import bits, joined
 
 ROWS = 2048  # of a block, which a thread works on with tables of its own
@@ -36,13 +36,29 @@ def plan_tree(
     kept = list(range(size)) if wanted is None else sorted(network.dag.ancestors([*wanted, *observed]))
     free = bits(v for v in kept if v not in seen)
     families = [bits(network.family(v)) & free for v in kept]
-    asked = [v for v in wanted or () if v not in seen] if together else []
+    asked = [v for v in (kept if wanted is None else wanted) if v not in seen] if together else []
     near = joined([*families, bits(asked)], size)
     for v in range(size):
         if not free >> v & 1:
             near[v] = -1
     tree = clique_tree(best_order(near, network.cards, asked, network.order), bits(asked))
     return tree, Cost.of(tree, network.cards), kept
+
+
+def tree_cost(
+    network: TableNetwork,
+    observed: Collection[int] = (),
+    wanted: Collection[int] | None = None,
+    *,
+    together: bool = False,
+) -> Cost:
+    """The cost of ``plan_tree``; if no machine holds what is wanted together, of that table alone, without a plan."""
+    if together:
+        asked = set(range(network.size) if wanted is None else wanted) - set(observed)
+        answer = Cost.of_table(network.cards[v] for v in asked)
+        if answer.entries > BEYOND:
+            return answer
+    return plan_tree(network, observed, wanted, together=together)[1]
 
 
 @dataclass(frozen=True)
@@ -75,7 +91,7 @@ class JunctionTree:
         MemoryError if it would not fit into memory.
         """
         tree, cost, kept = plan_tree(network, observed, wanted, together=together)
-        cost.check()
+        cost.check(TOGETHER if together else SAMPLING)
         numbers: list[int] = []
         rows = _clique_rows(tree, network.cards, numbers)
         factors = _factor_rows(network, tree, kept, set(observed), rows, numbers)
