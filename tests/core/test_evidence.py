@@ -8,6 +8,7 @@ import matplotlib as mpl
 import pytest
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest, worst_of
+from corollary.core.inner_models import weakened
 
 mpl.use("Agg")
 
@@ -119,3 +120,12 @@ def test_no_success_over_a_certificate_that_fails(status: Status) -> None:
     assert honest(status, GOOD.certificate) is status
     assert honest(status, BAD.certificate) is Status.STALLED
     assert honest(Status.BUDGET, BAD.certificate) is Status.BUDGET
+
+
+def test_a_member_that_falls_short_never_gets_a_stronger_word() -> None:
+    exact = Evidence(Status.EXACT, Certificate(Kind.EXACT, "cost of a decision", 0.0, 1e-9), "counting")
+    for kind in Kind:
+        member = Evidence(Status.MAX_ITER, Certificate(kind, "something", 1.0, 1e-3), "EM")
+        found = weakened(exact, [member]).certificate
+        assert found.kind is max(kind, Kind.EXACT, key=lambda each: each.rank)
+        assert not found.holds

@@ -19,8 +19,8 @@ from corollary.core.distribution import (
     Multinomial,
     Poisson,
 )
-from corollary.core.distribution.gaussians import Gaussians, Units
 from corollary.core.distribution.totals import summed
+from corollary.core.distribution.weighted_gaussians import Gaussians, Units
 from corollary.solvers.em import ArraySource, em
 from corollary.solvers.em.gaussian import GaussianModel
 from corollary.solvers.em.mixture import MixtureModel, Weighted

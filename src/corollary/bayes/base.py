@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -20,9 +21,9 @@ from corollary.core.fitted import Count, Fitted, Floats, Labels
 from corollary.core.limits import N_JOBS, Choice, Instance, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.labels import agreeing
-from corollary.solvers.bayes.again import NAME, TOLERANCE, Sums, again, error
-from corollary.solvers.bayes.naive import Naive, NaiveModel, NaiveSummary
+from corollary.solvers.bayes.naive import NAME, TOLERANCE, labelled, residual
 from corollary.solvers.em.engine import em
+from corollary.solvers.em.mixture import MixtureModel, MixtureSummary, Weighted
 
 UNKNOWN: Limit = Choice(None) | Instance("a label", int, float, str, np.generic)
 # parameters of every one of them
@@ -66,14 +67,14 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
 
     @abstractmethod
     def _fixed_prior(self, k: int) -> Array | None:
-        """Log probabilities of the classes if they are given, else None."""
+        """Probabilities of the classes if they are given, else None."""
 
     @abstractmethod
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
         """Make attributes of what was found."""
 
     @abstractmethod
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         """What the attributes say of all rows so far, for ``partial_fit``."""
 
     @abstractmethod
@@ -150,53 +151,50 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
         self._learn(training, before)
         return self
 
-    def _learn(self, training: Training, before: tuple[Distribution, NaiveSummary] | None = None) -> None:
+    def _learn(self, training: Training, before: tuple[Distribution, MixtureSummary] | None = None) -> None:
         self.classes_ = training.classes
         k = len(self.classes_)
         distribution = self._distribution(training)
-        model = NaiveModel(distribution, k, self._fixed_prior(k))
-        summary = model.labelled(training.source)
+        fixed = self._fixed_prior(k)
+        summary = labelled(distribution, k, training.source)
         if training.partly:
-            self._learn_partly(training, model, summary)
+            self._learn_partly(training, MixtureModel(distribution, fixed), summary)
             return
         self._observer(None, None, 1, lambda state: None)  # so that callbacks hear of a fit without iterations
-        sums: Sums = training.source.total(partial(_again, distribution, summary.statistics, k))
-        residual = error(distribution, summary.statistics, sums)
+        off = residual(distribution, summary, training.source)
         if before is not None:
             distribution, summary = self._merged(*before, distribution, summary)
-        self._finish(distribution, summary, residual, before is not None)
+        self._finish(MixtureModel(distribution, fixed), summary, off, before is not None)
 
     def _merged(
-        self, old: Distribution, before: NaiveSummary, distribution: Distribution, summary: NaiveSummary
-    ) -> tuple[Distribution, NaiveSummary]:
+        self, old: Distribution, before: MixtureSummary, distribution: Distribution, summary: MixtureSummary
+    ) -> tuple[Distribution, MixtureSummary]:
         return distribution, before + summary
 
-    def _finish(self, distribution: Distribution, summary: NaiveSummary, residual: float, more: bool) -> None:
-        distribution = self._smoothed(distribution, summary.statistics)
-        model = NaiveModel(distribution, len(self.classes_), self._fixed_prior(len(self.classes_)))
-        self._keep(distribution, summary, model.m_step(summary))
+    def _finish(self, model: MixtureModel, summary: MixtureSummary, off: float, more: bool) -> None:
+        model = replace(model, distribution=self._smoothed(model.distribution, summary.statistics))
+        self._keep(model.distribution, summary, model.m_step(summary))
         self.n_iter_ = 1
         notes = ("The sums of the rows of this call were taken again, not those of earlier ones.",) if more else ()
-        certificate = Certificate(Kind.EXACT, NAME, residual, TOLERANCE)
+        certificate = Certificate(Kind.EXACT, NAME, off, TOLERANCE)
         evidence = Evidence(Status.EXACT, certificate, "counting", notes=notes + self._notes(summary))
         self._keep_evidence(evidence)
 
-    def _notes(self, summary: NaiveSummary) -> tuple[str, ...]:
+    def _notes(self, summary: MixtureSummary) -> tuple[str, ...]:
         empty = self.classes_[summary.counts == 0]
         if not len(empty):
             return ()
         return (f"No row of class {', '.join(map(repr, empty.tolist()[:5]))} has been seen; it is never predicted.",)
 
-    def _learn_partly(self, training: Training, model: NaiveModel, labelled: NaiveSummary) -> None:
+    def _learn_partly(self, training: Training, model: MixtureModel, start: MixtureSummary) -> None:
         everything = training.source.total(partial(_as_one, model.distribution))
         distribution = self._smoothed(model.distribution, everything.statistics)
         scores = self._scores_of(distribution)
-        model = NaiveModel(distribution, model.n_classes, model.fixed, scores)
-        start = model.m_step(labelled)
-        width = self.n_features_in_ + 4 * model.n_classes
-        observe = self._observer(None, None, self.max_iter, partial(self._working_copy, distribution, labelled))
+        model = MixtureModel(distribution, model.fixed, scores, by_gain=False)
+        width = self.n_features_in_ + 4 * len(self.classes_)
+        observe = self._observer(None, None, self.max_iter, partial(self._working_copy, distribution, start))
         source = training.in_blocks(width)
-        found = em(model, source, [start], tol=self.tol, max_iter=self.max_iter, observe=observe)
+        found = em(model, source, [model.m_step(start)], tol=self.tol, max_iter=self.max_iter, observe=observe)
         self._keep(distribution, found.summary, found.params)
         self.n_iter_ = max(1, found.evidence.n_iter)
         self._keep_evidence(found.evidence)
@@ -204,7 +202,7 @@ class NaiveBayes(ClassifierMixin, Estimator, ABC):
     def _scores_of(self, distribution: Distribution) -> Any:
         return None
 
-    def _working_copy(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> dict[str, Any]:
+    def _working_copy(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> dict[str, Any]:
         """The attributes that make a copy of this model in the middle of EM, for callbacks."""
         copy = type(self)(**self.get_params(deep=False))
         copy.__dict__.update(classes_=self.classes_, n_features_in_=self.n_features_in_)
@@ -258,13 +256,8 @@ def _decided(joint: Array) -> Array:
     return joint if joint.shape[1] != 2 else np.where(joint[:, 1] > joint[:, 0], 1.0, -1.0)
 
 
-def _again(distribution: Distribution, statistics: Any, k: int, block: tuple[Any, ...]) -> Sums:
-    X, codes, weights = block
-    return again(distribution, statistics, X, Hard(codes, weights, k))
-
-
-def _as_one(distribution: Distribution, block: tuple[Any, ...]) -> NaiveSummary:
+def _as_one(distribution: Distribution, block: tuple[Any, ...]) -> MixtureSummary:
     """All rows as those of one class."""
     X, codes, weights = block
     shares = Hard(np.zeros(len(codes), dtype=np.int64), weights, 1)
-    return NaiveSummary(shares.counts, distribution.summarize(X, shares))
+    return MixtureSummary(shares.counts, distribution.summarize(X, shares))

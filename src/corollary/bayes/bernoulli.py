@@ -8,16 +8,15 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from corollary.base import assigning
-from corollary.bayes.discrete import DISCRETE, DiscreteNB
+from corollary.bayes.discrete import DISCRETE, DiscreteNB, linear_form
 from corollary.bayes.training import Training
-from corollary.core.by_class import linear_scores
 from corollary.core.distribution import Bernoulli, Distribution
 from corollary.core.distribution.totals import Totals
 from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import CLASS_WEIGHT, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
-from corollary.solvers.bayes.naive import NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary
 
 
 class BernoulliNB(DiscreteNB):
@@ -138,21 +137,18 @@ class BernoulliNB(DiscreteNB):
     def _keep_counts(self, distribution: Distribution, statistics: Any, params: Any) -> None:
         self.feature_count_, self.feature_log_prob_ = statistics.totals, params["log_one"]
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         counts = Totals(self.class_count_, self.class_count_[:, None], self.feature_count_)
-        return Bernoulli(), NaiveSummary(self.class_count_, counts)
+        return Bernoulli(), MixtureSummary(self.class_count_, counts)
 
-    @property
-    def _log_zero(self) -> Array:
-        """log (1 − p), with all digits where p is small."""
-        with np.errstate(divide="ignore"):
-            logs: Array = np.log(-np.expm1(np.minimum(self.feature_log_prob_, 0.0)))
-        return logs
+    def _params(self) -> dict[str, Array]:
+        with np.errstate(divide="ignore"):  # log (1 − p) has all digits where p is small
+            zero = np.log(-np.expm1(np.minimum(self.feature_log_prob_, 0.0)))
+        return {"log_one": self.feature_log_prob_, "log_zero": zero}
 
     def _linear(self) -> tuple[Array, Array]:
-        zero = self._log_zero
-        with np.errstate(invalid="ignore"):
-            return self.feature_log_prob_ - zero, self.class_log_prior_ + zero.sum(axis=1)
+        coef, offset = linear_form(Bernoulli(), self._params())
+        return coef, offset + self.class_log_prior_
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
@@ -160,12 +156,4 @@ class BernoulliNB(DiscreteNB):
         return [Group("bernoulli", slice(None), claimed, np.multiply(self._check_alpha(), unit))], {}
 
     def _joint(self, X: Any) -> Array:
-        always = np.isneginf(self._log_zero)  # a zero there is impossible
-        coef, intercept = self._linear()
-        if not always.any():
-            return linear_scores(X, coef, intercept)
-        zero = np.where(always, 0.0, self._log_zero)
-        joint = linear_scores(X, np.where(always, 0.0, coef), self.class_log_prior_ + zero.sum(axis=1))
-        ones = linear_scores(X, always.astype(np.float64), np.zeros(len(always)))
-        joint[ones < always.sum(axis=1)] = -np.inf
-        return joint
+        return Bernoulli().log_prob(X, self._params()) + self.class_log_prior_

@@ -16,7 +16,7 @@ from corollary.core.fitted import Fitted, Floats, Integers, ListOf
 from corollary.core.limits import ArrayLike, Choice, Integer, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
-from corollary.solvers.bayes.naive import NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary
 from corollary.tables import TableReader, kinds_of_columns
 
 NOT_SPARSE = "CategoricalNB takes no sparse X, but dense data is required: use X.toarray(), or BernoulliNB for flags."
@@ -202,13 +202,13 @@ class CategoricalNB(DiscreteNB, TableReader):
         counts = distribution.by_columns({"log": statistics.states})
         self.category_count_ = [np.ascontiguousarray(part) for part in counts]
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         counts = StateCounts(self.class_count_, np.concatenate(self.category_count_, axis=1))
-        return Categorical(self.n_categories_.tolist()), NaiveSummary(self.class_count_, counts)
+        return Categorical(self.n_categories_.tolist()), MixtureSummary(self.class_count_, counts)
 
     def _merged(
-        self, old: Distribution, before: NaiveSummary, distribution: Distribution, summary: NaiveSummary
-    ) -> tuple[Distribution, NaiveSummary]:
+        self, old: Distribution, before: MixtureSummary, distribution: Distribution, summary: MixtureSummary
+    ) -> tuple[Distribution, MixtureSummary]:
         """Tables as wide as both need."""
         assert isinstance(old, Categorical)
         assert isinstance(distribution, Categorical)
@@ -217,7 +217,7 @@ class CategoricalNB(DiscreteNB, TableReader):
             StateCounts(part.counts, _widened(part.statistics.states, of.sizes, sizes))
             for part, of in ((before, old), (summary, distribution))
         ]
-        both = NaiveSummary(before.counts + summary.counts, wide[0] + wide[1])
+        both = MixtureSummary(before.counts + summary.counts, wide[0] + wide[1])
         return Categorical([int(size) for size in sizes], distribution.alpha), both
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:

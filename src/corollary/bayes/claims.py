@@ -8,6 +8,7 @@ import numpy as np
 
 from corollary.base import check_weights
 from corollary.bayes.training import numbered
+from corollary.core.distribution.totals import log
 from corollary.core.door.weights import within_reach
 from corollary.core.evidence import Kind
 from corollary.referee.bayes import Claim, Group, naive_bayes
@@ -28,11 +29,12 @@ def judge(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
         return Verification(
             False, f"labels were {'' if stationary else 'not '}unknown in the fit, and now it is otherwise"
         )
+    fixed = model._fixed_prior(len(model.classes_))
     groups, extra = model._groups(rows, codes, weights, unit)
     claim = Claim(
         model.class_count_,
         model._log_prior,
-        model._fixed_prior(len(model.classes_)),
+        None if fixed is None else log(fixed),
         groups,
         model.evidence_.certificate.tolerance if stationary else None,
         extra,

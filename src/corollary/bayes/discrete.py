@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,12 +12,13 @@ from scipy.sparse import issparse
 from corollary.base import caller_level, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import judge
+from corollary.bayes.training import learnt_or_given
 from corollary.core.distribution import Distribution
 from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import ArrayLike, Boolean, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.verdict import Verification
-from corollary.solvers.bayes.naive import Naive, NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary, Weighted
 
 LEAST_ALPHA = 1e-10
 DISCRETE: dict[str, Limit] = {
@@ -36,20 +37,11 @@ def refuse_negative(X: Any, who: str) -> None:
         raise ValueError(f"Negative values in data passed to {who} (input X): counts cannot be below zero.")
 
 
-def log_class_prior(class_prior: Any, fit_prior: bool, k: int) -> Array | None:
-    """Logarithms of given probabilities of classes, checked; of equal ones; or None where they are to be learnt."""
-    if class_prior is None:
-        return None if fit_prior else np.full(k, -np.log(k))
-    given = np.asarray(class_prior, dtype=np.float64)
-    if given.shape != (k,):
-        raise ValueError(
-            f"Number of priors must match number of classes: class_prior has shape {given.shape}, and there are {k} "
-            "classes."
-        )
-    if not (given >= 0).all() or not np.isclose(given.sum(), 1.0):
-        raise ValueError(f"class_prior must be probabilities that add up to 1, but it is {class_prior!r}.")
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(given))
+def linear_form(distribution: Distribution, params: Any) -> tuple[Array, Array]:
+    """Coefficients and offsets of a distribution whose log probability is linear in the row."""
+    form = distribution.linear_form(params)
+    assert form is not None
+    return form
 
 
 class DiscreteNB(NaiveBayes, ABC):
@@ -90,15 +82,15 @@ class DiscreteNB(NaiveBayes, ABC):
         )
 
     def _fixed_prior(self, k: int) -> Array | None:
-        return log_class_prior(self.class_prior, self.fit_prior, k)
+        return learnt_or_given(self.class_prior, self.fit_prior, k)
 
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
-        self.class_count_, self.class_log_prior_ = summary.counts, found.log_prior
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
+        self.class_count_, self.class_log_prior_ = summary.counts, found.log_weights
         self._keep_counts(distribution, summary.statistics, found.params)
 
+    @abstractmethod
     def _keep_counts(self, distribution: Distribution, statistics: Any, params: Any) -> None:
         """Make attributes of what was counted and what it says."""
-        raise NotImplementedError
 
     @property
     def _log_prior(self) -> Array:
@@ -109,9 +101,9 @@ class DiscreteNB(NaiveBayes, ABC):
         tags.classifier_tags.poor_score = True
         return tags
 
+    @abstractmethod
     def _linear(self) -> tuple[Array, Array]:
         """Coefficients (k, d) and intercepts (k,) of log probabilities of classes, up to what is the same for all."""
-        raise NotImplementedError
 
     @predicting
     def log_odds(self) -> tuple[Array, Array]:

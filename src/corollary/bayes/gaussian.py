@@ -9,7 +9,7 @@ import numpy as np
 from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import floor, gaussian_group, judge
-from corollary.bayes.training import Training
+from corollary.bayes.training import Training, class_priors
 from corollary.core.distribution import Distribution, Gaussian
 from corollary.core.distribution.moments import Moments
 from corollary.core.door.reach import largest_seen, refuse_columns
@@ -18,7 +18,7 @@ from corollary.core.limits import CLASS_WEIGHT, ArrayLike, Choice, Limit, Real
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
-from corollary.solvers.bayes.naive import Naive, NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary, Weighted
 
 ROUNDING = 2.0**-49  # of a mean: a column that spreads no further is constant
 
@@ -46,24 +46,6 @@ def floor_of(var_smoothing: float, moments: Moments) -> float:
     if floor == 0.0 and largest == 0.0:
         return 1.0
     return floor
-
-
-def check_priors(priors: Any, k: int) -> Array | None:
-    """Logarithms of given probabilities of classes, checked."""
-    if priors is None:
-        return None
-    given = np.asarray(priors, dtype=np.float64)
-    if given.shape != (k,):
-        raise ValueError(
-            f"Number of priors must match number of classes: priors has shape {given.shape}, and there are {k} classes."
-        )
-    if not np.isclose(given.sum(), 1.0):
-        raise ValueError(f"The sum of the priors should be 1, but it is {given.sum():.6g}: divide priors by it.")
-    if (given < 0).any():
-        raise ValueError(f"Priors must be non-negative, but one is {given.min():.6g}.")
-    with np.errstate(divide="ignore"):
-        logs: Array = np.log(given)
-    return logs
 
 
 class GaussianNB(NaiveBayes):
@@ -179,19 +161,19 @@ class GaussianNB(NaiveBayes):
         return Gaussian(regular=floor_of(self.var_smoothing, statistics))
 
     def _fixed_prior(self, k: int) -> Array | None:
-        return check_priors(self.priors, k)
+        return None if self.priors is None else class_priors(self.priors, k, "priors")
 
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
         moments: Moments = summary.statistics
-        self.class_count_, self.class_prior_ = summary.counts, np.exp(found.log_prior)
+        self.class_count_, self.class_prior_ = summary.counts, found.weights
         self.theta_, self.var_ = found.params["mean"], found.params["variance"]
         self.value_count_ = np.array(np.broadcast_to(moments.present, moments.mean.shape))
         self.epsilon_ = np.float64(distribution.parameters["regular"])
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         scatter = np.maximum(self.var_ - self.epsilon_, 0.0) * self.value_count_
         moments = Moments(self.class_count_, self.value_count_, self.theta_, scatter)
-        return Gaussian(), NaiveSummary(self.class_count_, moments)
+        return Gaussian(), MixtureSummary(self.class_count_, moments)
 
     @property
     def _log_prior(self) -> Array:

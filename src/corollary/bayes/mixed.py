@@ -11,9 +11,8 @@ from scipy.sparse import issparse
 from corollary.base import assigning, predicting
 from corollary.bayes.base import SHARED, NaiveBayes
 from corollary.bayes.claims import judge
-from corollary.bayes.discrete import log_class_prior
 from corollary.bayes.kinds import KINDS, STATISTICS, check_statistics, claims, encoded, groups_of, kinds_of, smoothed
-from corollary.bayes.training import Training
+from corollary.bayes.training import Training, learnt_or_given
 from corollary.core.distribution import Columns, Distribution
 from corollary.core.distribution.columns import Several
 from corollary.core.door.reach import largest_seen, refuse_columns
@@ -23,7 +22,7 @@ from corollary.core.limits import ArrayLike as Numbers
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
 from corollary.referee.verdict import Verification
-from corollary.solvers.bayes.naive import Naive, NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary, Weighted
 from corollary.tables import TableReader
 
 
@@ -232,12 +231,12 @@ class MixedNB(NaiveBayes, TableReader):
         return smoothed(distribution, statistics, self.alpha * self._weight_unit, self.var_smoothing)
 
     def _fixed_prior(self, k: int) -> Array | None:
-        return log_class_prior(self.class_prior, self.fit_prior, k)
+        return learnt_or_given(self.class_prior, self.fit_prior, k)
 
-    def _keep(self, distribution: Distribution, summary: NaiveSummary, found: Naive) -> None:
+    def _keep(self, distribution: Distribution, summary: MixtureSummary, found: Weighted) -> None:
         assert isinstance(distribution, Columns)
         names = [part.name for _, part in distribution.groups]
-        self.class_count_, self.class_log_prior_ = summary.counts, found.log_prior
+        self.class_count_, self.class_log_prior_ = summary.counts, found.log_weights
         self.params_ = {f"{names[int(key.split('.')[0])]}.{key.split('.', 1)[1]}": v for key, v in found.params.items()}
         self.statistics_ = {
             f"{name}.{field.name}": np.array(getattr(own, field.name))
@@ -251,13 +250,13 @@ class MixedNB(NaiveBayes, TableReader):
         names = {part.name: number for number, (_, part) in enumerate(self._product().groups)}
         return {f"{names[key.split('.')[0]]}.{key.split('.', 1)[1]}": value for key, value in self.params_.items()}
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         parts = []
         for _, part in self._product().groups:
             head = f"{part.name}."
             own = {key[len(head) :]: value for key, value in self.statistics_.items() if key.startswith(head)}
             parts.append(STATISTICS[part.name](counts=self.class_count_, **own))
-        return self._product(), NaiveSummary(self.class_count_, Several(tuple(parts)))
+        return self._product(), MixtureSummary(self.class_count_, Several(tuple(parts)))
 
     @property
     def _log_prior(self) -> Array:

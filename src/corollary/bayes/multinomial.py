@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from corollary.base import assigning
-from corollary.bayes.discrete import DISCRETE, DiscreteNB, refuse_negative
+from corollary.bayes.discrete import DISCRETE, DiscreteNB, linear_form, refuse_negative
 from corollary.bayes.training import Training
 from corollary.core.by_class import linear_scores
 from corollary.core.distribution import Distribution, Multinomial
@@ -16,7 +17,7 @@ from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import Limit
 from corollary.core.types import Array
 from corollary.referee.bayes import Group
-from corollary.solvers.bayes.naive import NaiveSummary
+from corollary.solvers.em.mixture import MixtureSummary
 
 
 class MultinomialNB(DiscreteNB):
@@ -123,17 +124,18 @@ class MultinomialNB(DiscreteNB):
         return Multinomial(self._smoothing())
 
     def _scores_of(self, distribution: Distribution) -> Any:
-        return _without_arrangements
+        return partial(_without_arrangements, distribution)
 
     def _keep_counts(self, distribution: Distribution, statistics: Any, params: Any) -> None:
         self.feature_count_, self.feature_log_prob_ = statistics.totals, params["log"]
 
-    def _kept(self) -> tuple[Distribution, NaiveSummary]:
+    def _kept(self) -> tuple[Distribution, MixtureSummary]:
         counts = WordCounts(self.class_count_, self.feature_count_)
-        return Multinomial(), NaiveSummary(self.class_count_, counts)
+        return Multinomial(), MixtureSummary(self.class_count_, counts)
 
     def _linear(self) -> tuple[Array, Array]:
-        return self.feature_log_prob_, self.class_log_prior_
+        coef, offset = linear_form(Multinomial(), {"log": self.feature_log_prob_})
+        return coef, offset + self.class_log_prior_
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
@@ -141,9 +143,9 @@ class MultinomialNB(DiscreteNB):
         return [Group("multinomial", slice(None), claimed, np.multiply(self._check_alpha(), unit))], {}
 
     def _joint(self, X: Any) -> Array:
-        return linear_scores(X, self.feature_log_prob_, self.class_log_prior_)
+        return linear_scores(X, *self._linear())
 
 
-def _without_arrangements(X: Any, params: Any) -> Array:
+def _without_arrangements(distribution: Distribution, X: Any, params: Any) -> Array:
     """Log probabilities up to the number of orders of the things of a row, which is the same for all classes."""
-    return linear_scores(X, params["log"], np.zeros(len(params["log"])))
+    return linear_scores(X, *linear_form(distribution, params))

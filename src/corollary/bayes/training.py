@@ -26,12 +26,13 @@ class Training:
     partly: bool
 
     def in_blocks(self, width: int) -> Source:
-        """The same rows, in blocks that threads share out, for passes that make arrays of their size."""
-        return self.source.map(_as_it_is, block_rows(1 << 40, 8 * width))
+        """Rows, weights and classes in blocks that threads share out, for passes that make arrays of their size."""
+        return self.source.map(_in_order_of_em, block_rows(1 << 40, 8 * width))
 
 
-def _as_it_is(block: tuple[Any, ...]) -> tuple[Any, ...]:
-    return block
+def _in_order_of_em(block: tuple[Any, ...]) -> tuple[Any, ...]:
+    X, codes, weights = block
+    return X, weights, codes
 
 
 def is_unknown(y: Array, unknown: Any) -> Array:
@@ -150,3 +151,25 @@ def of_part(X: Any, y: Array, weights: Array, classes: Array, class_weight: Any,
         )
     weights = weights_by_class(class_weight, classes, classes[codes], weights)
     return Training(_whole(X, codes, weights), classes, False)
+
+
+def class_priors(given: Any, k: int, name: str = "class_prior") -> Array:
+    """Given probabilities of k classes, checked."""
+    priors = np.asarray(given, dtype=np.float64)
+    if priors.shape != (k,):
+        raise ValueError(
+            f"Number of priors must match number of classes: {name} has shape {priors.shape}, and there are {k} "
+            "classes."
+        )
+    if not np.isclose(priors.sum(), 1.0):
+        raise ValueError(f"The sum of the priors should be 1, but it is {priors.sum():.6g}: divide {name} by it.")
+    if not (priors >= 0).all():
+        raise ValueError(f"Priors must be non-negative, but one of {name} is {priors.min():.6g}.")
+    return priors
+
+
+def learnt_or_given(class_prior: Any, fit_prior: bool, k: int) -> Array | None:
+    """Given probabilities of classes; equal ones; or None where they are to be learnt."""
+    if class_prior is not None:
+        return class_priors(class_prior, k)
+    return None if fit_prior else np.full(k, 1.0 / k)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
 from corollary.core.parallel import add_blocks, block_rows, each_block, one_blas_thread, rows_per_part
 from corollary.core.types import Array
@@ -58,22 +58,38 @@ def class_sums(X: Any, codes: Array, weights: Array, k: int) -> Array:
     return add_blocks(sparse, n, rows_per_part(n, k * d, least=1024, most=PARTS, fewest=4))
 
 
-def class_totals(X: Any, codes: Array, weights: Array, k: int) -> Array:
-    """Σ w Σ x of each class, (k,), over what is not missing: row by row, hence in another order than ``class_sums``."""
+def class_sums_again(X: Array, codes: Array, weights: Array, k: int) -> Array:
+    """What ``class_sums`` finds of dense rows, by a matrix product."""
+    codes, weights = _labels(np.maximum(codes, 0), np.where(codes < 0, 0.0, weights))
+
+    def product(start: int, stop: int) -> Array:
+        ends = np.arange(stop - start + 1)
+        shares = csr_array((weights[start:stop], codes[start:stop], ends), shape=(stop - start, k))
+        return np.asarray(shares.T @ X[start:stop], dtype=np.float64)
+
+    return add_blocks(product, len(X), _dense_size(X, k))
+
+
+def probe(d: int) -> Array:
+    """Numbers between 1 and 2, one for each of d columns, that have nothing to do with any data."""
+    return np.random.RandomState(0).uniform(1.0, 2.0, size=d)
+
+
+def probed_class_sums(X: Any, codes: Array, weights: Array, k: int) -> Array:
+    """``class_sums`` · ``probe``, (k,), of sparse rows that are multiplied by the probe first (Freivalds' check).
+
+    It costs a fraction of the sums themselves, and a wrong one, or two in each other's place, shows all the same.
+    """
     from corollary._compiled.bayes import counts
 
-    if issparse(X):
-        X = X.tocsr()
-        data, indptr, totals = _usual(X.data), _usual(X.indptr), np.empty(X.shape[0])
-        each_block(
-            lambda start, stop: counts.sparse_row_totals(data, indptr[start : stop + 1], totals[start:stop]),
-            X.shape[0],
-            SCORED,
-        )
-    else:
-        totals = np.asarray(np.asarray(X).sum(axis=1, dtype=np.float64))
-        if np.isnan(totals).any():
-            totals = np.asarray(np.nansum(X, axis=1, dtype=np.float64))
+    X = X.tocsr()
+    data, indices, indptr, numbers = _usual(X.data), _usual(X.indices), _usual(X.indptr), probe(X.shape[1])
+    totals = np.empty(X.shape[0])
+
+    def rows(start: int, stop: int) -> None:
+        counts.sparse_products(data, indices, indptr[start : stop + 1], numbers, totals[start:stop])
+
+    each_block(rows, X.shape[0], SCORED)
     known = codes >= 0
     return np.bincount(codes[known], weights=(weights * totals)[known], minlength=k)
 
@@ -112,6 +128,16 @@ def category_counts(X: Array, codes: Array, weights: Array, sizes: Array, k: int
         return found
 
     return np.ascontiguousarray(add_blocks(counted, len(X), max(_dense_size(X, k), 2 * lines // X.shape[1])).T)
+
+
+def category_counts_again(X: Array, codes: Array, weights: Array, sizes: Array, k: int) -> Array:
+    """What ``category_counts`` finds, column by column."""
+    found = []
+    for j, size in enumerate(sizes.tolist()):
+        there = (codes >= 0) & (X[:, j] >= 0) & (X[:, j] < size)  # not so for NaN
+        places = codes[there] * size + X[there, j].astype(np.int64)
+        found.append(np.bincount(places, weights=weights[there], minlength=k * size).reshape(k, size))
+    return np.concatenate(found, axis=1)
 
 
 def _scored(score: Callable[[int, int, Array], None], n: int, k: int, size: int) -> Array:

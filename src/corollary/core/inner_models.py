@@ -49,7 +49,8 @@ def take_rows(X: Any, rows: Array) -> Any:
 def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
     """The evidence of a model made of others, with the number of the worst of these if what it claims does not hold.
 
-    ``members`` are models or evidence; those that carry none say nothing. The kind of the claim stays the whole's.
+    ``members`` are models or evidence; those that carry none say nothing. The kind of the claim is the weaker of the
+    whole's and the member's.
     """
     found = [getattr(member, "evidence_", member) for member in members]
     weak = [each for each in found if isinstance(each, Evidence) and not each.holds]
@@ -58,5 +59,6 @@ def weakened(evidence: Evidence, members: Iterable[Any]) -> Evidence:
     worst = worst_of(weak)
     status = evidence.status if evidence.status.cut_short else worst.status
     note = f"This is the worst of {len(weak)} fits of members that fall short, out of {len(found)}."
-    certificate = replace(worst.certificate, kind=evidence.certificate.kind)
+    kind = max(evidence.certificate.kind, worst.certificate.kind, key=lambda each: each.rank)
+    certificate = replace(worst.certificate, kind=kind)
     return replace(evidence, status=status, certificate=certificate, notes=(note, *evidence.notes))

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from corollary.core.distribution.covariances import free_numbers, sampled
-from corollary.core.distribution.gaussians import Gaussians, Units, from_attributes
+from corollary.core.distribution.weighted_gaussians import Gaussians, Units, from_attributes
 from corollary.core.fitted import By, Fitted, Floats
 from corollary.core.types import Array
 from corollary.mixture.density import MixtureDensity

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
-from corollary.core.distribution.gaussians import attributes
+from corollary.core.distribution.weighted_gaussians import attributes
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.mixture.gaussian_density import GaussianDensity
 from corollary.mixture.labels import labelled

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from corollary.base import assigning, check_weights, fitting
 from corollary.core.blocks import ArraySource, Source, as_blocks
-from corollary.core.distribution import DISTRIBUTIONS, Columns, Distribution, DistributionOf, as_distribution
+from corollary.core.distribution import Columns, Distribution, DistributionOf, as_distribution
 from corollary.core.fitted import Anything, Fitted
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Integer, Limit, Real
 from corollary.core.parallel import map_blocks
@@ -195,7 +195,7 @@ class Mixture(MixtureDensity):
         if DISTRIBUTION.accepts(self.distribution):
             part = as_distribution(self.distribution, NAMED)
             tags.input_tags.allow_nan, tags.input_tags.sparse = part.by_column, part.sparse
-            tags.input_tags.positive_only = part.name in DISTRIBUTIONS and part.name != "gaussian"
+            tags.input_tags.positive_only = part.nonnegative
         return tags
 
     def _check_state(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from corollary.core.blocks import Source
 from corollary.core.distribution.covariances import DENSE
 from corollary.core.distribution.gaussian_summary import RESOLUTION, GaussianSummary
-from corollary.core.distribution.gaussians import Gaussians, Units, attributes
+from corollary.core.distribution.weighted_gaussians import Gaussians, Units, attributes
 from corollary.core.evidence import Evidence, Kind
 from corollary.core.memory import check_memory
 from corollary.core.types import Array

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG
 from corollary.referee.verdict import Verification
 
-LONG = np.longdouble
 SLACK = 1e-8  # of a correlation, or of a relative variance: what float64 and a floor leave open
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from corollary.referee.rows import LONG
 from corollary.referee.verdict import Verification
 
 SLACK = 8.0  # roundings that are nobody's fault
 MOST = 2_000_000  # rows, each in all ways to fill it in
 MOST_WAYS = 65_536  # of one row
-LONG = np.longdouble
 
 
 def tables_of_counts(

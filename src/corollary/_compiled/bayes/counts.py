@@ -36,12 +36,12 @@ def sparse_class_sums(data, indices, indptr, codes, weights, sums):
 
 
 @lean_kernel
-def sparse_row_totals(data, indptr, out):
-    """Σ x of each row."""
+def sparse_products(data, indices, indptr, numbers, out):
+    """x · numbers of each row."""
     for i in range(out.shape[0]):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
-            total += data[p]
+            total += data[p] * numbers[np.uintp(indices[p])]
         out[i] = total
 
 

@@ -1,6 +1,6 @@
 """What a distribution is, and all that the rest of the library asks of one.
 
-Naive Bayes, mixtures and discriminants need the same four things of a distribution: how likely rows are, what rows
+Naive Bayes and mixtures need the same four things of a distribution: how likely rows are, what rows
 contribute to its parameters, the best parameters for such contributions, and rows drawn from it. They need them for K
 distributions of one kind at once (classes, components), so parameters are named arrays whose first axis is K (or one,
 where all K share), and what rows contribute is weighted by shares: one number for each row and each of the K, or, where
@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
+from corollary.core.by_class import probe
 from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.part import Part
 from corollary.core.types import Array
@@ -37,7 +39,7 @@ class Distribution(Part, ABC):
     kind = "distribution"
     by_column: bool = True  # columns are independent: a missing one (NaN) is skipped, kinds can be mixed
     sparse: ClassVar[bool] = False  # CSR rows are taken as they are
-    discrete: bool = False  # log_prob is of probabilities, not of densities
+    nonnegative: bool = False  # no number below zero can be drawn
 
     @abstractmethod
     def check(self, X: Any) -> None:
@@ -71,6 +73,27 @@ class Distribution(Part, ABC):
     def check_params(self, params: Params, k: int, d: int) -> None:
         """Raise ValueError unless these can be the parameters of k distributions of d columns: files are hostile."""
 
+    def again(self, X: Any, shares: Hard, statistics: Any) -> Any:
+        """The sums that ``statistics``, of these and other rows, rest on, of rows X on another way. They merge by +.
+
+        Unless a distribution has something better, what ``summarize`` makes of sums by other code in another order.
+        """
+        return self.summarize(X, shares.again())
+
+    def error(self, statistics: Any, again: Any) -> float:
+        """The largest relative error of ``statistics``, of all rows, as ``again`` shows it: number by number, but for
+        sums of sparse rows, which are compared after a multiplication by ``probe``.
+
+        Where numbers of both signs are added up, a distribution needs a yardstick of its own.
+        """
+        worst = 0.0
+        for field in fields(statistics):
+            first, second = getattr(statistics, field.name), getattr(again, field.name)
+            if second.ndim < first.ndim:
+                first = first @ probe(first.shape[1])
+            worst = max(worst, relative_error(second - first, first))
+        return worst
+
     def log_fit(self, X: Any, params: Params) -> Array:
         """What ``finish`` maximises: ``log_prob`` less what a regularisation takes from each row."""
         return self.log_prob(X, params)
@@ -102,3 +125,10 @@ class Distribution(Part, ABC):
     def weighing(self, unit: float) -> Distribution:
         """The same where a weight of one has become ``unit``: what a prior counts in rows is multiplied by it."""
         return self
+
+
+def relative_error(difference: Array, size: Array) -> float:
+    """The largest |difference| / |size|, where no difference is none whatever the size."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(difference == 0, 0.0, np.abs(difference) / np.abs(size))
+    return float(found.max(initial=0.0))

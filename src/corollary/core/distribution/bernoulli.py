@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.sparse import issparse
 
+from corollary.core.by_class import linear_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
@@ -17,7 +17,6 @@ from corollary.core.distribution.totals import (
     filled,
     log,
     prior_of,
-    product,
     ratio,
     refuse,
     scaled,
@@ -36,7 +35,7 @@ class Bernoulli(Distribution):
 
     name = "bernoulli"
     sparse = True
-    discrete = True
+    nonnegative = True
     alpha: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR}
 
@@ -59,13 +58,17 @@ class Bernoulli(Distribution):
         return {"log_one": log(ones) - np.log(total), "log_zero": log(zeros) - np.log(total)}
 
     def log_prob(self, X: Any, params: Params) -> Array:
-        (X, missing), one, zero = filled(X), params["log_one"], params["log_zero"]
-        if not (np.isneginf(one).any() or np.isneginf(zero).any()):
-            found = np.asarray(X @ (one - zero).T) + zero.sum(axis=1)
-            return found if missing is None else found - missing @ zero.T
-        X = X.toarray() if issparse(X) else X
-        others = 1.0 - X if missing is None else np.where(missing, 0.0, 1.0 - X)
-        return product(X, one) + product(others, zero)
+        (X, missing), zero = filled(X), params["log_zero"]
+        always = np.isneginf(zero)  # a zero there is impossible
+        zero = np.where(always, 0.0, zero)
+        found = linear_scores(X, params["log_one"] - zero, zero.sum(axis=1))
+        if missing is not None:
+            found -= missing @ zero.T
+        if always.any():
+            certain = always.astype(np.float64)
+            zeros = certain.sum(axis=1) - linear_scores(X, certain, np.zeros(len(certain)))
+            found[(zeros if missing is None else zeros - missing @ certain.T) > 0] = -np.inf
+        return found
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         chances = np.exp(params["log_one"])[members]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.sparse import csr_array
 
-from corollary.core.by_class import category_counts, category_scores
+from corollary.core.by_class import category_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Hard, Shares, counts_of
 from corollary.core.distribution.totals import check_logs, log, not_counts, ratio, refuse
@@ -38,7 +38,7 @@ class Categorical(Distribution):
     """
 
     name = "categorical"
-    discrete = True
+    nonnegative = True
     n_states: Any
     alpha: float
     limits: ClassVar[dict[str, Limit]] = {"n_states": Choice(None) | ArrayLike(), "alpha": Real(0, finite=True)}
@@ -90,8 +90,7 @@ class Categorical(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> StateCounts:
         if isinstance(shares, Hard):
-            rows, labels = np.asarray(X, dtype=np.float64), (shares.codes, shares.weights)
-            return StateCounts(shares.counts, category_counts(rows, *labels, self.sizes, shares.n))
+            return StateCounts(shares.counts, shares.states(np.asarray(X, dtype=np.float64), self.sizes))
         places, size = self._places(np.asarray(X, dtype=np.float64)), int(self.sizes.sum()) + 1
         n, d = places.shape
         present = csr_array((np.ones(n * d), places.ravel(), np.arange(n + 1) * d), shape=(n, size))

@@ -55,7 +55,7 @@ class Columns(Distribution):
     def __init__(self, groups: Any) -> None:
         super().__init__(groups=groups)
         self.by_column = all(part.by_column for _, part in groups)
-        self.discrete = all(part.discrete for _, part in groups)
+        self.nonnegative = any(part.nonnegative for _, part in groups)
 
     @classmethod
     def each(cls, parts: list[Distribution]) -> Columns:
@@ -110,6 +110,14 @@ class Columns(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> Several:
         return Several(tuple(part.summarize(rows, shares) for rows, part in self._parts(X)))
+
+    def again(self, X: Any, shares: Hard, statistics: Several) -> Several:
+        pairs = zip(self._parts(X), statistics.parts, strict=True)
+        return Several(tuple(part.again(rows, shares, own) for (rows, part), own in pairs))
+
+    def error(self, statistics: Several, again: Several) -> float:
+        pairs = zip(self.groups, statistics.parts, again.parts, strict=True)
+        return max(part.error(own, second) for (_, part), own, second in pairs)
 
     def finish(self, statistics: Several) -> Params:
         found: dict[str, Array] = {}

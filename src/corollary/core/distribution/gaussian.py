@@ -16,7 +16,7 @@ from corollary.core.distribution.covariances import (
     sampled,
     squared_distance,
 )
-from corollary.core.distribution.moments import Moments
+from corollary.core.distribution.moments import Moments, Moved
 from corollary.core.distribution.shares import Hard, Shares
 from corollary.core.distribution.totals import PRIOR, check_arrays, prior_of, refuse
 from corollary.core.limits import Choice, Limit
@@ -57,6 +57,12 @@ class Gaussian(Distribution):
 
     def summarize(self, X: Any, shares: Shares) -> Moments:
         return Moments.of(X, shares, self.covariance)
+
+    def again(self, X: Any, shares: Hard, statistics: Moments) -> Moved:
+        return statistics.moved(X, shares)
+
+    def error(self, statistics: Moments, again: Moved) -> float:
+        return statistics.error(again)
 
     def finish(self, statistics: Moments) -> Params:
         mean, present, scatter = statistics.mean, statistics.present, statistics.scatter

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg.lapack import dtrtri
 
 from corollary.core.distribution.covariances import DENSE, penalty_of, roots_of
-from corollary.core.distribution.gaussians import FAINT, NEVER, Gaussians
+from corollary.core.distribution.weighted_gaussians import FAINT, NEVER, Gaussians
 from corollary.core.types import Array
 
 NARROWEST = 1e-10  # the least variance in any direction, relative to the pooled variance within components

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from corollary.core.by_class import class_moments, class_sums
+from corollary.core.distribution.base import relative_error
 from corollary.core.distribution.shares import Hard, Shares, counts_of, sums_of
 from corollary.core.distribution.totals import filled
 from corollary.core.types import Array
@@ -66,6 +67,23 @@ class Moments:
             scatter = second - ((present * step).T @ step)[None]
         return cls(counts, present, about + step, scatter)
 
+    def moved(self, X: Any, shares: Hard) -> Moved:
+        """Moments of some of the rows about the means of all: diagonals alone."""
+        missing = self.present.shape[1] > 1 or self.mean.shape[1] == 1
+        labels, counts = (shares.codes, shares.weights), shares.again().counts
+        first, second, seen = class_moments(np.asarray(X), *labels, self.mean, missing=missing)
+        return Moved(counts, counts[:, None] if seen is None else seen, first, second)
+
+    def error(self, moved: Moved) -> float:
+        """By how much counts, means and scatters (diagonals) are off, relative to the means and spreads themselves."""
+        weights = relative_error(moved.counts - self.counts, self.counts)
+        weights = max(weights, relative_error(moved.present - self.present, self.present))
+        present = np.where(self.present > 0, self.present, 1.0)
+        far = (2.0**-52 * self.mean) ** 2  # of a mean that is rounded
+        mean = relative_error(moved.first / present, np.abs(self.mean) + np.sqrt(self.scatter / present))
+        spread = (moved.second - self.scatter) / present
+        return max(weights, mean, relative_error(spread, self.scatter / present + 1e10 * far))
+
     @classmethod
     def of_classes(cls, X: Array, shares: Hard) -> Moments:
         """Diagonals alone, of rows that belong to one of the K each: two passes, the second about the means."""
@@ -81,6 +99,20 @@ class Moments:
         first, second, _ = class_moments(X, *labels, about, missing=missing)
         step = first / some
         return cls(counts, present, about + step, np.maximum(second - present * step**2, 0.0))
+
+
+@dataclass(frozen=True)
+class Moved:
+    """Σ share, Σ share of what is not missing, Σ share (x − mean) and (x − mean)² about the means of all rows."""
+
+    counts: Array
+    present: Array
+    first: Array
+    second: Array
+
+    def __add__(self, other: Moved) -> Moved:
+        present, first = self.present + other.present, self.first + other.first
+        return Moved(self.counts + other.counts, present, first, self.second + other.second)
 
 
 def _about(X: Array, missing: Array | None, shares: Shares, about: Array, covariance: str) -> tuple[Array, Array]:

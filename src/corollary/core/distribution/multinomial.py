@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
+from corollary.core.by_class import linear_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Shares, counts_of, sums_of
 from corollary.core.distribution.totals import (
@@ -18,7 +19,6 @@ from corollary.core.distribution.totals import (
     check_logs,
     log,
     prior_of,
-    product,
     ratio,
     refuse,
     scaled,
@@ -49,7 +49,7 @@ class Multinomial(Distribution):
     name = "multinomial"
     by_column = False
     sparse = True
-    discrete = True
+    nonnegative = True
     alpha: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR}
 
@@ -70,7 +70,7 @@ class Multinomial(Distribution):
         return {"log": log(each), "size": statistics.totals.sum(axis=1) / counts}
 
     def log_prob(self, X: Any, params: Params) -> Array:
-        return product(X, params["log"]) + arrangements(X)[:, None]
+        return linear_scores(X, params["log"], np.zeros(len(params["log"]))) + arrangements(X)[:, None]
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:
         each, sizes = np.exp(params["log"]), np.rint(params["size"]).astype(np.int64)

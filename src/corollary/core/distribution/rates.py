@@ -8,6 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
+from corollary.core.by_class import linear_scores
 from corollary.core.distribution.base import Distribution, Params
 from corollary.core.distribution.shares import Shares
 from corollary.core.distribution.totals import (
@@ -19,7 +20,6 @@ from corollary.core.distribution.totals import (
     log,
     not_counts,
     prior_of,
-    product,
     ratio,
     refuse,
     scaled,
@@ -33,6 +33,7 @@ from corollary.core.types import Array
 class _Rates(Distribution):
     """What both share: the rate λ of each column, of shape (K, d), and a Gamma prior λ^alpha exp(−beta λ)."""
 
+    nonnegative = True
     alpha: Any
     beta: Any
     limits: ClassVar[dict[str, Limit]] = {"alpha": PRIOR, "beta": PRIOR}
@@ -62,7 +63,6 @@ class Poisson(_Rates):
 
     name = "poisson"
     sparse = True
-    discrete = True
 
     def check(self, X: Any) -> None:
         refuse(X, not_counts, "Poisson", "whole numbers ≥ 0")
@@ -74,7 +74,7 @@ class Poisson(_Rates):
 
     def log_prob(self, X: Any, params: Params) -> Array:
         (X, missing), rate = filled(X), params["rate"]
-        found = product(X, log(rate)) - _log_factorials(X)[:, None] - rate.sum(axis=1)
+        found = linear_scores(X, log(rate), -rate.sum(axis=1)) - _log_factorials(X)[:, None]
         return found if missing is None else found + missing @ rate.T
 
     def sample(self, params: Params, members: Array, rng: np.random.RandomState) -> Array:

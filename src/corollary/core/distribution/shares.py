@@ -6,9 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
-from corollary.core.by_class import class_sums
+from corollary.core.by_class import (
+    category_counts,
+    category_counts_again,
+    class_sums,
+    class_sums_again,
+    probed_class_sums,
+)
 from corollary.core.types import Array
 
 
@@ -28,10 +34,33 @@ class Hard:
     def counts(self) -> Array:
         return np.bincount(self.codes, weights=self.weights, minlength=self.n)
 
-    def matrix(self) -> Any:
-        """Shares (n_rows, n), of which only what is not zero is kept."""
-        rows = len(self.codes)
-        return csr_array((self.weights, self.codes, np.arange(rows + 1)), shape=(rows, self.n))
+    def sums(self, values: Any) -> Array:
+        """Σ weight × values of the rows of each, (n, columns)."""
+        return class_sums(values, self.codes, self.weights, self.n)
+
+    def states(self, X: Array, sizes: Array) -> Array:
+        """Weights of the states of each column, one column after the other: (n, Σ sizes)."""
+        return category_counts(X, self.codes, self.weights, sizes, self.n)
+
+    def again(self) -> Hard:
+        """The same, which adds everything up on another way: by other code, in another order.
+
+        Sums of sparse values are (n,): columns have been added up too, after a multiplication by ``probe``.
+        """
+        return _Again(self.codes, self.weights, self.n)
+
+
+class _Again(Hard):
+    @property
+    def counts(self) -> Array:
+        return self.sums(np.ones((len(self.codes), 1)))[:, 0]
+
+    def sums(self, values: Any) -> Array:
+        sums = probed_class_sums if issparse(values) else class_sums_again
+        return sums(values, self.codes, self.weights, self.n)
+
+    def states(self, X: Array, sizes: Array) -> Array:
+        return category_counts_again(X, self.codes, self.weights, sizes, self.n)
 
 
 Shares = Array | Hard
@@ -45,6 +74,6 @@ def counts_of(shares: Shares) -> Array:
 def sums_of(shares: Shares, values: Any) -> Array:
     """Σ share × values of the row, of shape (K, columns), for values that are an array or sparse."""
     if isinstance(shares, Hard):
-        return class_sums(values, shares.codes, shares.weights, shares.n)
+        return shares.sums(values)
     found = (values.T @ shares).T if issparse(values) else shares.T @ values
     return found.toarray() if issparse(found) else np.asarray(found, dtype=np.float64)

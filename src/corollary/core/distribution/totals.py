@@ -37,7 +37,7 @@ def summed(X: Any, shares: Shares) -> Totals:
     counts, (X, missing) = counts_of(shares), filled(X)
     present = counts[:, None]
     if missing is not None:
-        present = present - sums_of(shares, missing.astype(np.float64))
+        present = sums_of(shares, (~missing).astype(np.float64))
     return Totals(counts, present, sums_of(shares, X))
 
 
@@ -48,16 +48,6 @@ def filled(X: Any) -> tuple[Any, Array | None]:
     X = np.asarray(X, dtype=np.float64)
     missing = np.isnan(X)
     return (np.where(missing, 0.0, X), missing) if missing.any() else (X, None)
-
-
-def product(X: Any, logs: Array) -> Array:
-    """X · logsᵀ for X ≥ 0, where zero times the logarithm of zero is zero."""
-    never = np.isneginf(logs)
-    if not never.any():
-        return np.asarray(X @ logs.T)
-    found: Array = np.asarray(X @ np.where(never, 0.0, logs).T)
-    found[np.asarray((X != 0).astype(np.float64) @ never.T.astype(np.float64)) > 0] = -np.inf
-    return found
 
 
 def log(values: Array) -> Array:

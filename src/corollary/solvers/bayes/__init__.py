@@ -1,1 +1,1 @@
-"""Naive Bayes: a distribution for each class, learnt in one pass if labels are known, and by EM where some are not."""
+"""Naive Bayes: a distribution for each class, in closed form if labels are known, and by EM where some are not."""

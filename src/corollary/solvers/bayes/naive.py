@@ -1,122 +1,43 @@
-"""Classes, each with a distribution of rows: what rows contribute, the best parameters, and scores of rows.
+"""What rows of known classes contribute, and the residual of the closed form that comes of it.
 
-Where every row has a label one pass is enough. Where some have none, the class of these is a hidden variable: the model
-is a latent-variable model of the EM engine.
+Where the classes of some rows are not known they are a hidden variable: the model is a mixture, by the EM engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from corollary.core.blocks import Source
-from corollary.core.distribution import Distribution, Hard, Params
-from corollary.core.types import Array
+from corollary.core.distribution import Distribution, Hard
+from corollary.solvers.em.mixture import MixtureSummary
 
-Scores = Callable[[Any, Params], Array]
-
-
-@dataclass(frozen=True)
-class Naive:
-    """Log probabilities of the classes, and the parameters of their distributions."""
-
-    log_prior: Array
-    params: Params
+NAME = "largest relative error of sums that were taken again"
+TOLERANCE = 1e-9
 
 
-@dataclass(frozen=True)
-class NaiveSummary:
-    """What rows contribute: weights of the classes, statistics of their distributions, and how likely the rows are."""
-
-    counts: Array
-    statistics: Any
-    log_likelihood: float = 0.0
-
-    @property
-    def weight(self) -> float:
-        return float(self.counts.sum())
-
-    def __add__(self, other: NaiveSummary) -> NaiveSummary:
-        return NaiveSummary(
-            self.counts + other.counts,
-            self.statistics + other.statistics,
-            self.log_likelihood + other.log_likelihood,
-        )
+def labelled(distribution: Distribution, k: int, source: Source) -> MixtureSummary:
+    """The sum over rows whose class is known, of blocks (rows, classes, weights)."""
+    return source.total(partial(_of_labels, distribution, k))
 
 
-def log_shares(counts: Array) -> Array:
-    """Logarithms of the shares of classes, −∞ of none."""
-    with np.errstate(divide="ignore"):
-        logs: Array = np.log(counts) - np.log(counts.sum())
-    return logs
+def _of_labels(distribution: Distribution, k: int, block: tuple[Any, ...]) -> MixtureSummary:
+    X, codes, weights = block
+    if not (codes >= 0).all():
+        known = np.flatnonzero(codes >= 0)
+        X, codes, weights = X[known], codes[known], weights[known]
+    shares = Hard(codes, weights, k)
+    return MixtureSummary(shares.counts, distribution.summarize(X, shares))
 
 
-@dataclass(frozen=True)
-class NaiveModel:
-    """E and M steps. ``fixed`` are log probabilities of classes that are given, not learnt.
-
-    ``scores`` may stand in for ``distribution.log_fit`` where only differences between classes count.
-    """
-
-    distribution: Distribution
-    n_classes: int
-    fixed: Array | None = None
-    scores: Scores | None = None
-
-    movement_name = "length of the next EM step in the metric of Fisher's information"
-
-    def labelled(self, source: Source) -> NaiveSummary:
-        """The sum over rows whose class is known."""
-        return source.total(self._of_labels)
-
-    def _of_labels(self, block: tuple[Any, ...]) -> NaiveSummary:
-        X, codes, weights = block
-        if not (codes >= 0).all():
-            known = np.flatnonzero(codes >= 0)
-            X, codes, weights = X[known], codes[known], weights[known]
-        shares = Hard(codes, weights, self.n_classes)
-        return NaiveSummary(shares.counts, self.distribution.summarize(X, shares))
-
-    def e_step(self, block: tuple[Any, ...], params: Naive) -> NaiveSummary:
-        X, codes, weights = block
-        joint = (self.scores or self.distribution.log_fit)(X, params.params) + params.log_prior
-        known, rows = codes >= 0, np.arange(len(codes))
-        likely = logsumexp(joint, axis=1)
-        with np.errstate(invalid="ignore"):
-            shares = np.exp(joint - likely[:, None])
-        shares[known] = 0.0
-        shares[rows[known], codes[known]] = 1.0
-        logs = np.where(known, joint[rows, codes], likely)
-        counted = weights > 0
-        shares[~counted] = 0.0
-        shares *= weights[:, None]
-        value = float(weights[counted] @ logs[counted])
-        return NaiveSummary(shares.sum(axis=0), self.distribution.summarize(X, shares), value)
-
-    def m_step(self, summary: NaiveSummary) -> Naive:
-        log_prior = log_shares(summary.counts) if self.fixed is None else self.fixed
-        return Naive(log_prior, self.distribution.finish(summary.statistics))
-
-    def log_prior(self, params: Naive) -> float:
-        return self.distribution.log_prior(params.params)
-
-    def movement(self, before: Naive, after: Naive) -> float:
-        prior, later = np.exp(before.log_prior), np.exp(after.log_prior)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            priors = np.where(prior == later, 0.0, (later - prior) ** 2 / prior).sum()
-        return float(np.hypot(np.sqrt(priors), self.distribution.distance(before.params, after.params, prior)))
+def residual(distribution: Distribution, summary: MixtureSummary, source: Source) -> float:
+    """By how much the sums of rows, all of known classes, differ from those that are taken again on another way."""
+    k, statistics = len(summary.counts), summary.statistics
+    return distribution.error(statistics, source.total(partial(_again, distribution, statistics, k)))
 
 
-def rows_of(source: Source, target: Callable[[Any], Array]) -> Source:
-    """Rows with the numbers of their classes in the place of their labels."""
-    return source.map(partial(_numbered, target))
-
-
-def _numbered(target: Callable[[Any], Array], block: tuple[Any, ...]) -> tuple[Any, ...]:
-    X, y, weights = block
-    return X, target(y), weights
+def _again(distribution: Distribution, statistics: Any, k: int, block: tuple[Any, ...]) -> Any:
+    X, codes, weights = block
+    return distribution.again(X, Hard(codes, weights, k), statistics)

@@ -140,7 +140,8 @@ class _Climb(Algorithm[_Place[Params, S]], Generic[Params, S]):
     def __init__(self, model: LatentModel[Params, S], data: Source, start: Params, enough: float, short: float) -> None:
         self.model, self.data, self.start, self.enough, self.short = model, data, start, enough, short
         self.log_prior, self.movement = getattr(model, "log_prior", None), getattr(model, "movement", None)
-        self.at_end = hasattr(model, "movement_tol")  # the movement is measured only where the gain is small enough
+        # whether the movement is measured only where the gain is small enough
+        self.at_end = getattr(model, "movement_tol", None) is not None
         self.certificate_name = getattr(model, "movement_name", GAIN)
 
     def init(self) -> _Place[Params, S]:

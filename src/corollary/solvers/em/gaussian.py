@@ -21,10 +21,10 @@ from corollary._compiled.em import dense, diagonal
 from corollary._compiled.em.shares import CHUNK
 from corollary.core.distribution.covariances import DENSE
 from corollary.core.distribution.gaussian_summary import GaussianSummary
-from corollary.core.distribution.gaussians import Gaussians, Units
+from corollary.core.distribution.weighted_gaussians import Gaussians, Units
 from corollary.core.parallel import n_threads, rows_per_part, run_team
 from corollary.core.types import Array
-from corollary.solvers.em.lengths import InFishersMetric
+from corollary.solvers.em.lengths import movement_of_gain
 
 PART, PARTS = 512, 64  # the fewest rows of a part, and the most parts
 SLAB = 1 << 19  # numbers that are copied at a time from rows in another order
@@ -54,12 +54,14 @@ class Space(threading.local):
 
 
 @dataclass(frozen=True)
-class GaussianModel(InFishersMetric):
+class GaussianModel:
     """E and M steps in the given units; ``regular`` is what is added to variances, in the same units."""
 
     units: Units
     regular: Array
     space: Space = field(default_factory=Space, repr=False, compare=False)
+
+    movement_tol = staticmethod(movement_of_gain)
 
     def e_step(self, block: LabelledRows, params: Gaussians) -> GaussianSummary:
         """Posteriors of the rows and what they contribute to the moments."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from corollary.core.blocks import Block, Source
-from corollary.core.distribution.gaussians import NEVER
+from corollary.core.distribution.weighted_gaussians import NEVER
 from corollary.core.parallel import map_blocks, one_blas_thread
 from corollary.core.scaling import SQUARED, magnitude, power_of_two, scale_about
 from corollary.core.types import Array

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse, vstack
 
 from corollary.core.distribution.covariances import DENSE
-from corollary.core.distribution.gaussians import Gaussians
+from corollary.core.distribution.weighted_gaussians import Gaussians
 from corollary.core.parallel import map_blocks, sum_blocks
 from corollary.core.types import Array
 from corollary.solvers.em.gaussian import GaussianModel, LabelledRows
