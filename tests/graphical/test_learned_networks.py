@@ -146,3 +146,77 @@ def test_more_states_than_rows() -> None:
     rows = pd.DataFrame({"a": [f"p{i}" for i in range(12)], "b": [f"q{i}" for i in range(12)], "c": list("xy") * 6})
     assert ChowLiu().fit(rows).evidence_.verify(rows)
     assert len(HillClimb().fit(rows).edges_) <= 1
+
+
+def test_edges_that_are_asked_for_are_there_and_others_are_not() -> None:
+    rows = frame()
+    free = HillClimb().fit(rows)
+    asked = HillClimb(required=[("c", "d"), ("c", "a")], forbidden=[("b", "a"), ("a", "b")]).fit(rows)
+    assert {("c", "d"), ("c", "a")} <= set(asked.edges_)
+    assert not {("b", "a"), ("a", "b")} & set(asked.edges_)
+    assert asked.score_ < free.score_
+    assert asked.evidence_.verify(rows)
+    asked.set_params(forbidden=[("c", "d")], required=None)
+    assert asked.evidence_.verify(rows).stands is False
+
+
+@pytest.mark.parametrize("gaps", [False, True])
+def test_the_score_is_that_of_the_complete_rows(gaps: bool) -> None:
+    rows = with_gaps(frame()) if gaps else frame()
+    model, whole = HillClimb(pseudo_counts=0.0).fit(rows), rows.dropna()
+    plain = BayesianNetwork(model.edges_, pseudo_counts=0.0).fit(whole)
+    free = sum(table.size // 3 * 2 for table in plain.tables_)
+    assert model.score_ == pytest.approx(plain.log_likelihood(whole) - 0.5 * np.log(len(whole)) * free, rel=1e-12)
+    assert model.evidence_.facts["score"] == model.score_
+    assert ("had no part in the search" in str(model.evidence_)) == gaps
+
+
+def test_trees_of_rows_with_gaps_claim_less() -> None:
+    rows = frame()
+    y = rows.pop("b")
+    whole, gaps = TreeAugmentedNB().fit(rows, y), TreeAugmentedNB().fit(with_gaps(rows), y)
+    assert whole.evidence_.certificate.kind.name == "OPTIMAL"
+    assert "given the class" in whole.evidence_.certificate.name
+    assert gaps.evidence_.certificate.kind.name == "CHECKED"
+    assert gaps.evidence_.holds
+    assert "Values are missing" in str(gaps.evidence_)
+    for model, X in ((whole, rows), (gaps, with_gaps(rows))):
+        joint = model.predict_joint_log_proba(X)[np.arange(len(X)), np.searchsorted(model.classes_, y)]
+        assert model.evidence_.facts["log-likelihood"] == pytest.approx(joint.sum(), rel=1e-12)
+    tree = ChowLiu().fit(with_gaps(rows))
+    assert tree.evidence_.certificate.kind.name == "STATIONARY"
+    assert "of the rows that have both" in str(tree.evidence_)
+
+
+def test_no_class_tree_is_more_likely_with_the_tables_of_maximum_likelihood() -> None:
+    rows = frame(80)
+    y = rows.pop("b")
+    model = TreeAugmentedNB(pseudo_counts=0.0, target="b").fit(rows, y)
+    together = rows.assign(b=y)
+    best = model.evidence_.facts["log-likelihood"]
+    for tree in ([("a", "c"), ("a", "d")], [("a", "c"), ("c", "d")], [("a", "d"), ("d", "c")]):
+        edges = [("b", name) for name in "acd"] + tree
+        plain = BayesianNetwork(edges, pseudo_counts=0.0).fit(together)
+        assert plain.log_likelihood(together) <= best + 1e-9
+
+
+def test_the_class_has_the_name_it_is_given() -> None:
+    rows = frame()
+    y = rows.pop("b")
+    model = TreeAugmentedNB(target="middle one").fit(rows, y)
+    assert model.variables_.tolist() == ["a", "c", "d", "middle one"]
+    np.testing.assert_allclose(model.predict_proba(rows), model.posterior(rows, "middle one"), rtol=1e-10)
+    np.testing.assert_array_equal(
+        model.predict(rows), model.classes_[model.posterior(rows, "middle one").argmax(axis=1)]
+    )
+    with pytest.raises(ValueError, match=r"column 'a', the name of the class: give another name as target"):
+        TreeAugmentedNB(target="a").fit(rows, y)
+
+
+def test_a_tree_answers_as_a_network_of_its_edges() -> None:
+    rows = frame()
+    tree = ChowLiu().fit(rows)
+    plain = BayesianNetwork(tree.edges_).fit(rows)
+    gaps = with_gaps(rows, 0.4)
+    np.testing.assert_allclose(tree.posterior(gaps, "a"), plain.posterior(gaps, "a"), rtol=1e-12)
+    assert tree.evidence_.facts["log-likelihood"] == pytest.approx(tree.log_likelihood(rows), rel=1e-12)

@@ -124,7 +124,11 @@ def test_hidden_sinus_of_the_notes() -> None:
     assert model.evidence_.certificate.kind.name == "STATIONARY"
     assert model.evidence_.holds
     assert model.score(rows) >= truth.score(rows.assign(Sinus=None)) - 1e-3
-    assert model.evidence_.verify(rows[:0].reindex(rows.index).assign(**rows)) is not None
+    assert model.evidence_.verify(rows)
+    nose = model.tables_[-1]
+    model.tables_ = [*model.tables_[:-1], nose[:, ::-1].copy()]
+    assert model.evidence_.verify(rows).stands is False
+    model.tables_ = [*model.tables_[:-1], nose]
     ill = model.query("Headache", {"Flu": "yes"})["Headache"]["yes"]
     assert ill == pytest.approx(truth.query("Headache", {"Flu": "yes"})["Headache"]["yes"], abs=0.06)
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from corollary.core.evidence import Evidence
@@ -138,6 +137,8 @@ def learn_network(
     table = read_table(data, header=header, encoding=encoding)
     frame, facts = _columns(table, columns, drop, target)
     model = _model(structure, bins, seed)
+    if target is not None:
+        model.set_params(target=target)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
@@ -147,8 +148,6 @@ def learn_network(
                 model.fit(frame.drop(columns=target), _target(frame[target], target, table.source))
         except (ValueError, MemoryError) as error:
             raise InputError(f"{table.source}: {one_line(error)}") from None
-    if target is not None:  # which the model calls "class"
-        model.variables_ = np.array([*frame.columns.drop(target), target])
     evidence = model.evidence_
     return NetworkOfTable(table.source, model, facts, evidence, (*table.notes, *sentences(caught, evidence)))
 

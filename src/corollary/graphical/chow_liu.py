@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from corollary.base import assigning
-from corollary.core.evidence import Certificate, Kind
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.fitted import Fitted, Floats
 from corollary.core.limits import Choice, Instance, Integer, Limit
 from corollary.core.types import Array
-from corollary.graphical.learned import Found, LearnedNetwork, exact
+from corollary.graphical.learned import Found, SearchedNetwork
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import find
 from corollary.referee.structures import spanning_tree
@@ -21,19 +21,20 @@ NAME = "bound on what any other tree could have more of mutual information, in n
 ROUNDING = 1e-10
 
 
-class ChowLiu(LearnedNetwork):
-    r"""The tree of the largest likelihood: the maximum spanning tree of mutual information.
+class ChowLiu(SearchedNetwork):
+    r"""The maximum spanning tree of mutual information: with tables of maximum likelihood, the most likely tree.
 
     .. math:: \max_{\text{trees } T} \sum_{(i, j) \in T} I(X_i; X_j), \qquad
               I(X; Y) = \sum_{x, y} p(x, y) \log \frac{p(x, y)}{p(x) p(y)}
 
-    Among all networks in which every variable has at most one parent this one explains the rows best, and it is found
-    exactly. It is a :class:`BayesianNetwork`: it can be asked, drawn from, plotted and written to a file.
+    Of rows without gaps, and with the tables of maximum likelihood (``pseudo_counts=0``), no network in which every
+    variable has at most one parent has a larger likelihood. Pseudo-counts change the tables, not the tree. It is a
+    :class:`BayesianNetwork`: it can be asked, drawn from, plotted and written to a file.
 
     Parameters
     ----------
     root : str, int or None
-        The variable without a parent, by name or number; None: the first. The likelihood does not depend on it.
+        The variable without a parent, by name or number; None: the first. The largest likelihood does not depend on it.
     states, pseudo_counts, equivalent_sample_size, n_bins, max_states
         As in :class:`BayesianNetwork`.
     tol, max_iter, n_init, random_state
@@ -57,8 +58,9 @@ class ChowLiu(LearnedNetwork):
 
     *Evidence.* Optimal: a spanning tree is a maximum one if no edge outside it has more information than some edge on
     the path that it would close to a cycle. All are looked at; the largest excess, once for each edge of the tree,
-    bounds what any other tree could have more. Where values are missing the tables are EM's, and the weaker of both
-    claims is made.
+    bounds what any other tree could have more of information: with the tables of maximum likelihood, of log-likelihood
+    a row. Where values are missing the information is that of rows that have both values, the tables are EM's, and the
+    weaker of both claims is made.
 
     References
     ----------
@@ -107,7 +109,7 @@ class ChowLiu(LearnedNetwork):
         self.mutual_information_ = information
         parents = [() if p < 0 else (int(p),) for p in tree.parent]
         notes = _notes(data, names)
-        return Found(parents, tree_evidence(tree, information, "maximum spanning tree", notes))
+        return Found(parents, tree_evidence(tree, information, Kind.OPTIMAL, NAME, notes))
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         codes, weights = self._judged_rows(X, sample_weight)
@@ -127,12 +129,13 @@ def root_of(root: Any, names: list[str]) -> int:
     return int(root)
 
 
-def tree_evidence(tree: Tree, information: Array, solver: str, notes: tuple[str, ...] = ()) -> Any:
+def tree_evidence(tree: Tree, information: Array, kind: Kind, name: str, notes: tuple[str, ...] = ()) -> Evidence:
     """That no tree has more information: d − 1 edges, each of which could be exchanged for one with ``excess`` more."""
     bound = tree.excess * max(len(tree.parent) - 1, 0)
     total = sum(float(information[j, p]) for j, p in enumerate(tree.parent) if p >= 0)
-    facts = {"mutual information of the tree": total, "largest excess of an edge outside": tree.excess}
-    return exact(Certificate(Kind.OPTIMAL, NAME, bound, ROUNDING), solver, facts, notes)
+    facts = {"information of the tree": total, "largest excess of an edge outside": tree.excess}
+    certificate = Certificate(kind, name, bound, ROUNDING)
+    return Evidence(honest(Status.EXACT, certificate), certificate, "maximum spanning tree", facts=facts, notes=notes)
 
 
 def _notes(data: Coded, names: list[str]) -> tuple[str, ...]:

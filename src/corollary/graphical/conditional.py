@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.exceptions import ConvergenceWarning
 
 from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
-from corollary.core.graphical.cpd import CPD, LinearGaussian, LogisticCPD, NoisyOr, Table
+from corollary.core.graphical.cpd import CPD, LinearGaussian, LogisticCPD, NoisyOr
 from corollary.core.types import Array
 from corollary.linear.logistic import LogisticRegression
 from corollary.solvers.graphical.linear_gaussian import fit_linear_gaussian
@@ -52,17 +53,6 @@ def _closed(solver: str, name: str, residual: float, notes: tuple[str, ...] = ()
     return Evidence(honest(Status.EXACT, certificate), certificate, solver, notes=notes)
 
 
-def _table(cpd: Table, family: Family) -> tuple[CPD, Evidence]:
-    """Shares of rows; a setting of the parents that no row has gets equal shares."""
-    shape = (*family.cards, family.card)
-    at = np.ravel_multi_index((*family.codes.T, family.child.astype(np.int64)), shape)
-    counts = np.bincount(at, family.weights, minlength=int(np.prod(shape))).reshape(shape)
-    sums = counts.sum(axis=-1, keepdims=True)
-    found = Table(np.where(sums > 0, counts / np.where(sums > 0, sums, 1.0), 1.0 / family.card))
-    off = float(np.abs(found.values * sums - counts).max() / sums.sum())
-    return found, _closed("counting", MISSED, off)
-
-
 def _noisy_or(cpd: NoisyOr, family: Family) -> tuple[CPD, Evidence]:
     scaled = NoisyOr(alpha=cpd.alpha * family.unit)
     found, evidence = fit_noisy_or(scaled, family.codes, family.child, family.weights)
@@ -85,7 +75,7 @@ def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
     child, used = family.child.astype(np.int64), family.weights > 0
     present = np.unique(child[used])
     coef, intercept = np.zeros((family.card, Z.shape[1])), np.zeros(family.card)
-    evidence = _closed("counting", MISSED, 0.0)  # of one state there is nothing to learn
+    evidence: Evidence | None = None
     if len(present) > 1 and Z.shape[1]:
         model = LogisticRegression(C=cpd.C / family.unit)
         with warnings.catch_warnings():
@@ -95,17 +85,22 @@ def _logistic(cpd: LogisticCPD, family: Family) -> tuple[CPD, Evidence]:
         coef[present[1:] if two else present] = model.coef_
         intercept[present[1:] if two else present] = model.intercept_
         evidence = model.evidence_
-    elif len(present) > 1:
+    else:  # nothing depends on parents
         shares = np.bincount(child, family.weights, minlength=family.card)[present]
         intercept[present] = np.log(shares / shares.sum())
-        evidence = _closed("counting", MISSED, float(np.abs(np.exp(intercept[present]) - shares / shares.sum()).max()))
     absent = np.setdiff1d(np.arange(family.card), present)
     intercept[absent] = intercept[present].min() - NEVER
-    return LogisticCPD(coef, intercept, family.cards, cpd.C), evidence
+    return LogisticCPD(coef, intercept, family.cards, cpd.C), evidence or _shares_of_rows(intercept, family)
+
+
+def _shares_of_rows(intercept: Array, family: Family) -> Evidence:
+    """That the same probabilities for all rows are the shares of the states, each counted by itself."""
+    rows = [float(family.weights[family.child == state].sum()) for state in range(family.card)]
+    off = np.abs(softmax(intercept) - np.array(rows) / family.weights.sum())
+    return _closed("counting", MISSED, float(off.max()))
 
 
 _LEARNERS: dict[type[CPD], Callable[..., tuple[CPD, Evidence]]] = {
-    Table: _table,
     NoisyOr: _noisy_or,
     LogisticCPD: _logistic,
     LinearGaussian: _linear_gaussian,

@@ -12,7 +12,7 @@ from corollary.base import assigning
 from corollary.core.fitted import Fitted, Number
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import ArrayLike, Choice, Integer, Limit
-from corollary.graphical.learned import Found, LearnedNetwork
+from corollary.graphical.learned import Found, SearchedNetwork
 from corollary.graphical.network import BayesianNetwork, _pairs
 from corollary.graphical.states import find
 from corollary.referee.structures import no_better_move
@@ -24,7 +24,7 @@ from corollary.solvers.graphical.scores import SCORES, Score
 ESS = 10.0  # of BDeu, if nothing else is asked for
 
 
-class HillClimb(LearnedNetwork):
+class HillClimb(SearchedNetwork):
     r"""A network found by adding, removing and reversing edges as long as a score rises.
 
     .. math:: \max_G \sum_i \text{score}(X_i \mid \text{parents}_G(X_i)), \qquad

@@ -18,16 +18,21 @@ COUNTED = 1e-10  # by which share of the rows a table may miss its counts
 
 
 def judge_parts(
-    network: MixedNetwork, parts: Collection[int], rows: Array, weights: Array, added: Sequence[float]
+    network: MixedNetwork, given: Collection[int], rows: Array, weights: Array, added: Sequence[float]
 ) -> Verification:
-    """What the referee says of a network: of the ``parts`` that were learned, and of tables with what was ``added``."""
+    """What the referee says of a network: of what was learned, and of tables with what was ``added`` to their counts.
+
+    Of distributions that were ``given`` nothing is claimed.
+    """
     said = []
     for v, cpd in enumerate(network.cpds):
-        if isinstance(cpd, Table) and v not in parts:
+        if v in given:
+            continue
+        if isinstance(cpd, Table):
             family = rows[:, [v, *network.parents[v]]].astype(np.int64)
             above = [list(range(1, family.shape[1]))]
             said.append(tables_of_counts(family, weights, above, [cpd.values], [added[v]], COUNTED))
-        elif v in parts:
+        else:
             codes, numbers = network.parts(v, rows)
             cards = tuple(network.cards[p] for p in network.split[v][0])
             judge = _JUDGES.get(type(cpd))
@@ -35,7 +40,7 @@ def judge_parts(
                 said.append(Verification(None, f"the referee has no second opinion on {type(cpd).__name__}"))
             else:
                 said.append(judge(cpd, codes, cards, numbers, rows[:, v], weights))
-    return together(said)
+    return together(said) if said else Verification(None, "all distributions were given: nothing was learned")
 
 
 def _linear_gaussian(

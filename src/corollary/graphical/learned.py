@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from corollary.base import check_weights
-from corollary.core.evidence import Evidence, Kind, Status, worst_of
+from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.states import Column, States, find, shown, states_of
@@ -34,7 +34,7 @@ class Found:
 
 
 class LearnedNetwork(BayesianNetwork, ABC):
-    """A network that learns which edges there are, and then its tables as :class:`BayesianNetwork` does."""
+    """A network that learns which edges there are."""
 
     edges = None  # known after the fit: see ``edges_``
     cpds = None  # all tables
@@ -50,10 +50,6 @@ class LearnedNetwork(BayesianNetwork, ABC):
         """Of given tables nothing is to be learned: a plain network."""
         return BayesianNetwork._made(*parts, **parameters)
 
-    @abstractmethod
-    def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
-        """The parents of each variable from coded rows."""
-
     @property
     def _prior(self) -> Prior:
         unit, ess = self._weight_unit, self.equivalent_sample_size
@@ -64,6 +60,31 @@ class LearnedNetwork(BayesianNetwork, ABC):
         """Pseudo-counts of a cell and of a table, for the referee."""
         ess = self.equivalent_sample_size
         return (self.pseudo_counts, 0.0) if ess is None else (0.0, ess)
+
+    def _read(self, columns: list[Column], weights: Array) -> tuple[list[States], Coded]:
+        """The states of each column, and the rows of positive weight as numbers."""
+        names, given = [column.name for column in columns], dict(self.states or {})
+        if len(set(names)) < len(names):
+            raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
+        for name in given:
+            find(name, names, "column")
+        found = [self._states_for(column, given.get(column.name), weights) for column in columns]
+        there = weights > 0
+        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
+        return found, Coded.gather(codes, [states.size for states in found], weights, there)
+
+    def _states_for(self, column: Column, given: Any, weights: Array) -> States:
+        from corollary.graphical.network import _chosen
+
+        return _chosen(given, column.name) or states_of(column, weights, self.max_states, self.n_bins)
+
+
+class SearchedNetwork(LearnedNetwork):
+    """A network that learns its edges from X alone, and then its tables as :class:`BayesianNetwork` does."""
+
+    @abstractmethod
+    def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
+        """The parents of each variable from coded rows."""
 
     def _judged_rows(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
         """Rows as states, with their weights; what rows without weight hold may be no state."""
@@ -107,23 +128,6 @@ class LearnedNetwork(BayesianNetwork, ABC):
         self.n_iter_ = max(1, structure.evidence.n_iter, evidence.n_iter)
         self._keep_evidence(joined(structure.evidence, evidence))
 
-    def _read(self, columns: list[Column], weights: Array) -> tuple[list[States], Coded]:
-        """The states of each column, and the rows of positive weight as numbers."""
-        names, given = [column.name for column in columns], dict(self.states or {})
-        if len(set(names)) < len(names):
-            raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
-        for name in given:
-            find(name, names, "column")
-        found = [self._states_for(column, given.get(column.name), weights) for column in columns]
-        there = weights > 0
-        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
-        return found, Coded.gather(codes, [states.size for states in found], weights, there)
-
-    def _states_for(self, column: Column, given: Any, weights: Array) -> States:
-        from corollary.graphical.network import _chosen
-
-        return _chosen(given, column.name) or states_of(column, weights, self.max_states, self.n_bins)
-
 
 class _Watched:
     """What makes a working copy of a network in the middle of a fit, for callbacks."""
@@ -152,8 +156,3 @@ def joined(structure: Evidence, tables: Evidence) -> Evidence:
         worst = replace(worst, status=structure.status)
     solver = f"{structure.solver}, then {tables.solver}"
     return replace(worst, facts=facts, notes=notes, solver=solver)
-
-
-def exact(certificate: Any, solver: str, facts: dict[str, float], notes: tuple[str, ...] = ()) -> Evidence:
-    """The evidence of a structure that comes from no iterations."""
-    return Evidence(Status.EXACT, certificate, solver, facts=facts, notes=notes)

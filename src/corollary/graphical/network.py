@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from corollary.base import assigning, check_weights, fitting, predicting
-from corollary.core.evidence import Evidence, Kind, worst_of
+from corollary.core.evidence import Evidence, Kind
 from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Maybe, Names
 from corollary.core.graphical.dag import DAG
 from corollary.core.limits import N_JOBS, RANDOM_STATE, ArrayLike, Boolean, Choice, Instance, Integer, Limit, Real
@@ -107,8 +107,9 @@ class BayesianNetwork(NetworkQueries):
     of X in float64, less where columns have few values. EM sums exactly over what is missing. A query costs what
     :meth:`query_cost` says, before it runs.
 
-    *Evidence.* Exact: how far the tables are from the normalised counts. Of EM stationary: how far one more step would
-    move a probability.
+    *Evidence.* Exact: how far the tables are from a second count of the rows, by another route. Of EM stationary: how
+    far one more step would move a probability. With ``cpds`` the weakest claim of all parts is made; what each
+    distribution claims by itself is in its facts and notes.
 
     References
     ----------
@@ -282,17 +283,19 @@ class BayesianNetwork(NetworkQueries):
         self.states_ = [states.labels for states in found]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
         self.parents_ = [np.array(above, dtype=np.int64) for above in parents]
-        counted = [[] if v in parts else above for v, above in enumerate(parents)]
-        network, evidence = learn_parameters(
-            data, counted, prior=prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
-            random_state=self.random_state, names=everything, observe=observe,
-        )  # fmt: skip
-        self.tables_ = [learned.tables.get(v, table) for v, table in enumerate(network.tables)]
-        self.n_iter_ = max(1, evidence.n_iter)
         self.__dict__.pop("cpds_", None)
         if parts:
+            self.tables_, counting = learned.beside_tables(data, parents, prior)
             self.cpds_ = learned.cpds
-        self._keep_evidence(worst_of([evidence, *learned.evidence]))
+            evidence = learned.evidence_of(self._mixed_network, counting)
+        else:
+            network, evidence = learn_parameters(
+                data, parents, prior=prior, tol=self.tol, max_iter=self.max_iter, n_init=self.n_init,
+                random_state=self.random_state, names=everything, observe=observe,
+            )  # fmt: skip
+            self.tables_ = list(network.tables)
+        self.n_iter_ = max(1, evidence.n_iter)
+        self._keep_evidence(evidence)
 
     def _in_the_middle(self, params: Any) -> dict[str, Any]:
         """What makes a working copy of this network while EM runs, for callbacks."""
@@ -386,11 +389,11 @@ class BayesianNetwork(NetworkQueries):
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         codes = self._codes(X)
         if self._cpds:
-            given = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
+            asked = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
             weights, ess = check_weights(sample_weight, codes), self.equivalent_sample_size
             added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
-            parts = [v for v in self._cpds if not (v in given and given[v].known)]
-            return judge_parts(self._mixed_network, parts, self._rows(X), weights, added)
+            given = [v for v in self._cpds if v in asked and asked[v].known]
+            return judge_parts(self._mixed_network, given, self._rows(X), weights, added)
         return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from corollary.core.evidence import Evidence
+from corollary.core.evidence import Evidence, worst_of
 from corollary.core.fitted import Fitted
 from corollary.core.fitted.base import Known, require
 from corollary.core.graphical.cpd import CPD, CPDS, LinearGaussian, LogisticCPD, Table
@@ -25,6 +25,8 @@ from corollary.core.graphical.mixed import MixedNetwork
 from corollary.core.types import Array
 from corollary.graphical.conditional import Family, learned
 from corollary.graphical.states import Column, States, find
+from corollary.solvers.graphical.counts import Coded
+from corollary.solvers.graphical.parameters import Prior, counted, family_of
 
 WRITTEN_OUT = 1 << 16  # entries up to which a distribution is written out as a table
 NUMBER = "number"  # the one state of a variable that is a number
@@ -85,11 +87,17 @@ def number_states(column: Column) -> States:
 
 @dataclass(frozen=True)
 class Parts:
-    """What was learned of distributions other than tables, what ``tables_`` has of them, and the evidence."""
+    """What was learned of distributions other than tables, what ``tables_`` has of them, and the evidence.
+
+    ``rows`` are those it was learned from, states as their numbers, with their ``weights``.
+    """
 
     cpds: dict[int, CPD]
     tables: dict[int, Array]
-    evidence: list[Evidence]
+    evidence: dict[int, Evidence]
+    names: Sequence[str]
+    rows: Array
+    weights: Array
 
     @staticmethod
     def learned(
@@ -97,9 +105,9 @@ class Parts:
         states: Sequence[States], parents: Sequence[Sequence[int]], unit: float,
     ) -> Parts:  # fmt: skip
         """From complete rows: ``codes`` of those ``there``, and numbers from the columns."""
-        if not parts:
-            return Parts({}, {}, [])
         names = [each.name for each in states]
+        if not parts:
+            return Parts({}, {}, {}, names, codes, weights)
         rows = np.where(codes >= 0, codes, np.nan)
         for v in [v for v, cpd in parts.items() if cpd.numeric]:
             if v >= len(columns):
@@ -113,25 +121,43 @@ class Parts:
                 "use tables only."
             )
         cards = [0 if v in parts and parts[v].numeric else each.size for v, each in enumerate(states)]
-        made = Parts({}, {}, [])
+        made = Parts({}, {}, {}, names, rows, weights)
         for v, cpd in parts.items():
-            made._add(v, cpd, rows, cards, parents[v], weights, unit, names[v])
+            made._add(v, cpd, cards, parents[v], unit)
         return made
 
-    def _add(
-        self, v: int, cpd: CPD, rows: Array, cards: list[int], above: Sequence[int], weights: Array, unit: float,
-        name: str,
-    ) -> None:  # fmt: skip
+    def _add(self, v: int, cpd: CPD, cards: list[int], above: Sequence[int], unit: float) -> None:
         discrete, numeric = [p for p in above if cards[p]], [p for p in above if not cards[p]]
-        codes, known = rows[:, discrete].astype(np.int64), tuple(cards[p] for p in discrete)
-        family = Family(codes, known, rows[:, numeric], rows[:, v], cards[v], weights, unit)
+        codes, known = self.rows[:, discrete].astype(np.int64), tuple(cards[p] for p in discrete)
+        family = Family(codes, known, self.rows[:, numeric], self.rows[:, v], cards[v], self.weights, unit)
         try:
             self.cpds[v], evidence = learned(cpd, family)
         except ValueError as error:
-            raise ValueError(f"cpds: of {name!r}: {error}") from None
+            raise ValueError(f"cpds: of {self.names[v]!r}: {error}") from None
         if evidence is not None:
-            self.evidence.append(evidence)
+            self.evidence[v] = evidence
         self.tables[v] = written_out(self.cpds[v], [cards[p] for p in above], cards[v])
+
+    def beside_tables(
+        self, data: Coded, parents: Sequence[Sequence[int]], prior: Prior
+    ) -> tuple[list[Array], Evidence | None]:
+        """What ``tables_`` has of all variables, and what is said of those that were counted, if any were."""
+        others = [v for v in range(data.n_variables) if v not in self.cpds]
+        tables, evidence = counted(data, [family_of(parents, v) for v in others], prior)
+        found = {**self.tables, **dict(zip(others, tables, strict=True))}
+        return [found[v] for v in range(data.n_variables)], evidence if others or not self.evidence else None
+
+    def evidence_of(self, network: MixedNetwork, counting: Evidence | None) -> Evidence:
+        """The weakest claim of all parts of the network; its likelihood, and each distribution's own claim, beside."""
+        own = {self.names[v]: each for v, each in self.evidence.items()}
+        worst = worst_of([*([counting] if counting else []), *own.values()])
+        value = float(self.weights @ network.log_prob(self.rows))
+        facts = {"objective": -value / float(self.weights.sum()), "log-likelihood": value}
+        facts |= {f"{each.certificate.name} of {name!r}": each.certificate.value for name, each in own.items()}
+        notes = [f"Of {name!r} by itself: {each.claim}, {each.certificate}." for name, each in own.items()]
+        if not own and len(self.cpds) == len(self.names):
+            notes.append("All distributions were given: nothing was learned.")
+        return replace(worst, facts=facts, notes=(*worst.notes, *notes))
 
 
 def with_numbers(codes: Array, columns: Sequence[Column], names: Sequence[str], cpds: Mapping[int, CPD]) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,22 +13,24 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from corollary.base import assigning, check_weights, fitting, predicting
 from corollary.core.door.target import refuse_missing
 from corollary.core.door.weights import within_reach
+from corollary.core.evidence import Kind
 from corollary.core.fitted import Fitted, Floats, Labels
 from corollary.core.limits import CLASS_WEIGHT, Choice, Instance, Integer, Limit
 from corollary.core.types import Array
 from corollary.graphical.chow_liu import root_of, tree_evidence
-from corollary.graphical.learned import Found, LearnedNetwork, joined
+from corollary.graphical.learned import LearnedNetwork, joined
 from corollary.graphical.network import BayesianNetwork
 from corollary.graphical.rows import as_given
-from corollary.graphical.states import Column, States, plain
+from corollary.graphical.states import States, plain
 from corollary.labels import encode_labels
 from corollary.referee.structures import class_tree
 from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
-from corollary.solvers.graphical.parameters import counting_evidence
-from corollary.solvers.graphical.tan import ClassTree, class_counts, class_tables, joint_log_likelihood, learn_tree
+from corollary.solvers.graphical.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
 
-CLASS = "class"
+GIVEN_CLASS = "bound on what any other tree could have more of information given the class, in nats"
+WITH_GAPS = "what any other tree could have more of information given the class, of rows with both values, in nats"
+GAPS = "Values are missing: information and tables are those of the rows that have the values that each is about."
 
 
 class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
@@ -36,7 +39,8 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     .. math:: P(c, x) = P(c) \prod_j P(x_j \mid c, x_{p(j)}), \qquad
               \max_{\text{trees}} \sum_j I(X_j; X_{p(j)} \mid C)
 
-    Among all trees that join the columns, the one of the largest likelihood is found exactly. The model is a
+    Of rows without gaps, and with the tables of maximum likelihood (``pseudo_counts=0``), no other tree that joins the
+    columns has a larger likelihood. Pseudo-counts change the tables, not the tree. The model is a
     :class:`BayesianNetwork` of the columns and the class, which is its last variable: it can be asked, drawn from,
     plotted and written to a file.
 
@@ -44,8 +48,10 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     ----------
     root : str, int or None
         The column whose only parent is the class, by name or number; None: the first.
+    target : str, default "class"
+        What the class is called in the network.
     pseudo_counts : float ≥ 0, default 1.0
-        Added to every count of columns; that of classes are as they are.
+        Added to every count of columns; those of classes are as they are.
     equivalent_sample_size : float > 0 or None
         If given, this many rows are spread evenly over each table (BDeu) in place of ``pseudo_counts``.
     n_bins : int ≥ 2, default 5
@@ -74,8 +80,9 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     read, then two bytes a cell, a copy of it by class, and a bit for each row and state. A prediction takes O(d)
     lookups for each row and class.
 
-    *Evidence.* Optimal: no other tree has more information given the class, by the cycle property of all edges outside
-    it. Rows count where they have the values that a table is about; in predictions missing values are summed out
+    *Evidence.* Optimal, of rows without gaps: no other tree has more information given the class, by the cycle property
+    of all edges outside it. With gaps it is checked only: information and tables are of the rows that have the values
+    that each is about, which no likelihood of all rows is the largest by. In predictions missing values are summed out
     exactly, and states that were not seen count as missing.
 
     References
@@ -99,6 +106,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
     }
     limits: ClassVar[dict[str, Limit]] = {
         "root": Choice(None) | Integer(0) | Instance("a name", str),
+        "target": Instance("text", str),
         "class_weight": CLASS_WEIGHT,
         **{
             name: BayesianNetwork.limits[name]
@@ -113,6 +121,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         self,
         *,
         root: Any = None,
+        target: str = "class",
         pseudo_counts: float = 1.0,
         equivalent_sample_size: float | None = None,
         n_bins: int = 5,
@@ -133,18 +142,28 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         classes, labels, weights = encode_labels(y, self._within_reach(weights), self.class_weight)
         found, data = self._read(columns, weights)
         names, there = [column.name for column in columns], weights > 0
+        if self.target in names:
+            raise ValueError(f"X has a column {self.target!r}, the name of the class: give another name as target.")
         self.classes_ = classes
         labels = labels[there]
         tree, information = learn_tree(data, labels, len(classes), root_of(self.root, names))
         self.conditional_information_ = information
-        counts, families = class_counts(data, labels, len(classes), tree.parent.tolist())
-        tables = class_tables(families, self._prior)
-        self._keep_tree(found, tree.parent, counts / counts.sum(), tables)
-        structure = tree_evidence(tree, information, "maximum spanning tree")
-        counted = counting_evidence(families, tables, self._prior)
+        shares, tables, counted = class_tables(data, labels, len(classes), tree.parent.tolist(), self._prior)
+        self._keep_tree(found, tree.parent, shares, tables)
         self.n_iter_ = 1
+        if data.complete:
+            structure = tree_evidence(tree, information, Kind.OPTIMAL, GIVEN_CLASS)
+        else:
+            structure = tree_evidence(tree, information, Kind.CHECKED, WITH_GAPS, (GAPS,))
+            counted = replace(counted, facts=self._likelihood(data, labels))
         self._keep_evidence(joined(structure, counted))
         return self
+
+    def _likelihood(self, data: Coded, labels: Array) -> dict[str, float]:
+        """The facts of rows with gaps, which are summed out."""
+        logs = joint_log_likelihood(self._tree, data.codes)[np.arange(data.n_rows), labels]
+        value = float(data.weights @ logs if data.weights.size else logs.sum())
+        return {"objective": -value / data.total, "log-likelihood": value}
 
     def _target(self, y: Any) -> Array:
         if y is None:
@@ -157,17 +176,11 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         assert_all_finite(labels, input_name="y")
         return labels
 
-    def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
-        raise NotImplementedError  # pragma: no cover - fit does it with the classes
-
     def _keep_tree(self, found: list[States], parent: Array, shares: Array, tables: tuple[Array, ...]) -> None:
         """The network of the columns and the class, which is the last variable."""
         names = [states.name for states in found]
-        label = CLASS
-        while label in names:
-            label += "_"
         last = len(names)
-        self.variables_ = np.array([*names, label])
+        self.variables_ = np.array([*names, self.target])
         self.states_ = [*(states.labels for states in found), plain(self.classes_)]
         self.bins_ = {v: states.edges for v, states in enumerate(found) if states.edges is not None}
         above = [[last] if p < 0 else [last, int(p)] for p in parent]
@@ -182,7 +195,7 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         columns = self._columns(X, reset=False)
         codes = np.full((len(columns[0].codes), len(self.variables_)), -1, dtype=np.int64)
         for v, column in enumerate(columns):
-            codes[:, v] = _known(self._states_of(v), column)
+            codes[:, v] = self._states_of(v).encode(column, unknown=-1)
         return codes
 
     @property
@@ -249,16 +262,3 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         information, tolerance = self.conditional_information_, self.evidence_.certificate.tolerance
         cell, ess = self._referee_prior
         return class_tree(codes, weights, parents, self.tables_, (cell * unit, ess * unit), information, tolerance)
-
-
-def _known(states: States, column: Column) -> Array:
-    """The state of each row, −1 where it is missing or was not seen in the fit."""
-    if states.edges is not None and column.values.dtype.kind in "if":
-        return states.encode(column)
-    places = np.full(len(column.values) + 1, -1, dtype=np.int64)
-    for place, value in enumerate(column.values.tolist()):
-        try:
-            places[place] = states.code(value)
-        except ValueError:
-            continue
-    return places[column.codes]

@@ -295,6 +295,13 @@ def test_a_logistic_cpd_is_the_most_likely_one() -> None:
     np.testing.assert_allclose(found.probabilities(codes, numbers), true.probabilities(codes, numbers), atol=0.08)  # type: ignore[attr-defined]
     assert found.log_prob(codes, numbers, child).sum() >= true.log_prob(codes, numbers, child).sum()
     without, _ = learned(LogisticCPD(), Family(codes, (3,), numbers, np.minimum(child, 1), 3, np.ones(3000)))
+    one, shares = learned(LogisticCPD(), Family(codes, (3,), numbers, np.full(3000, 2), 3, np.ones(3000)))
+    off = np.abs(np.exp(one.log_prob(codes[:1], numbers[:1], np.array([2]))) - 1.0).max()
+    assert shares.certificate.value == pytest.approx(off, abs=1e-16)  # measured, of one state too
+    alone = np.empty((3000, 0))
+    _, shares = learned(LogisticCPD(), Family(alone.astype(int), (), alone, child, 3, np.ones(3000)))
+    assert shares.holds
+    assert shares.certificate.kind.name == "EXACT"
     assert without.probabilities(codes, numbers)[:, 2].max() < 1e-10  # type: ignore[attr-defined]
 
 

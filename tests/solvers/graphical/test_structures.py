@@ -8,13 +8,18 @@ from math import lgamma, log
 import numpy as np
 import pytest
 
-from corollary.solvers.graphical.chow_liu import informations, maximum_spanning_tree, mutual_information
+from corollary.solvers.graphical.chow_liu import (
+    cycle_excess,
+    informations,
+    maximum_spanning_tree,
+    mutual_information,
+)
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.families import FamilyScores
 from corollary.solvers.graphical.hill_climb import Allowed, Search, hill_climb, reachability
 from corollary.solvers.graphical.parameters import Prior
 from corollary.solvers.graphical.scores import SCORES, Score
-from corollary.solvers.graphical.tan import ClassTree, class_counts, class_tables, joint_log_likelihood, learn_tree
+from corollary.solvers.graphical.tan import ClassTree, class_tables, joint_log_likelihood, learn_tree
 
 
 def chain(n: int, seed: int = 0, d: int = 5, card: int = 3) -> np.ndarray:
@@ -99,9 +104,23 @@ def test_no_spanning_tree_has_more_information(seed: int) -> None:
 
 
 def test_the_cycle_property_finds_a_better_edge() -> None:
-    """The measure itself: of a matrix in which Prim's choice was spoilt, the excess is what the better edge brings."""
+    """Of trees that are not the best, the excess is the most that one edge could bring; d − 1 of it bound the rest."""
     information = np.array([[0.0, 3.0, 2.0], [3.0, 0.0, 1.0], [2.0, 1.0, 0.0]])
     assert maximum_spanning_tree(information, 0).excess == 0.0
+    order = np.array([0, 1, 2])
+    assert cycle_excess(information, np.array([-1, 0, 0]), order) == 0.0
+    assert cycle_excess(information, np.array([-1, 0, 1]), order) == 1.0  # 0 – 2 in the place of 1 – 2
+    assert cycle_excess(information, np.array([-1, 2, 0]), np.array([0, 2, 1])) == 2.0  # 0 – 1 in the place of 1 – 2
+    information = informations(Coded.of(chain(80, 0), [3] * 5))
+    best = maximum_spanning_tree(information, 0)
+    most = sum(information[j, p] for j, p in enumerate(best.parent) if p >= 0)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        parent = np.array([-1, *(rng.integers(0, j) for j in range(1, 5))])
+        own = sum(information[j, parent[j]] for j in range(1, 5))
+        excess = cycle_excess(information, parent, np.arange(5))
+        assert (excess > 1e-12) == (own < most - 1e-12)
+        assert own + 4 * excess >= most - 1e-12
     assert mutual_information(np.array([[10, 0], [0, 10]])) == pytest.approx(log(2), rel=1e-14)
     assert mutual_information(np.outer([3, 1], [2, 5])) == pytest.approx(0.0, abs=1e-15)
 
@@ -178,8 +197,10 @@ def test_class_trees_sum_over_what_is_missing() -> None:
     rows[:, 1] = np.where(labels == 1, rows[:, 3], rows[:, 1])
     data = Coded.of(rows, [2] * 5)
     tree, _ = learn_tree(data, labels, 3, 2)
-    classes, counts = class_counts(data, labels, 3, tree.parent)
-    model = ClassTree(tree.parent, tree.order, classes / classes.sum(), class_tables(counts, Prior(1.0)))
+    shares, tables, evidence = class_tables(data, labels, 3, tree.parent, Prior(1.0))
+    assert evidence.holds
+    np.testing.assert_array_equal(shares, np.bincount(labels) / 400)
+    model = ClassTree(tree.parent, tree.order, shares, tables)
     whole = np.array(np.meshgrid(*[[0, 1]] * 5, indexing="ij")).reshape(5, -1)
     joint = np.exp(joint_log_likelihood(model, whole))
     assert joint.sum() == pytest.approx(1.0, rel=1e-12)

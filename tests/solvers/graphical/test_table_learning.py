@@ -7,17 +7,21 @@ from itertools import product
 import numpy as np
 import pytest
 
-from corollary.solvers.graphical.counts import Coded
+from corollary.core.evidence import Status
+from corollary.solvers.graphical.counts import Coded, family_tables, recounted
 from corollary.solvers.graphical.hidden import Params, TableModel, learn_with_missing
+from corollary.solvers.graphical.learning import learn_parameters
 from corollary.solvers.graphical.missing import distinct, expect, patterns, refuse_large
 from corollary.solvers.graphical.parameters import (
     Prior,
+    counted,
     counting_evidence,
     family_counts,
     family_of,
     log_likelihood,
     tables_from,
 )
+from corollary.solvers.graphical.tan import class_tables
 
 # flu and allergy inflame the sinus, which makes heads ache and noses run
 CARDS, PARENTS = (2, 2, 2, 2, 2), ((), (), (0, 1), (2,), (2,))
@@ -136,15 +140,51 @@ def test_weights_are_repetition_and_blocks_add_up() -> None:
 
 
 def test_tables_are_uniform_where_nothing_was_counted_and_say_so() -> None:
-    counts = [np.array([3.0, 1.0]), np.array([[0.0, 0.0], [1.0, 3.0]])]
-    tables = tables_from(counts)
+    data, families = Coded.of(np.array([[1, 1, 1, 1], [0, 1, 1, 1]]).T, (2, 2)), [(0,), (0, 1)]
+    tables, evidence = counted(data, families)
+    counts = family_counts(data, [(), (0,)])
     np.testing.assert_array_equal(tables[1], [[0.5, 0.5], [0.25, 0.75]])
-    evidence = counting_evidence(counts, tables)
     assert evidence.holds
     assert "1 combination of parents' states has no rows" in str(evidence)
-    assert not counting_evidence(counts, (np.array([0.7, 0.3]), tables[1])).holds
-    np.testing.assert_allclose(tables_from(counts, Prior(ess=4.0))[0], [5 / 8, 3 / 8])
+    wrong = (np.array([0.3, 0.7]), tables[1])
+    assert not counting_evidence(data, families, wrong, [Prior()] * 2).holds
+    np.testing.assert_allclose(tables_from(counts, Prior(ess=4.0))[0], [2 / 8, 6 / 8])
     np.testing.assert_allclose(tables_from(counts, Prior(cell=1.0))[1], [[0.5, 0.5], [2 / 6, 4 / 6]])
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_a_wrong_count_is_seen(monkeypatch: pytest.MonkeyPatch, weighted: bool, gaps: bool) -> None:
+    """The certificate compares with a second count that the first has no part in: one row too many and it fails."""
+    rng = np.random.default_rng(0)
+    cards = (2, 3, 2, 4, 70, 70)
+    rows = np.stack([rng.integers(0, card, 300) for card in cards], axis=1).astype(np.int16)
+    rows = with_gaps(rows, 0.1) if gaps else rows
+    data = Coded.of(rows, cards, rng.random(300) if weighted else None)
+    families = [(0,), (3, 0, 1), (1, 2), (2, 3), (5, 4), (4, 5, 0), (0, 5)]
+    counts = family_tables(data, families)
+    for one, two in zip(recounted(data, families), counts, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-13)
+    priors = [Prior(1.0)] * len(families)
+    assert counting_evidence(data, families, tables_from(counts, priors[0]), priors).holds
+    for spoilt in counts:
+        place = np.unravel_index(spoilt.argmax(), spoilt.shape)
+        spoilt[place] += 1.0
+        evidence = counting_evidence(data, families, tables_from(counts, priors[0]), priors)
+        assert not evidence.holds
+        assert evidence.status is Status.STALLED
+        spoilt[place] -= 1.0
+
+    def one_too_many(*given: object) -> list[np.ndarray]:
+        found = family_tables(*given)  # type: ignore[arg-type]
+        found[2].flat[0] += 1.0
+        return found
+
+    monkeypatch.setattr("corollary.solvers.graphical.parameters.family_tables", one_too_many)
+    monkeypatch.setattr("corollary.solvers.graphical.tan.family_tables", one_too_many)
+    if not gaps:
+        assert not learn_parameters(data, [(), (0,), (1,), (2,), (), ()])[1].holds
+    assert not class_tables(data, np.arange(300) % 2, 2, [-1, 0, 1, 2, 3, 0], Prior(1.0))[2].holds
 
 
 def test_a_hidden_variable_that_nothing_depends_on_is_told() -> None:

@@ -1,8 +1,9 @@
 """The tree that explains most: mutual information of all pairs, and the maximum spanning tree of them.
 
-Among all networks in which every variable has at most one parent, that of the maximum spanning tree of mutual
-information has the largest likelihood (Chow & Liu 1968): the log-likelihood per row of a tree is the sum of its edges'
-information less the entropies of the variables, whatever the root.
+Among all networks in which every variable has at most one parent, each with its tables of maximum likelihood, that of
+the maximum spanning tree of mutual information has the largest likelihood of rows without gaps (Chow & Liu 1968): the
+log-likelihood per row of a tree is then the sum of its edges' information less the entropies of the variables, whatever
+the root.
 """
 
 from __future__ import annotations
@@ -65,18 +66,26 @@ def maximum_spanning_tree(information: Array, root: int) -> Tree:
     parent, best = np.full(d, -1, dtype=np.int64), information[root].copy()
     near, outside = np.full(d, root, dtype=np.int64), np.ones(d, dtype=bool)
     outside[root] = False
-    least = np.full((d, d), np.inf)  # the least information on the path that joins two variables of the tree
     inside = [root]
     for _ in range(d - 1):
         reach = np.where(outside, best, -np.inf)
         new = int(np.argmax(reach >= reach.max() - tie))
         parent[new] = near[new]
-        edge = np.minimum(least[parent[new], inside], information[new, parent[new]])
-        least[new, inside] = least[inside, new] = edge
         inside.append(new)
         outside[new] = False
         closer = outside & (information[new] > best + tie)
         best[closer], near[closer] = information[new, closer], new
+    order = np.array(inside, dtype=np.int64)
+    return Tree(parent, order, cycle_excess(information, parent, order))
+
+
+def cycle_excess(information: Array, parent: Array, order: Array) -> float:
+    """The ``excess`` of a spanning tree, whoever found it; parents come before children in ``order``."""
+    least = np.full(information.shape, np.inf)  # the least information on the path that joins two variables
+    for k, new in enumerate(order[1:], 1):
+        inside = order[:k]
+        edge = np.minimum(least[parent[new], inside], information[new, parent[new]])
+        least[new, inside] = least[inside, new] = edge
     excess = information - least
     np.fill_diagonal(excess, -np.inf)
-    return Tree(parent, np.array(inside, dtype=np.int64), float(max(excess.max(initial=0.0), 0.0)))
+    return float(max(excess.max(initial=0.0), 0.0))

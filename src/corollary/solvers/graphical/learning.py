@@ -11,7 +11,7 @@ from corollary.core.evidence import Evidence
 from corollary.core.graphical.tables import TableNetwork
 from corollary.solvers.graphical.counts import Coded
 from corollary.solvers.graphical.hidden import learn_with_missing
-from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, counting_evidence, family_counts, tables_from
+from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, counted, family_of
 from corollary.solvers.loop import Observer
 
 
@@ -34,6 +34,5 @@ def learn_parameters(
             random_state=check_random_state(random_state), names=names, observe=observe,
         )  # fmt: skip
         return TableNetwork.of(parents, found.tables), found.evidence
-    counts = family_counts(data, parents)
-    tables = tables_from(counts, prior)
-    return TableNetwork.of(parents, tables), counting_evidence(counts, tables, prior)
+    tables, evidence = counted(data, [family_of(parents, v) for v in range(data.n_variables)], prior)
+    return TableNetwork.of(parents, tables), evidence

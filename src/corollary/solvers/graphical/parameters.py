@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import xlogy
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status
+from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest
 from corollary.core.types import Array
-from corollary.solvers.graphical.counts import Coded, family_tables
+from corollary.solvers.graphical.counts import Coded, family_tables, recounted
 
 ROUNDING = 1e-12
-EXACT = "largest share of rows by which a table misses the counts it stands for"
+EXACT = "largest share of rows by which a table misses a second count of the rows"
+
+Family = Sequence[int]  # the axes of a table
 
 
 @dataclass(frozen=True)
@@ -68,24 +70,39 @@ def log_likelihood(counts: Sequence[Array], tables: Sequence[Array]) -> float:
         return float(sum(xlogy(count, table).sum() for count, table in zip(counts, tables, strict=True)))
 
 
-def counting_evidence(counts: Sequence[Array], tables: Sequence[Array], prior: Prior = NO_PRIOR) -> Evidence:
-    """That tables are the closed form of these counts: the gradient of the likelihood along every table is zero."""
-    total = max(max((float(count.sum()) for count in counts), default=0.0), np.finfo(float).tiny)
+def counted(data: Coded, families: Sequence[Family], prior: Prior = NO_PRIOR) -> tuple[tuple[Array, ...], Evidence]:
+    """The tables of these families, the child last in each, from rows without gaps; and what can be said of them."""
+    tables = tables_from(family_tables(data, families), prior)
+    return tables, counting_evidence(data, families, tables, [prior] * len(tables))
+
+
+def counting_evidence(
+    data: Coded, families: Sequence[Family], tables: Sequence[Array], priors: Sequence[Prior]
+) -> Evidence:
+    """That tables are the closed form of the rows, which are counted a second time, by another route, to compare.
+
+    Where all tables are, the gradient of the likelihood along every one of them is zero.
+    """
+    counts = [count.reshape(table.shape) for count, table in zip(recounted(data, families), tables, strict=True)]
+    total = max(data.total, np.finfo(float).tiny)
     worst = 0.0
-    for count, table in zip(counts, tables, strict=True):
+    for count, table, prior in zip(counts, tables, priors, strict=True):
         cells = count + prior.added(count.shape)
         size = max(total, float(cells.sum()))
         worst = max(worst, float(np.abs(cells.sum(axis=-1, keepdims=True) * table - cells).max(initial=0.0)) / size)
         worst = max(worst, float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0)))
     value, notes = log_likelihood(counts, tables), list[str]()
-    if (bare := unseen(counts)) and not (prior.cell or prior.ess):
+    bare = unseen([count for count, prior in zip(counts, priors, strict=True) if not (prior.cell or prior.ess)])
+    if bare:
         notes.append(
             f"{bare} combination{'s' * (bare != 1)} of parents' states {'have' if bare != 1 else 'has'} no rows: the "
             "tables are uniform there; a pseudo-count says so in the same breath for rare ones."
         )
+    summing = np.finfo(float).eps * data.n_rows if data.weights.size else 0.0  # of weights, in two orders
+    certificate = Certificate(Kind.EXACT, EXACT, worst, max(ROUNDING, summing))
     return Evidence(
-        status=Status.EXACT,
-        certificate=Certificate(Kind.EXACT, EXACT, worst, ROUNDING),
+        status=honest(Status.EXACT, certificate),
+        certificate=certificate,
         solver="counting",
         facts={"objective": -value / total, "log-likelihood": value},
         notes=tuple(notes),

@@ -1,7 +1,7 @@
 """Naive Bayes with a tree: besides the class, every column may have one other as a parent.
 
-The tree is the maximum spanning tree of I(Xᵢ; Xⱼ | class); among all such trees it has the largest likelihood
-(Friedman, Geiger & Goldszmidt 1997).
+The tree is the maximum spanning tree of I(Xᵢ; Xⱼ | class); among all such trees, each with its tables of maximum
+likelihood, it has the largest likelihood of rows without gaps (Friedman, Geiger & Goldszmidt 1997).
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from corollary.core.evidence import Evidence
 from corollary.core.types import Array
 from corollary.solvers.graphical.chow_liu import Tree, conditional_informations, maximum_spanning_tree
 from corollary.solvers.graphical.counts import Coded, family_tables
-from corollary.solvers.graphical.parameters import Prior, tables_from
+from corollary.solvers.graphical.parameters import NO_PRIOR, Prior, counting_evidence, tables_from
 
 ROWS = 1 << 16  # cells of messages that are worked on at once, a row
 
@@ -39,18 +40,20 @@ def learn_tree(data: Coded, labels: Array, n_classes: int, root: int) -> tuple[T
     return maximum_spanning_tree(information, root), information
 
 
-def class_counts(data: Coded, labels: Array, n_classes: int, parent: Sequence[int]) -> tuple[Array, list[Array]]:
-    """Σ weight of each class, and of (class, state of the parent, state) for each column."""
+def class_tables(
+    data: Coded, labels: Array, n_classes: int, parent: Sequence[int], prior: Prior
+) -> tuple[Array, tuple[Array, ...], Evidence]:
+    """P(class), which has no prior; P(column | class, parent) of each column; and that they are the counts of the rows.
+
+    Of rows with gaps, each counts where it has the values that a table is about.
+    """
     codes = np.vstack([data.codes, labels.astype(data.codes.dtype)])
     rows, last = Coded(codes, (*data.cards, n_classes), data.weights), data.n_variables
     families = [(last,)] + [(last, j) if p < 0 else (last, p, j) for j, p in enumerate(parent)]
-    found = family_tables(rows, families)
-    return found[0], [table.reshape(n_classes, -1, table.shape[-1]) for table in found[1:]]
-
-
-def class_tables(counts: Sequence[Array], prior: Prior) -> tuple[Array, ...]:
-    """The tables of all columns from their counts."""
-    return tables_from(counts, prior)
+    counts, priors = family_tables(rows, families), [NO_PRIOR] + [prior] * last
+    tables = [tables_from([count], each)[0] for count, each in zip(counts, priors, strict=True)]
+    evidence = counting_evidence(rows, families, tables, priors)
+    return tables[0], tuple(table.reshape(n_classes, -1, table.shape[-1]) for table in tables[1:]), evidence
 
 
 def joint_log_likelihood(model: ClassTree, codes: Array) -> Array:
