@@ -230,6 +230,20 @@ def test_bad_input_is_named(call: Any, words: str) -> None:
         call()
 
 
+STRONG = {  # (prior, data, log evidence): what is believed outweighs the data, and the next datum is as good as known
+    "yes or no": (Beta(1e15, 1e15), [1, 1, 0], 3 * np.log(0.5)),
+    "classes": (Dirichlet([1e15] * 3), [0, 1, 2], 3 * np.log(1 / 3)),
+    "counts": (Gamma(1e12, 1e12), [1, 2], -2 - np.log(2)),
+    "numbers": (NormalInverseGamma(0, 1e15, 1e15, 1e15), [1.0, -1.0], -1 - np.log(2 * np.pi)),
+}
+
+
+@pytest.mark.parametrize("case", STRONG)
+def test_evidence_under_strong_beliefs(case: str) -> None:
+    prior, data, expected = STRONG[case]
+    assert prior.log_evidence(data) == pytest.approx(expected, rel=1e-11)
+
+
 def test_they_are_values() -> None:
     assert Beta(1, 2) == Beta(1.0, 2.0)
     assert len({Beta(1, 2), Beta(1, 2), Dirichlet([1, 2])}) == 2

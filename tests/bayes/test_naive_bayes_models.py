@@ -270,3 +270,15 @@ def test_a_share_of_labels_is_enough() -> None:
     X, y = load_iris(return_X_y=True)
     few = np.where(np.random.default_rng(0).random(len(y)) < 0.1, y, -1)
     assert GaussianNB(unknown=-1).fit(X, few).score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("var_smoothing", [0.0, 1e-9, 1.0, 1e12, 1e17])
+def test_variances_of_parts_are_those_of_all_rows_however_large_the_smoothing(var_smoothing: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), rng.integers(0, 2, 200)
+    whole, parts = GaussianNB(var_smoothing=var_smoothing).fit(X, y), GaussianNB(var_smoothing=var_smoothing)
+    for begin in range(0, 200, 20):
+        parts.partial_fit(X[begin : begin + 20], y[begin : begin + 20], classes=[0, 1])
+    assert parts.epsilon_ == pytest.approx(whole.epsilon_, rel=1e-13)
+    np.testing.assert_allclose(parts.var_, whole.var_, rtol=1e-13)
+    assert parts.evidence_.verify(X, y).stands

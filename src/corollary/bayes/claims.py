@@ -56,5 +56,5 @@ def floor(X: Any, weights: Any, share: float) -> float:
     return float(share * largest) if largest > 0 else 1.0
 
 
-def gaussian_group(columns: Any, mean: Any, variance: Any, seen: Any, regular: float) -> Group:
-    return Group("gaussian", columns, {"mean": mean, "variance": variance, "seen": seen}, regular)
+def gaussian_group(columns: Any, mean: Any, variance: Any, seen: Any, regular: float, **more: Any) -> Group:
+    return Group("gaussian", columns, {"mean": mean, "variance": variance, "seen": seen, **more}, regular)

@@ -100,6 +100,7 @@ class GaussianNB(NaiveBayes):
         "var_": Floats("k", "d", low=0, above=True),
         "value_count_": Floats("k", "d", low=0),
         "epsilon_": Number(low=0),
+        "_scatter": Floats("k", "d", low=0),
     }
     _options: ClassVar[dict[str, Any]] = {"ensure_all_finite": "allow-nan"}
     _penalty_beside_sum: ClassVar[bool] = False
@@ -111,6 +112,7 @@ class GaussianNB(NaiveBayes):
     var_: Array
     value_count_: Array
     epsilon_: float
+    _scatter: Array  # Σ w (x − mean)²: where ε is large, var_ − epsilon_ has lost it
 
     @assigning
     def __init__(
@@ -142,10 +144,10 @@ class GaussianNB(NaiveBayes):
         self.theta_, self.var_ = found.params["mean"], found.params["variance"]
         self.value_count_ = np.array(np.broadcast_to(moments.present, moments.mean.shape))
         self.epsilon_ = np.float64(distribution.parameters["regular"])
+        self._scatter = moments.scatter
 
     def _kept(self) -> tuple[Distribution, MixtureSummary]:
-        scatter = np.maximum(self.var_ - self.epsilon_, 0.0) * self.value_count_
-        moments = Moments(self.class_count_, self.value_count_, self.theta_, scatter)
+        moments = Moments(self.class_count_, self.value_count_, self.theta_, self._scatter)
         return Gaussian(), MixtureSummary(self.class_count_, moments)
 
     @property
@@ -177,7 +179,8 @@ class GaussianNB(NaiveBayes):
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
         true = floor(X, weights, self.var_smoothing)
-        group = gaussian_group(slice(None), self.theta_, self.var_, self.value_count_, self.epsilon_)
+        kept = {"scatter": self._scatter}
+        group = gaussian_group(slice(None), self.theta_, self.var_, self.value_count_, self.epsilon_, **kept)
         return [group], {"epsilon_": (self.epsilon_, true)}
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:

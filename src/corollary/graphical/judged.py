@@ -14,7 +14,7 @@ from corollary.referee.networks import tables_of_counts
 from corollary.referee.verdict import Verification
 
 TOL = 1e-8  # what a noisy-or is fitted to
-COUNTED = 1e-10  # by which share of the rows a table may miss its counts
+COUNTED = 1e-10  # by which a probability in a table may be off
 
 
 def judge_parts(

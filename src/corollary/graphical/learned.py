@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from corollary.base import check_weights
 from corollary.core.evidence import Evidence, Kind, worst_of
 from corollary.core.types import Array
 from corollary.graphical.network import BayesianNetwork
@@ -63,14 +62,6 @@ class SearchedNetwork(LearnedNetwork):
     @abstractmethod
     def _structure(self, data: Coded, names: list[str], observe: Any) -> Found:
         """The parents of each variable from coded rows."""
-
-    def _judged_rows(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
-        """Rows as states, with their weights; what rows without weight hold may be no state."""
-        columns = self._columns(X, reset=False)
-        weights = check_weights(sample_weight, np.broadcast_to(0.0, (len(columns[0].codes), 1)))
-        there = weights > 0
-        codes = [self._states_of(v).encode(column.seen(there)) for v, column in enumerate(columns)]
-        return np.stack(codes, axis=1), weights
 
     def _judge_tables(self, codes: Array, weights: Array) -> Verification:
         """What the referee says of the tables: counted anew, or one more step of EM."""

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils.validation import validate_data
 
 from corollary.base import assigning, check_weights, fitting, predicting
+from corollary.core.door.weights import counted
 from corollary.core.evidence import Evidence, Kind
 from corollary.core.fitted import Count, Fitted, Floats, Indexed, Integers, ListOf, Maybe, Names
 from corollary.core.graphical.dag import DAG
@@ -322,8 +323,11 @@ class BayesianNetwork(NetworkQueries):
         validate_data(self, X, skip_check_array=True, reset=reset)
         return columns
 
-    def _codes(self, X: Any, *, partly: bool = False) -> Array:
-        """Rows as states, −1 where they are missing; with ``partly`` a frame may lack columns."""
+    def _codes(self, X: Any, *, partly: bool = False, there: Array | None = None) -> Array:
+        """Rows as states, −1 where they are missing; with ``partly`` a frame may lack columns.
+
+        What rows hold that are not ``there`` may be no state.
+        """
         if partly or not hasattr(self, "feature_names_in_"):
             columns = read_columns(X, self)
             if not hasattr(X, "columns"):
@@ -334,7 +338,7 @@ class BayesianNetwork(NetworkQueries):
         codes = np.full((len(columns[0].codes) if columns else 0, len(names)), -1, dtype=np.int64)
         for place, column in enumerate(columns):
             variable = find(column.name, names, "variable of the column") if by_name else place
-            codes[:, variable] = self._states_of(variable).encode(column)
+            codes[:, variable] = self._states_of(variable).encode(column if there is None else column.seen(there))
         return codes
 
     def _rows(self, X: Any, *, partly: bool = False) -> Array:
@@ -402,14 +406,20 @@ class BayesianNetwork(NetworkQueries):
         return plot_network(self, given, **options)
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
-        codes = self._codes(X)
+        codes, weights = self._judged_rows(X, sample_weight)
         if self._cpds:
             asked = read_parts(self.cpds, self._names, [above.tolist() for above in self.parents_])
-            weights, ess = check_weights(sample_weight, codes), self.equivalent_sample_size
+            ess = self.equivalent_sample_size
             added = [self.pseudo_counts if ess is None else ess / table.size for table in self.tables_]
-            given = [v for v in self._cpds if v in asked and asked[v].known]
-            return judge_parts(self._mixed_network, given, self._rows(X), weights, added)
-        return self._judged(codes, check_weights(sample_weight, codes), self.evidence_)
+            given, there = [v for v in self._cpds if v in asked and asked[v].known], weights > 0
+            rows = with_numbers(codes, read_columns(X, self), self._names, self._cpds)[there]
+            return judge_parts(self._mixed_network, given, rows, weights[there], added)
+        return self._judged(codes, weights, self.evidence_)
+
+    def _judged_rows(self, X: Any, sample_weight: Any) -> tuple[Array, Array]:
+        """Rows as states, with their weights as the fit has counted them."""
+        weights = counted(check_weights(sample_weight, np.broadcast_to(0.0, (len(X), 1))))
+        return self._codes(X, there=weights > 0), weights
 
     def _judged(self, codes: Array, weights: Array, evidence: Evidence) -> Verification:
         """What the referee says of the tables, of rows as states."""

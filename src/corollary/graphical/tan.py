@@ -188,10 +188,10 @@ class TreeAugmentedNB(ClassifierMixin, LearnedNetwork):
         shaped = [table[:, 0] if p < 0 else table for table, p in zip(tables, parent, strict=True)]
         self.tables_ = [*(np.ascontiguousarray(table) for table in shaped), shares]
 
-    def _codes(self, X: Any, *, partly: bool = False) -> Array:
+    def _codes(self, X: Any, *, partly: bool = False, there: Array | None = None) -> Array:
         """As in every network; a state that was not seen is none."""
         if partly:
-            return super()._codes(X, partly=True)
+            return super()._codes(X, partly=True, there=there)
         columns = self._columns(X, reset=False)
         codes = np.full((len(columns[0].codes), len(self.variables_)), -1, dtype=np.int64)
         for v, column in enumerate(columns):

@@ -156,6 +156,8 @@ def _gaussian(X: Array, shares: Array, prior: Array, group: Group, tolerance: fl
         blur = (ULP * np.abs(mean)) ** 2
         yield _equal("means", said, mean, CLOSE * np.sqrt(scatter / some) + ULP * np.abs(mean))
         yield _equal("variances", wide, variance, CLOSE * variance + 4 * blur)
+        if "scatter" in group.claimed:
+            yield _equal("scatters", group.claimed["scatter"], scatter, CLOSE * scatter + 4 * blur * seen)
     else:
         squares = (mean - said) ** 2 / wide + ((variance - wide) / wide) ** 2 / 2
         yield prior @ squares.sum(axis=1)

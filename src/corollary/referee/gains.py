@@ -46,7 +46,7 @@ def impurity(y: Array, w: Array, criterion: str) -> Any:
         return (w @ (away * away)).sum()
     counts = (w @ y)[None]
     if criterion == "entropy":
-        return _entropy(counts)[0]
+        return entropy(counts)[0]
     return (counts * _others(counts)).sum() / w.sum()
 
 
@@ -60,7 +60,7 @@ def _others(counts: Array) -> Array:
     return others
 
 
-def _entropy(counts: Array) -> Array:
+def entropy(counts: Array) -> Array:
     """Σ m ln(1 + others / m), W times the entropy, in which all terms are positive."""
     return (counts * np.log1p(_others(counts) / np.where(counts > 0, counts, 1))).sum(axis=1)
 
@@ -72,7 +72,7 @@ def gains(left: Array, a: Array, right: Array, b: Array, criterion: str) -> Arra
     the heaviest class differs by as much as all others do: 1 − small is never subtracted from another such.
     """
     if criterion == "entropy":
-        return _entropy(left + right) - _entropy(left) - _entropy(right)
+        return entropy(left + right) - entropy(left) - entropy(right)
     apart = left / a[:, None] - right / b[:, None]
     if criterion == "gini":
         heaviest = (left + right)[0].argmax()

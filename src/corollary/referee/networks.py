@@ -22,17 +22,18 @@ MOST_WAYS = 65_536  # of one row
 def tables_of_counts(
     codes: Any, weights: Any, parents: Sequence[Any], tables: Sequence[Any], added: Sequence[float], tolerance: float
 ) -> Verification:
-    """Whether each table is (counts + what is added) over their sum: by which share of the rows one misses it."""
+    """Whether each table is (counts + what is added) over their sum: the largest error of a probability."""
     codes, weights = _counted(codes, weights)
     counts = _prior(tables, added)
     for v, family in _families(parents):
         np.add.at(counts[v], tuple(codes[:, member] for member in family), weights)
-    total, worst = weights.sum(), LONG(0)
+    worst = LONG(0)
     for table, count in zip(tables, counts, strict=True):
-        wide = np.asarray(table, dtype=LONG)
-        worst = max(worst, np.abs(wide * count.sum(axis=-1, keepdims=True) - count).max() / total)
+        wide, sums = np.asarray(table, dtype=LONG), count.sum(axis=-1, keepdims=True)
+        wanted = np.where(sums > 0, count / np.where(sums > 0, sums, 1), LONG(1) / count.shape[-1])
+        worst = max(worst, np.abs(wide - wanted).max())
         worst = max(worst, np.abs(wide.sum(axis=-1) - 1).max())
-    return _verdict("counted anew, a table misses its counts by a share of the rows of", float(worst), tolerance)
+    return _verdict("counted anew, a probability in the tables is off by", float(worst), tolerance)
 
 
 def step_of_em(

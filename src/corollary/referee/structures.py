@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from math import lgamma
 from typing import Any
 
 import numpy as np
 
+from corollary.referee.gains import entropy
 from corollary.referee.rows import LONG, ROUNDED, Array
 from corollary.referee.verdict import Verification, measured, together
 
@@ -66,7 +66,7 @@ def no_better_move(
 ) -> Verification:  # fmt: skip
     """Whether no addition, removal or reversal of an edge gains more than ``tolerance``, of rows without gaps.
 
-    Gains are relative to one and the score without any edge.
+    Gains are relative to the score without any edge.
     """
     live = (np.asarray(weights) > 0) & (np.asarray(codes) >= 0).all(axis=1)
     codes, w = np.asarray(codes)[live], np.asarray(weights, dtype=LONG)[live]
@@ -80,14 +80,15 @@ def no_better_move(
     worth = _Worth(codes, w, cards, criterion, ess)
     own = [worth(v, above) for v, above in enumerate(parents)]
     total = sum(own, LONG(0))
-    if abs(float(total) - told) > 1e-9 * (1 + abs(told)):
+    if abs(float(total) - told) > 1e-9 * abs(float(total)):
         return Verification(False, f"score_ is {told:.9g}, but the rows say {float(total):.9g}")
     best = LONG(0)
     for move in _moves(parents, required, forbidden, most):
         if any(np.prod([float(cards[j]) for j in (v, *above)]) > CELLS for v, above in move.items()):
             continue
         best = max(best, sum((worth(v, above) - own[v] for v, above in move.items()), LONG(0)))
-    best = best / (1 + abs(sum((worth(v, ()) for v in range(d)), LONG(0))))
+    size = abs(sum((worth(v, ()) for v in range(d)), LONG(0)))
+    best = best / (size or LONG(1))
     return measured(
         float(best), tolerance * ROUNDED, "the most that a single change of an edge gains, relatively,", 1e-12
     )
@@ -172,16 +173,37 @@ class _Worth:
         )
         table = np.zeros((int(np.max(place)) + 1, r), LONG)
         np.add.at(table, (np.ravel(place), self.codes[:, v]), self.w)
-        sums = table.sum(axis=1)
         if self.criterion in ("bdeu", "k2"):
-            cell = self.ess / (q * r) if self.criterion == "bdeu" else 1.0
-            own = sum(LONG(lgamma(float(c) + cell) - lgamma(cell)) for c in table.ravel() if c > 0)
-            return own - sum(LONG(lgamma(float(s) + cell * r) - lgamma(cell * r)) for s in sums)
-        likelihood = (table[table > 0] * np.log(table[table > 0])).sum() - (
-            sums[sums > 0] * np.log(sums[sums > 0])
-        ).sum()
+            cell = LONG(self.ess) / (LONG(q) * r) if self.criterion == "bdeu" else LONG(1)
+            return sum((_one_by_one(row, cell) for row in table), LONG(0))
         price = {"bic": max(np.log(self.w.sum()), LONG(0)) / 2, "aic": LONG(1)}.get(self.criterion, LONG(0))
-        return likelihood - price * q * (r - 1)
+        return -entropy(table).sum() - price * q * (r - 1)
+
+
+def _one_by_one(counts: Array, cell: Any) -> Any:
+    """Log evidence of counts under a prior of ``cell`` for each: one count after another, the largest first.
+
+    Beside what came before, B with its prior, a count c brings Γ(a + c) Γ(a + B) / (Γ(a) Γ(a + B + c)), in which B and
+    c may change places: the smaller is the step.
+    """
+    found, before = LONG(0), cell * (len(counts) - 1)
+    for count in np.sort(counts)[::-1]:
+        step, far = min(count, before), max(count, before)
+        if step > 0:
+            found += _rise(cell, step) - _rise(cell + far, step)
+        before = before + count
+    return found
+
+
+def _rise(x: Any, n: Any) -> Any:
+    """log Γ(x + n) − log Γ(x) by Stirling's series from x ≥ 40 on, and by products of n / x + 1 up to there."""
+    below = LONG(0)
+    while x < 40:
+        below += np.log1p(n / x)
+        x = x + 1
+    ahead = np.log1p(n / x)
+    tail = sum(LONG(1) / c * x**-m * np.expm1(-m * ahead) for m, c in ((1, 12), (3, -360), (5, 1260), (7, -1680)))
+    return (x - LONG(0.5)) * ahead + n * (np.log(x + n) - 1) + tail - below
 
 
 def _moves(parents: Parents, required: Edges, forbidden: Edges, most: int) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import betaln, gammaln, xlog1py, xlogy
+from scipy.special import xlog1py, xlogy
 
 from corollary.bayes.conjugate.belief import (
     BeliefInOneNumber,
@@ -18,6 +18,7 @@ from corollary.bayes.conjugate.belief import (
     refuse_nothing,
     repetitions,
 )
+from corollary.core.log_gamma import log_evidence, log_orders
 
 
 class _Seen(NamedTuple):
@@ -118,8 +119,8 @@ class Beta(BeliefInOneNumber):
     def log_evidence(self, data: Any, *, trials: Any = None, weights: Any = None) -> float:
         """log P(data), whatever p may be: the likelihood averaged over this belief."""
         seen = _count(data, trials, weights)
-        after = betaln(self.a + seen.successes, self.b + seen.failures)
-        return float(after - betaln(self.a, self.b) + seen.log_ways)
+        counted = np.array([[seen.successes, seen.failures]])
+        return float(log_evidence(counted, (self.a, self.b))[0] + seen.log_ways)
 
     def plot(self, data: Any = None, *, trials: Any = None, weights: Any = None, ax: Any = None) -> Any:
         """Draw the density; with data also their likelihood and the posterior. Returns the axes."""
@@ -139,5 +140,5 @@ def _count(data: Any, trials: Any, weights: Any) -> _Seen:
     tried = alike(trials, values, "trials", counts)
     refuse("data", values, values <= tried, "at most trials")
     w = repetitions(weights, len(values))
-    ways = gammaln(tried + 1) - gammaln(values + 1) - gammaln(tried - values + 1)
+    ways = log_orders(np.column_stack([values, tried - values]))
     return _Seen(float(w @ values), float(w @ (tried - values)), float(w @ ways))

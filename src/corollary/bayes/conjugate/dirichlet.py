@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 from corollary.bayes.conjugate.belief import Belief, counts, finite, refuse_nothing, repetitions
 from corollary.bayes.conjugate.beta import Beta
+from corollary.core.log_gamma import log_evidence, log_orders
 from corollary.core.types import Array
 
 
@@ -130,9 +131,7 @@ class Dirichlet(Belief):
     def log_evidence(self, data: Any, *, weights: Any = None) -> float:
         """log P(data), whatever the shares may be: the likelihood averaged over this belief."""
         seen, log_ways = self._count(data, weights)
-        before, total = self._counts, math.fsum(self.alpha)
-        each = gammaln(before + seen) - gammaln(before)
-        return float(each.sum() + gammaln(total) - gammaln(total + seen.sum()) + log_ways)
+        return float(log_evidence(seen[None], self._counts)[0] + log_ways)
 
     def sample(self, size: Any = None, random_state: Any = None) -> Array:
         """Draws of the shares: (K,), or ``size`` × K."""
@@ -155,8 +154,7 @@ class Dirichlet(Belief):
             raise ValueError(f"data must be classes, or rows of {k} counts, but have the shape {array.shape}.")
         rows = counts(array.ravel()).reshape(array.shape)
         w = repetitions(weights, len(rows))
-        ways = gammaln(rows.sum(axis=1) + 1) - gammaln(rows + 1).sum(axis=1)
-        return w @ rows, float(w @ ways)
+        return w @ rows, float(w @ log_orders(rows))
 
     def _codes(self, data: Any) -> Array:
         """The number of the class of each datum."""

@@ -18,6 +18,7 @@ from corollary.bayes.conjugate.belief import (
     refuse_nothing,
     repetitions,
 )
+from corollary.core.log_gamma import log_rising
 from corollary.core.types import Array
 
 
@@ -104,7 +105,7 @@ class Gamma(BeliefInOneNumber):
     def log_evidence(self, data: Any, *, exposure: Any = None, weights: Any = None) -> float:
         """log P(data), whatever the rate may be: the likelihood averaged over this belief."""
         seen = _count(data, exposure, weights)
-        ways = gammaln(self.shape + seen.events) - gammaln(self.shape)
+        ways = log_rising(self.shape, seen.events)
         share = -np.log1p(seen.exposure / self.rate)  # log of b / (b + t)
         later = xlogy(seen.events, self.rate + seen.exposure)
         return float(ways + self.shape * share - later + seen.log_base)

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import gammaln
 
 from corollary.bayes.conjugate.belief import Belief, finite, refuse_nothing, repetitions
 from corollary.bayes.conjugate.intervals import interval_of
+from corollary.core.log_gamma import log_rising
 from corollary.core.types import Array
 
 
@@ -89,14 +89,17 @@ class NormalInverseGamma(Belief):
         if seen.total == 0:
             return self
         strength = self.strength + seen.total
-        share = seen.total / strength
-        off = seen.mean - self.location
         return NormalInverseGamma(
-            self.location + share * off,
+            self.location + seen.total / strength * (seen.mean - self.location),
             strength,
             self.shape + seen.total / 2,
-            self.scale + seen.scatter / 2 + self.strength * share * off * off / 2,
+            self.scale + self._added_scale(seen),
         )
+
+    def _added_scale(self, seen: _Seen) -> float:
+        """By how much the data raise the scale."""
+        off, share = seen.mean - self.location, seen.total / (self.strength + seen.total)
+        return seen.scatter / 2 + self.strength * share * off * off / 2
 
     def mle(self, data: Any, *, weights: Any = None) -> MeanVariance:
         """Mean and variance (by n) under which the data are most likely."""
@@ -143,11 +146,10 @@ class NormalInverseGamma(Belief):
 
     def log_evidence(self, data: Any, *, weights: Any = None) -> float:
         """log p(data), whatever mean and variance may be: the likelihood averaged over this belief."""
-        after = self.update(data, weights=weights)
-        n = 2 * (after.shape - self.shape)
-        powers = self.shape * math.log(self.scale / after.scale) - n / 2 * math.log(2 * math.pi * after.scale)
-        ways = gammaln(after.shape) - gammaln(self.shape)
-        return float(ways + powers + math.log(self.strength / after.strength) / 2)
+        seen = _count(data, weights)
+        half, more = seen.total / 2, self._added_scale(seen)
+        powers = self.shape * math.log1p(more / self.scale) + half * math.log(2 * math.pi * (self.scale + more))
+        return float(log_rising(self.shape, half) - powers - math.log1p(seen.total / self.strength) / 2)
 
     def sample(self, size: Any = None, random_state: Any = None) -> MeanVariance:
         """Draws of mean and variance together: two numbers, or two arrays of the shape ``size``."""

@@ -183,7 +183,9 @@ def hill_climb(
     scores = FamilyScores(data, score, search.max_parents)
     scores.survey()
     start = tuple(tuple(np.flatnonzero(column).tolist()) for column in allowed.fixed.T)
-    eps = RELATIVE * (score.unit + abs(sum(scores.known[i, ()] for i in range(data.n_variables))))
+    eps = RELATIVE * (
+        abs(sum(scores.known[i, ()] for i in range(data.n_variables))) or score.unit
+    )  # none: all constant
     if not np.isfinite(eps):
         raise ValueError(
             f"The {score.name} score of the rows is not a finite number: divide sample_weight by the largest of them."

@@ -17,7 +17,7 @@ from corollary.core.types import Array
 from corollary.solvers.graphical.learning.counts import Coded, family_tables, recounted
 
 ROUNDING = 1e-12
-EXACT = "largest share of rows by which a table misses a second count of the rows"
+EXACT = "largest error of a probability in the tables, by a second count of the rows"
 
 Family = Sequence[int]  # the axes of a table
 
@@ -87,9 +87,8 @@ def counting_evidence(
     total = max(data.total, np.finfo(float).tiny)
     worst = 0.0
     for count, table, prior in zip(counts, tables, priors, strict=True):
-        cells = count + prior.added(count.shape)
-        size = max(total, float(cells.sum()))
-        worst = max(worst, float(np.abs(cells.sum(axis=-1, keepdims=True) * table - cells).max(initial=0.0)) / size)
+        wanted = _normalised(count + prior.added(count.shape))
+        worst = max(worst, float(np.abs(table - wanted).max(initial=0.0)))
         worst = max(worst, float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0)))
     value, notes = log_likelihood(counts, tables), list[str]()
     bare = unseen([count for count, prior in zip(counts, priors, strict=True) if not (prior.cell or prior.ess)])

@@ -15,8 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
+from corollary.core.log_gamma import log_evidence
 from corollary.core.types import Array
 
 SCORES = ("bic", "aic", "bdeu", "k2", "log-likelihood")
@@ -36,13 +37,12 @@ class Score:
 
     def family(self, table: Array, q: float) -> float:
         """The score of a family with ``q`` parents' states."""
-        above, r = table.sum(axis=1), table.shape[1]
+        r = table.shape[1]
+        rows = np.moveaxis(table, 1, -1).reshape(-1, r)
         if self.name in ("bdeu", "k2"):
             cell = self.ess / (q * r) if self.name == "bdeu" else 1.0
-            own = gammaln(table / self.unit + cell) - gammaln(cell)
-            parents = gammaln(above / self.unit + cell * r) - gammaln(cell * r)
-            return float(own.sum() - parents.sum()) * self.unit
-        return float(xlogy(table, table).sum() - xlogy(above, above).sum() - self.price * q * (r - 1))
+            return float(log_evidence(rows / self.unit, cell).sum()) * self.unit
+        return _log_likelihood(rows) - self.price * q * (r - 1)
 
     @property
     def price(self) -> float:
@@ -50,3 +50,16 @@ class Score:
         if self.name == "bic":
             return 0.5 * max(float(np.log(self.total) - np.log(self.unit)), 0.0) * self.unit
         return self.unit if self.name == "aic" else 0.0
+
+
+def _log_likelihood(rows: Array) -> float:
+    """Σ N log(N / N of the row). All terms have one sign, and what is beside the largest count of a row is added up.
+
+    So nothing cancels, whatever the weights: that of one row may be 1e18 times those of all others.
+    """
+    places, top = np.arange(len(rows)), rows.argmax(axis=1)
+    heavy, light = rows[places, top], rows.copy()
+    light[places, top] = 0.0
+    others = light.sum(axis=1)
+    some = np.where(heavy > 0, heavy, 1.0)
+    return float(xlogy(light, light / (some + others)[:, None]).sum() - (heavy * np.log1p(others / some)).sum())
