@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 
 LASTS = 0.05  # seconds that a reading counts: of fits that take less, one reading would be a tenth
+
+READABLE = 10**16  # larger numbers are powers of ten
 
 _read = -LASTS, 0  # when, and what it was
 
@@ -14,9 +17,13 @@ def check_memory(needed: int, what: str, instead: str) -> None:
     """Raise MemoryError before anything is allocated if ``what`` takes more bytes than the machine has free."""
     free = _free_memory()
     if needed > free:
-        raise MemoryError(
-            f"{what} would take {needed / 1e9:.1f} GB and about {free / 1e9:.1f} GB are free. Instead, {instead}."
-        )
+        size = f"{needed / 1e9:.1f} GB" if needed < READABLE else f"{readable(needed)} bytes"
+        raise MemoryError(f"{what} would take {size} and about {free / 1e9:.1f} GB are free. Instead, {instead}.")
+
+
+def readable(number: int) -> str:
+    """A whole number of any size in a few digits."""
+    return f"{number:.3g}" if number < READABLE else f"10^{math.log10(number):.0f}"
 
 
 def _free_memory() -> int:

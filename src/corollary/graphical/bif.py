@@ -24,7 +24,9 @@ ROUNDED = 1e-6  # sums nearer to one than this, as of thirds with seven digits, 
 LARGEST = 1 << 26  # entries of a table that a file may ask for
 _NAME = re.compile(r"(?a:[A-Za-z_][\w.-]*)")  # what every reader of the format takes for a name
 _STATE = re.compile(rf"{_NAME.pattern}|(?a:-?\d+)")
-_TAKEN = frozenset("network variable probability property type discrete table default observed".split())
+_TAKEN = frozenset(
+    ["network", "variable", "probability", "property", "type", "discrete", "table", "default", "observed"]
+)
 _OURS = "corollary_"  # how properties begin that hold what plain words cannot
 _TYPES: dict[str, Any] = {"int": int, "float": float, "bool": {"False": False, "True": True}.__getitem__}
 
@@ -40,9 +42,9 @@ def read_bif(source: str | os.PathLike[str]) -> BayesianNetwork:
     Returns
     -------
     network : BayesianNetwork
-        States are text, as they stand in the file, numbers too; of a file of ``to_bif`` they are what they were. Rows whose sums are off one by no more than printing
-        explains (1e-4) are scaled, with a warning if it is more than 1e-6; others are refused. Errors have the number
-        of the line.
+        States are text, as they stand in the file, numbers too; of a file of ``to_bif`` they are what they were. Rows
+        whose sums are off one by no more than printing explains (1e-4) are scaled, with a warning if it is more than
+        1e-6; others are refused. Errors have the number of the line.
 
     Examples
     --------
@@ -141,7 +143,7 @@ class _Reader:
             raise BIFError(name.line, f"the variable {name.text!r} has no states ('type discrete [ … ] {{ … }};').")
         try:
             self._restore(name.text, kept)
-        except (KeyError, ValueError):
+        except (LookupError, ValueError):
             raise BIFError(name.line, f"the properties '{_OURS}…' of {name.text!r} do not fit its states.") from None
 
     def _restore(self, name: str, kept: dict[str, list[str]]) -> None:
@@ -152,7 +154,7 @@ class _Reader:
             raise ValueError
         self.names[name] = called
         self.labels[name] = np.array([_TYPES[kept["type"][0]](each) for each in states] if "type" in kept else states)
-        if len(set(self.labels[name].tolist())) < len(states):
+        if len({label for label in self.labels[name].tolist() if label == label}) < len(states):
             raise ValueError
         if "cuts" in kept:
             cuts = np.array(kept["cuts"], dtype=np.float64)

@@ -109,11 +109,10 @@ class LearnedNetwork(BayesianNetwork, ABC):
 
     def _read(self, columns: list[Column], weights: Array) -> tuple[list[States], Coded]:
         """The states of each column, and the rows of positive weight as numbers."""
-        names, given = [column.name for column in columns], dict(self.states or {})
+        names = [column.name for column in columns]
         if len(set(names)) < len(names):
             raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
-        for name in given:
-            find(name, names, "column")
+        given = {names[find(name, names, "column")]: states for name, states in (self.states or {}).items()}
         found = [self._states_for(column, given.get(column.name), weights) for column in columns]
         there = weights > 0
         codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]

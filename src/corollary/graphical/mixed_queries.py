@@ -76,7 +76,7 @@ class MixedQueries(Estimator):
         except ValueError as error:
             raise ValueError(renamed(str(error), names)) from None
         shares: dict[str, Distribution] = {
-            names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
+            names[v]: Distribution(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in found.marginals.items()
         }
         together = found.method == "exact"
@@ -90,6 +90,7 @@ class MixedQueries(Estimator):
             densities={names[v]: density for v, density in found.densities.items()},
             mean=found.mean if together else None,
             covariance=found.covariance if together else None,
+            names=names,
         )
 
     def _likelihoods_mixed(self, network: MixedNetwork, rows: Array, names: list[str]) -> Array:

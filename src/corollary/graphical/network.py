@@ -32,7 +32,7 @@ from corollary.graphical.parts import (
 )
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import as_given, likelihoods, posteriors
-from corollary.graphical.states import Column, States, find, read_columns, shown, states_of
+from corollary.graphical.states import Column, States, called, find, read_columns, shown, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.counts import Coded
@@ -52,7 +52,8 @@ class BayesianNetwork(NetworkQueries):
     Parameters
     ----------
     edges : list of (parent, child), or None
-        By name (columns of an array are called "x0", "x1", …). None: all variables are independent; structures are
+        By name (columns of an array are called "x0", "x1", …), here as in every question; a whole number that is no
+        name of a column is its place. None: all variables are independent; structures are
         learned by :class:`HillClimb` and :class:`ChowLiu`.
     states : dict of name to list of states (or to how many there are), or None
         Of variables whose states are not to be taken from the rows. A variable that only ``edges`` and ``states`` name
@@ -255,7 +256,8 @@ class BayesianNetwork(NetworkQueries):
 
     def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         """Tables from columns: what a fit does once it has read X."""
-        names, given = [column.name for column in columns], dict(self.states or {})
+        names = [column.name for column in columns]
+        given = {called(name, names): states for name, states in (self.states or {}).items()}
         if len(set(names)) < len(names):
             raise ValueError(f"The columns of X must have different names, but they are {shown(names)}.")
         edges = _pairs(self.edges, names)
@@ -367,6 +369,8 @@ class BayesianNetwork(NetworkQueries):
         from corollary.graphical.drawing import draw
 
         self._require_tables()
+        if not isinstance(n_samples, (int, np.integer)) or n_samples < 0:
+            raise ValueError(f"n_samples must be a whole number ≥ 0, but it is {n_samples!r}.")
         seed = self.random_state if random_state is None else random_state
         if (mixed := self._mixed) is not None:
             if given:
@@ -411,16 +415,13 @@ class BayesianNetwork(NetworkQueries):
 
 
 def _pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Edges as pairs of names; a whole number is a column by its place."""
+    """Edges as pairs of names."""
     found = []
     for edge in [] if edges is None else list(edges):
         pair = [edge] if isinstance(edge, str) else list(edge)
         if len(pair) != 2:
             raise ValueError(f"edges must be pairs (parent, child), but one is {edge!r}.")
-        ends = [
-            names[int(end)] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair
-        ]
-        found.append((str(ends[0]), str(ends[1])))
+        found.append((str(called(pair[0], names)), str(called(pair[1], names))))
     return found
 
 

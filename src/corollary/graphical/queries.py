@@ -17,7 +17,7 @@ from corollary.graphical.compiled_network import COMPILED, CompiledNetwork
 from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
 from corollary.solvers.graphical.cost import Cost
-from corollary.solvers.graphical.elimination import eliminate, elimination_cost, most_probable
+from corollary.solvers.graphical.elimination import eliminate, most_probable
 from corollary.solvers.graphical.junction_tree import plan_tree
 
 EXACT = ("auto", "junction_tree", "elimination")
@@ -65,7 +65,11 @@ class NetworkQueries(MixedQueries):
     def _findings(self, given: Mapping[str, Any] | None) -> dict[int, Any]:
         """States by number, of variables by number; of variables that are numbers, the numbers."""
         names, found = self._names, dict[int, Any]()
-        for name, value in (given or {}).items():
+        if given is None:
+            return found
+        if not hasattr(given, "items"):  # a row of a frame has them too
+            raise ValueError(f"given must be a mapping {{variable: state}}, but it is {given!r}.")
+        for name, value in given.items():
             variable = find(name, names)
             exact = self._number(variable, value, name)
             found[variable] = self._states_of(variable).code(value) if exact is None else exact
@@ -147,10 +151,10 @@ class NetworkQueries(MixedQueries):
         for v in asked:
             states = self.states_[v].tolist()
             if v in findings:
-                found[self._names[v]] = {state: float(i == findings[v]) for i, state in enumerate(states)}
+                found[self._names[v]] = Distribution((state, float(i == findings[v])) for i, state in enumerate(states))
             else:
-                found[self._names[v]] = dict(zip(states, numbers[tree.answers[v]], strict=True))
-        return Answer(found, self._named(findings), float(log_evidence[0]))
+                found[self._names[v]] = Distribution(zip(states, numbers[tree.answers[v]], strict=True))
+        return Answer(found, self._named(findings), float(log_evidence[0]), names=self._names)
 
     def _by_table(self, asked: list[int], findings: dict[int, int], method: str, *, joint: bool = True) -> Answer:
         free = [v for v in asked if v not in findings]
@@ -178,7 +182,8 @@ class NetworkQueries(MixedQueries):
             full = spread
         known = {v: np.eye(network.cards[v])[findings[v]] for v in asked if v in findings}
         shares_of = {v: alone[v] if v in alone else known[v] for v in asked}
-        return Answer(self._distributions(shares_of), self._named(findings), log_evidence, full, method)
+        shown = self._distributions(shares_of)
+        return Answer(shown, self._named(findings), log_evidence, full, method, names=self._names)
 
     def _drawn(self, asked: list[int], findings: dict[int, int], method: str, n_samples: int, seed: Any) -> Answer:
         from corollary.solvers.graphical.approximate import METHODS, approximate
@@ -191,12 +196,13 @@ class NetworkQueries(MixedQueries):
         shares = {v: found.marginals[v] for v in asked}
         error = None if np.isnan(found.largest_error) else found.largest_error
         return Answer(
-            self._distributions(shares), self._named(findings), method=method, standard_error=error, notes=(str(found),)
-        )
+            self._distributions(shares), self._named(findings), method=method, standard_error=error,
+            notes=(str(found),), names=self._names,
+        )  # fmt: skip
 
     def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Distribution]:
         return {
-            self._names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
+            self._names[v]: Distribution(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in shares.items()
         }
 
@@ -223,7 +229,7 @@ class NetworkQueries(MixedQueries):
     ) -> Cost:
         """What an exact answer would cost: treewidth, entries and bytes of tables. Nothing is computed."""
         names = self._names
-        observed = [find(name, names) for name in given]
+        observed = find_all(given, names)
         wanted = None if variables is None else find_all(variables, names)
         return plan_tree(self.table_network, observed, wanted, together=joint)[1]
 
@@ -237,13 +243,12 @@ class NetworkQueries(MixedQueries):
         findings, names = self._findings(given), self._names
         asked = [v for v in range(len(names)) if v not in findings] if variables is None else find_all(variables, names)
         free = [v for v in asked if v not in findings]
-        elimination_cost(self.table_network, free, findings).check()
         chosen, best = most_probable(self.table_network, free, findings)
         log_evidence = eliminate(self.table_network, [], findings)[1] if findings else 0.0
         if log_evidence == -np.inf:
             raise self._impossible(findings)
         states = self._named({v: findings[v] if v in findings else chosen[v] for v in asked})
-        return MostProbable(states, self._named(findings), best - log_evidence, log_evidence)
+        return MostProbable(states, self._named(findings), best - log_evidence, log_evidence, self._names)
 
     # -- the graph --------------------------------------------------------------------------------------------------
     @property
@@ -265,7 +270,7 @@ class NetworkQueries(MixedQueries):
         """Whether the graph makes x and y independent given others: d-separation. States do not matter to it."""
         names, dag = self._graph
         first, second = find_all(x, names), find_all(y, names)
-        known = find_all(given if isinstance(given, str) else list(given), names)
+        known = find_all(given, names)
         twice = (set(first) & set(second)) | ((set(first) | set(second)) & set(known))
         if twice:
             raise ValueError(f"x, y and given must be different variables, but {names[min(twice)]!r} is named twice.")
@@ -292,7 +297,7 @@ class NetworkQueries(MixedQueries):
     def independent_pairs(self, given: str | Iterable[str] = ()) -> list[tuple[str, str]]:
         """Pairs of variables that are independent given others."""
         names, dag = self._graph
-        known = set(find_all(given if isinstance(given, str) else list(given), names))
+        known = set(find_all(given, names))
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}
         return [(names[a], names[b]) for a, b in combinations(free, 2) if b not in near[a]]

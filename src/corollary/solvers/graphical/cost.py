@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from corollary.core.memory import check_memory
+from corollary.core.memory import READABLE, check_memory, readable
 from corollary.solvers.graphical.cliques import CliqueTree, entries
 
 SAMPLING = (
-    "ask with method='likelihood_weighting' and n_samples=100_000, which takes little memory and has standard errors "
-    "of at most 0.0016 unless findings are unusual (the answer says), or with method='gibbs'; give more findings; or "
-    "use a graph with fewer parents"
+    "ask query(…, method='likelihood_weighting', n_samples=100_000), which takes little memory and has standard errors "
+    "of at most 0.0016 unless findings are unusual (the answer says), or query(…, method='gibbs'); give more findings; "
+    "or use a graph with fewer parents"
+)
+TOGETHER = (
+    "give more findings; ask for other variables together (for all of them it is often easier, since then nothing has "
+    "to be summed out first); or ask for each by itself: query(…).most_likely()"
 )
 
 
@@ -30,13 +34,15 @@ class Cost:
         total = entries(tree, cards)
         return cls(tree.width, largest, total, 8 * total)
 
-    def check(self) -> None:
+    def check(self, instead: str = SAMPLING) -> None:
         """MemoryError, with the numbers, if the machine does not have as many bytes."""
         check_memory(
             self.bytes,
-            f"An exact answer needs tables of {self.entries:.3g} entries (treewidth {self.treewidth}) and",
-            SAMPLING,
+            f"An exact answer needs tables of {readable(self.entries)} entries (treewidth {self.treewidth}) and",
+            instead,
         )
 
     def __str__(self) -> str:
-        return f"treewidth {self.treewidth}, {self.entries} table entries, {self.bytes / 1e6:.3g} MB"
+        size = f"{self.bytes / 1e6:.3g} MB" if self.bytes < READABLE else f"{readable(self.bytes)} bytes"
+        entries = self.entries if self.entries < READABLE else readable(self.entries)
+        return f"treewidth {self.treewidth}, {entries} table entries, {size}"
