@@ -44,7 +44,7 @@ def main() -> None:
     given = {"nose": "yes", "headache": "yes", "pollen": "yes", "fever": "yes"}
     print(explain_query(network, "flu", given))
     print("what an exact answer takes:", network.query_cost("flu", given))
-    plot_query(network, given, "flu").savefig(out, dpi=120)
+    plot_query(network, "flu", given).savefig(out, dpi=120)
     print(f"picture: {out}")
 
 

@@ -99,7 +99,7 @@ def test_text_stays_in_its_box(garden: BayesianNetwork) -> None:
 
 
 def test_query(garden: BayesianNetwork) -> None:
-    figure = plot_query(garden, {"shoes": "yes", "sprinkler": "yes"}, "rain")
+    figure = plot_query(garden, "rain", {"shoes": "yes", "sprinkler": "yes"})
     graph, change, effects = figure.axes
     why = explain_query(garden, "rain", {"shoes": "yes", "sprinkler": "yes"})
     before, after = change.containers
@@ -154,5 +154,5 @@ def test_alarm_can_be_read() -> None:
 
 def test_names_that_look_like_mathematics() -> None:
     odd = BayesianNetwork.from_tables({"$a_1": [0.5, 0.5], "x" * 60: (["$a_1"], [[0.5, 0.5], [0.1, 0.9]])})
-    figure = plot_query(odd, {"$a_1": 1}, "x" * 60)
+    figure = plot_query(odd, "x" * 60, {"$a_1": 1})
     figure.draw_without_rendering()

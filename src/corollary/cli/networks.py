@@ -211,7 +211,7 @@ def _draw(network: Any, known: dict[str, Any], asked: list[str], path: Path) -> 
 
     with mpl.rc_context({"backend": "agg"}):
         if asked and known:
-            figure = plot_query(network, known, asked[0])
+            figure = plot_query(network, asked[0], known)
         else:
             figure = plot_network(network, known or None).figure
         drawn = io.BytesIO()

@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from corollary.core.graphical.densities import Density
 from corollary.core.types import Array
+from corollary.graphical.states import called, shown
 
-Probabilities = dict[Any, float]  # state -> probability
+SHOWN = 12  # combinations of states of a joint table, in words
+
+
+class Probabilities(dict[Any, float]):
+    """Probabilities by state; a state may be asked for by its text too, as in findings."""
+
+    def __missing__(self, state: Any) -> float:
+        same = [share for each, share in self.items() if str(each) == str(state)]
+        if len(same) != 1:
+            raise KeyError(f"there is no state {state!r}; the states are {shown(list(self))}")
+        return same[0]
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,8 @@ class Answer(Mapping[str, Any]):
         Of variables that are numbers: ``answer["height"].mean``, ``.std``, ``.interval(0.95)``.
     mean, covariance : arrays or None
         Of the numbers asked for, together, in their order, where the answer is exact.
+    names : sequence of str
+        All variables of the network, so that those asked for by their places are found by them.
     """
 
     marginals: dict[str, Probabilities]
@@ -49,9 +64,13 @@ class Answer(Mapping[str, Any]):
     mean: Array | None = None
     covariance: Array | None = None
     facts: dict[str, float] = field(default_factory=dict)
+    names: Sequence[str] = field(default=(), repr=False)
 
-    def __getitem__(self, variable: str) -> Any:
-        return self.densities[variable] if variable in self.densities else self.marginals[variable]
+    def __getitem__(self, variable: str | int) -> Any:
+        name = called(variable, self.names)
+        if name not in self.densities and name not in self.marginals:
+            raise KeyError(f"there is no variable {variable!r} in this answer; there are {shown(list(self))}")
+        return self.densities[name] if name in self.densities else self.marginals[name]
 
     def __iter__(self) -> Iterator[str]:
         yield from self.marginals
@@ -73,12 +92,26 @@ class Answer(Mapping[str, Any]):
             shares = ", ".join(f"{state}: {share:.4g}" for state, share in states.items())
             lines.append(f"{name:<{width}}  {shares}")
         lines.extend(f"{name:<{width}}  {density}" for name, density in self.densities.items())
+        lines.extend(self._together())
         if self.given and self.log_evidence is not None:
             lines.append(f"log P(given) = {self.log_evidence:.6g}")
         lines.extend(self.notes)
         if self.facts:
             lines.append(", ".join(f"{name}: {value:.6g}" for name, value in self.facts.items()))
         return "\n".join(lines)
+
+    def _together(self) -> list[str]:
+        """The joint table in words: the most probable states, if there are many."""
+        if self.joint is None or self.joint.ndim < 2:
+            return []
+        order = np.argsort(-self.joint, axis=None, kind="stable")
+        lines, labels = [f"{', '.join(self.marginals)} together"], [list(each) for each in self.marginals.values()]
+        for place in np.sort(order[:SHOWN]):
+            at = np.unravel_index(place, self.joint.shape)
+            states = ", ".join(str(each[i]) for each, i in zip(labels, at, strict=True))
+            lines.append(f"  {states}: {self.joint[at]:.4g}")
+        left = self.joint.size - SHOWN
+        return [*lines, f"  and {left} more that are less probable"] if left > 0 else lines
 
 
 @dataclass(frozen=True)
@@ -89,6 +122,7 @@ class MostProbable(Mapping[str, Any]):
     given: dict[str, Any]
     log_probability: float
     log_evidence: float
+    names: Sequence[str] = field(default=(), repr=False)
 
     @property
     def probability(self) -> float:
@@ -96,8 +130,8 @@ class MostProbable(Mapping[str, Any]):
 
         return exp(self.log_probability)
 
-    def __getitem__(self, variable: str) -> Any:
-        return self.states[variable]
+    def __getitem__(self, variable: str | int) -> Any:
+        return self.states[called(variable, self.names)]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.states)

@@ -7,8 +7,10 @@ import os
 import re
 import unicodedata
 import warnings
+from itertools import count
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 
@@ -23,7 +25,13 @@ from corollary.graphical.states import States, shown
 
 ROUNDED = 1e-6  # sums nearer to one than this, as of thirds with seven digits, are scaled without a word
 LARGEST = 1 << 26  # entries of tables that a file may ask for, all together
-_PLAIN = re.compile(r"[^\s{}()\[\];,|\"/]+(?:/(?![/*])[^\s{}()\[\];,|\"/]*)*")
+_NAME = re.compile(r"(?a:[A-Za-z_][\w.-]*)")  # what every reader of the format takes for a name
+_STATE = re.compile(rf"{_NAME.pattern}|(?a:-?\d+)")
+_TAKEN = frozenset(
+    ["network", "variable", "probability", "property", "type", "discrete", "table", "default", "observed"]
+)
+_OURS = "corollary_"  # how properties begin that hold what plain words cannot
+_TYPES: dict[str, Any] = {"int": int, "float": float, "bool": {"False": False, "True": True}.__getitem__}
 
 
 def read_bif(source: str | os.PathLike[str], *, encoding: str = "utf-8") -> BayesianNetwork:
@@ -39,9 +47,9 @@ def read_bif(source: str | os.PathLike[str], *, encoding: str = "utf-8") -> Baye
     Returns
     -------
     network : BayesianNetwork
-        States are text, as they stand in the file, numbers too. Rows whose sums are off one by no more than printing
-        explains (1e-4) are scaled, with a warning if it is more than 1e-6; others are refused. Errors have the number
-        of the line.
+        States are text, as they stand in the file, numbers too; of a file of ``to_bif`` they are what they were. Rows
+        whose sums are off one by no more than printing explains (1e-4) are scaled, with a warning if it is more than
+        1e-6; others are refused. Errors have the number of the line.
 
     Examples
     --------
@@ -78,8 +86,11 @@ def _file_text(content: bytes, encoding: str) -> str:
 class _Reader:
     def __init__(self, words: Words) -> None:
         self.words = words
-        self.states: dict[str, list[str]] = {}
+        self.states: dict[str, list[str]] = {}  # as the file calls them
         self.places: dict[str, dict[str, int]] = {}  # of states, by variable
+        self.names: dict[str, str] = {}
+        self.labels: dict[str, Array] = {}
+        self.bins: dict[str, Array] = {}
         self.parents: dict[str, list[str]] = {}
         self.tables: dict[str, Array] = {}
         self.entries = 0  # of all tables
@@ -111,8 +122,11 @@ class _Reader:
         names = list(self.states)
         number = {name: v for v, name in enumerate(names)}
         parents = [[number[parent] for parent in self.parents[name]] for name in names]
-        labels = [np.array(self.states[name]) for name in names]
-        return BayesianNetwork._made(names, labels, parents, [self.tables[name] for name in names])
+        labels = [self.labels[name] for name in names]
+        tables = [self.tables[name] for name in names]
+        network = BayesianNetwork._made([self.names[name] for name in names], labels, parents, tables)
+        network.bins_ = {v: self.bins[name] for v, name in enumerate(names) if name in self.bins}
+        return network
 
     def _skip_network(self) -> None:
         while self.words.peek() not in ("{", None):
@@ -126,10 +140,13 @@ class _Reader:
         name = self.words.take()
         if name.text in self.states:
             raise BIFError(name.line, f"the variable {name.text!r} is declared twice.")
+        kept: dict[str, list[str]] = {}
         self.words.take("{")
         while self.words.peek() != "}":
             if self.words.peek() != "type":
-                self.words.statement()  # a property
+                texts = [word.text for word in self.words.statement()]  # a property
+                if texts[:1] == ["property"] and texts[1:2] and texts[1].startswith(_OURS):
+                    kept[texts[1].removeprefix(_OURS)] = texts[3:]
                 continue
             begin = self.words.take("type")
             if name.text in self.states:
@@ -155,6 +172,26 @@ class _Reader:
         self.words.take("}")
         if name.text not in self.states:
             raise BIFError(name.line, f"the variable {name.text!r} has no states ('type discrete [ … ] {{ … }};').")
+        try:
+            self._restore(name.text, kept)
+        except (LookupError, ValueError):
+            raise BIFError(name.line, f"the properties '{_OURS}…' of {name.text!r} do not fit its states.") from None
+
+    def _restore(self, name: str, kept: dict[str, list[str]]) -> None:
+        """What the variable and its states are called, and where it was cut, if ``to_bif`` has left it there."""
+        (called,) = [_decoded(word) for word in kept.get("name", [_encoded(name)])]
+        states = [_decoded(word) for word in kept["states"]] if "states" in kept else self.states[name]
+        if len(states) != len(self.states[name]) or called in self.names.values():
+            raise ValueError
+        self.names[name] = called
+        self.labels[name] = np.array([_TYPES[kept["type"][0]](each) for each in states] if "type" in kept else states)
+        if len({label for label in self.labels[name].tolist() if label == label}) < len(states):
+            raise ValueError
+        if "cuts" in kept:
+            cuts = np.array(kept["cuts"], dtype=np.float64)
+            if len(cuts) != len(states) - 1 or not (np.isfinite(cuts).all() and (np.diff(cuts) > 0).all()):
+                raise ValueError
+            self.bins[name] = cuts
 
     def _probability(self, line: int) -> None:
         self.words.take("(")
@@ -279,23 +316,25 @@ def _ordered(numbers: Array, shape: tuple[int, ...]) -> Array:
 def to_bif(network: BayesianNetwork, path: str | os.PathLike[str] | None = None) -> str:
     """The network as BIF, also written to ``path`` if there is one; ``read_bif`` gives an equal network.
 
-    Numbers are written with all their digits. Names and states are text there: other types come back as text, which is
-    understood where they are given.
+    Numbers are written with all their digits. Names and states that are no plain words, such as "≤ 1.5", are written as
+    words that every reader of the format takes; what they were, and where numbers were cut, stands beside them as
+    properties, which ``read_bif`` reads.
     """
     network._require_tables()
     network._refuse_beyond_tables(network._names)
-    names, lines = network._names, ["network unknown {", "}"]
-    for name, states in zip(names, network.states_, strict=True):
-        listed = ", ".join(_quoted(str(state)) for state in states.tolist())
-        lines += [f"variable {_quoted(name)} {{", f"  type discrete [ {len(states)} ] {{ {listed} }};", "}"]
+    names, lines = _words(network._names, _NAME), ["network unknown {", "}"]
+    states = [_words([str(state) for state in labels.tolist()], _STATE) for labels in network.states_]
+    for v, name in enumerate(names):
+        lines += [f"variable {name} {{", f"  type discrete [ {len(states[v])} ] {{ {', '.join(states[v])} }};"]
+        lines += [f"  property {_OURS}{what} = {said};" for what, said in _beside(network, v, name, states[v])] + ["}"]
     for v, (name, table) in enumerate(zip(names, network.tables_, strict=True)):
         above = network.parents_[v].tolist()
         if not above:
-            lines += [f"probability ( {_quoted(name)} ) {{", f"  table {_printed(table)};", "}"]
+            lines += [f"probability ( {name} ) {{", f"  table {_printed(table)};", "}"]
             continue
-        lines.append(f"probability ( {_quoted(name)} | {', '.join(_quoted(names[p]) for p in above)} ) {{")
+        lines.append(f"probability ( {name} | {', '.join(names[p] for p in above)} ) {{")
         for place in np.ndindex(*table.shape[:-1]):
-            setting = ", ".join(_quoted(str(network.states_[p].tolist()[i])) for p, i in zip(above, place, strict=True))
+            setting = ", ".join(states[p][i] for p, i in zip(above, place, strict=True))
             lines.append(f"  ({setting}) {_printed(table[place])};")
         lines.append("}")
     text = "\n".join([*lines, ""])
@@ -308,8 +347,43 @@ def _printed(row: Array) -> str:
     return ", ".join(repr(number) for number in row.tolist())
 
 
-def _quoted(name: str) -> str:
-    """As it is, or in quotes where it has spaces or marks of the format."""
-    if '"' in name or any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
-        raise ValueError(f"BIF cannot hold the name {name!r}: it has a quotation mark or a control character.")
-    return name if _PLAIN.fullmatch(name) else f'"{name}"'
+def _beside(network: BayesianNetwork, v: int, name: str, states: list[str]) -> list[tuple[str, str]]:
+    """What plain words leave out of a variable: its own name, states, their type and cuts."""
+    found, labels = [], network.states_[v]
+    texts = [str(label) for label in labels.tolist()]
+    if name != network._names[v]:
+        found.append(("name", _encoded(network._names[v])))
+    if states != texts:
+        found.append(("states", " ".join(map(_encoded, texts))))
+    if labels.dtype.kind in "ifb":
+        found.append(("type", {"i": "int", "f": "float", "b": "bool"}[labels.dtype.kind]))
+    if v in network.bins_:
+        found.append(("cuts", " ".join(map(repr, network.bins_[v].tolist()))))
+    return found
+
+
+def _words(texts: list[str], plain: re.Pattern[str]) -> list[str]:
+    """Different words of the format for names: each as it is if it is plain, or something near it."""
+    fit = {text for text in texts if plain.fullmatch(text) and text not in _TAKEN}
+    found: list[str] = []
+    for text in texts:
+        if '"' in text or any(unicodedata.category(sign) in ("Cc", "Cs") for sign in text):
+            raise ValueError(f"BIF cannot hold the name {text!r}: it has a quotation mark or a control character.")
+        word = text
+        if text not in fit:
+            near = re.sub(r"(?a:[^\w.-]+)", "_", text.replace("≤", "up to").replace(">", "above"))
+            near = near if _NAME.fullmatch(near) and near not in _TAKEN else f"_{near}"
+            words = (near if k == 1 else f"{near}_{k}" for k in count(1))
+            word = next(each for each in words if each not in fit)
+            fit.add(word)
+        found.append(word)
+    return found
+
+
+def _encoded(text: str) -> str:
+    """Text as one word of letters that cannot be mistaken for marks of the format."""
+    return quote(text, safe="") or "%"
+
+
+def _decoded(word: str) -> str:
+    return "" if word == "%" else unquote(word, errors="strict")

@@ -149,10 +149,14 @@ class BayesianNetworkClassifier(ClassifierMixin, Estimator):
         columns = read_columns(X, self)
         validate_data(self, X, skip_check_array=True)
         refuse_missing(y, numeric=False)
-        y = column_or_1d(y, warn=True)
+        given, y = y, column_or_1d(y, warn=True)
         check_consistent_length(columns[0].codes, y)
         if self.target in [column.name for column in columns]:
             raise ValueError(f"X has a column {self.target!r}, the name of the class: give another name as target.")
+        known = {*(column.name for column in columns), self.target, *(self.states or {})}
+        for end in [end for edge in self._edges(columns) for end in edge]:
+            if isinstance(end, str) and end not in known and end == getattr(given, "name", None):
+                raise ValueError(f"edges name {end!r}, but the class is called {self.target!r}; pass target={end!r}.")
         weights = self._within_reach(check_weights(sample_weight, np.broadcast_to(0.0, (len(y), len(columns)))))
         classes, codes, weights = encode_labels(y, weights, self.class_weight)
         target = Column(self.target, codes.astype(np.int64), classes, declared=True)

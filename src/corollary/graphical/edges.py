@@ -5,23 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from corollary.core.graphical.dag import DAG
-from corollary.graphical.states import find
+from corollary.graphical.states import called, find
 
 
 def pairs(edges: Any, names: Sequence[str]) -> list[tuple[str, str]]:
-    """Edges as pairs of names; a whole number is a column by its place."""
+    """Edges as pairs of names; a whole number is a name, or else the place of a column."""
     found = []
     for edge in [] if edges is None else list(edges):
         pair = [edge] if isinstance(edge, str) else list(edge)
         if len(pair) != 2:
             raise ValueError(f"edges must be pairs (parent, child), but one is {edge!r}.")
-        ends = [
-            names[int(end)] if isinstance(end, (int, np.integer)) and 0 <= end < len(names) else end for end in pair
-        ]
-        found.append((str(ends[0]), str(ends[1])))
+        found.append((str(called(pair[0], names)), str(called(pair[1], names))))
     return found
 
 

@@ -19,8 +19,7 @@ def read_tables(
 ) -> tuple[list[str], list[Array], list[list[int]], list[Array]]:
     """(names, labels of states, parents, arrays) of ``BayesianNetwork.from_tables``."""
     names = [str(name) for name in tables]
-    for name in states:
-        find(name, names, "table for the variable")
+    states = {names[find(name, names, "table for the variable")]: each for name, each in states.items()}
     parted = [_parted(table) for table in tables.values()]
     for name, (above, _) in zip(names, parted, strict=True):
         for parent in above:

@@ -76,7 +76,7 @@ class MixedQueries(Estimator):
         except ValueError as error:
             raise ValueError(renamed(str(error), names)) from None
         shares: dict[str, Probabilities] = {
-            names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
+            names[v]: Probabilities(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in found.marginals.items()
         }
         together = found.method == "exact"
@@ -91,6 +91,7 @@ class MixedQueries(Estimator):
             mean=found.mean if together else None,
             covariance=found.covariance if together else None,
             facts=found.facts,
+            names=names,
         )
 
     def _likelihoods_mixed(self, network: MixedNetwork, rows: Array, names: list[str]) -> Array:

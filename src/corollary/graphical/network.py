@@ -34,7 +34,7 @@ from corollary.graphical.parts import (
 )
 from corollary.graphical.queries import NetworkQueries
 from corollary.graphical.rows import as_given, likelihoods, posteriors
-from corollary.graphical.states import Column, States, column_names, find, given_states, read_columns, states_of
+from corollary.graphical.states import Column, States, called, column_names, find, given_states, read_columns, states_of
 from corollary.referee.networks import step_of_em, tables_of_counts
 from corollary.referee.verdict import Verification
 from corollary.solvers.graphical.learning.counts import Coded
@@ -54,7 +54,8 @@ class BayesianNetwork(NetworkQueries):
     Parameters
     ----------
     edges : list of (parent, child), or None
-        By name (columns of an array are called "x0", "x1", …). None: all variables are independent; structures are
+        By name (columns of an array are called "x0", "x1", …), here as in every question; a whole number that is no
+        name of a column is its place. None: all variables are independent; structures are
         learned by :class:`HillClimb` and :class:`ChowLiu`.
     states : dict of name to list of states (or to how many there are), or None
         Of variables whose states are not to be taken from the rows. A variable that only ``edges`` and ``states`` name
@@ -261,7 +262,7 @@ class BayesianNetwork(NetworkQueries):
     def _learn(self, columns: list[Column], weights: Array, X: Any, observe: Any = None) -> None:
         """Tables from columns: what a fit does once it has read X."""
         names, there = column_names(columns), weights > 0
-        hidden = [name for name in self.states or {} if name not in names]
+        hidden = [name for name in self._given_states(names) if name not in names]
         everything = [*names, *hidden]
         parents = parents_of(pairs(self.edges, names), everything)
         parts = read_parts(self.cpds, everything, parents)
@@ -288,7 +289,7 @@ class BayesianNetwork(NetworkQueries):
         self, columns: list[Column], weights: Array, hidden: Sequence[str] = (), numeric: Collection[int] = ()
     ) -> tuple[list[States], Coded]:
         """The states of all variables, hidden ones last, and the rows of positive weight as numbers."""
-        given, there = self.states or {}, weights > 0
+        given, there = self._given_states([column.name for column in columns]), weights > 0
         found = [
             number_states(c) if v in numeric else states_of(c, weights, self.max_states, self.n_bins, given.get(c.name))
             for v, c in enumerate(columns)
@@ -296,6 +297,10 @@ class BayesianNetwork(NetworkQueries):
         codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
         found += [given_states(given[name], name) for name in hidden]
         return found, Coded.gather(codes, [states.size for states in found], weights, there)
+
+    def _given_states(self, names: Sequence[str]) -> dict[str, Any]:
+        """The parameter ``states``, by the names of columns."""
+        return {called(name, names): states for name, states in (self.states or {}).items()}
 
     def _keep_states(self, found: Sequence[States]) -> None:
         self.variables_ = np.array([states.name for states in found])
@@ -389,6 +394,8 @@ class BayesianNetwork(NetworkQueries):
         from corollary.graphical.drawing import draw
 
         self._require_tables()
+        if not isinstance(n_samples, (int, np.integer)) or n_samples < 0:
+            raise ValueError(f"n_samples must be a whole number ≥ 0, but it is {n_samples!r}.")
         seed = self.random_state if random_state is None else random_state
         if (mixed := self._mixed) is not None:
             if given:

@@ -23,6 +23,7 @@ PALE = "#eef1f5"
 Edge = tuple[int, int]
 STATES = 12  # of the variable asked, that are drawn
 FINDINGS = 8  # whose effects are drawn
+LEAST = 5e-4  # of a probability: smaller changes would be printed as 0.000
 
 
 def plot_network(network: Any, given: Mapping[str, Any] | None = None, *, ax: Any = None) -> Any:
@@ -60,7 +61,7 @@ def plot_network(network: Any, given: Mapping[str, Any] | None = None, *, ax: An
     return _Drawing.of(network, labels, ax).draw(colours)
 
 
-def plot_query(network: Any, given: Mapping[str, Any], query: str, *, figure: Any = None) -> Any:
+def plot_query(network: Any, query: str, given: Mapping[str, Any], *, figure: Any = None) -> Any:
     """Draw a query: what was observed, what follows, and why; returns the matplotlib figure.
 
     On the left is the graph, with findings in orange, what was asked in blue, and the active trails that carry evidence
@@ -71,8 +72,8 @@ def plot_query(network: Any, given: Mapping[str, Any], query: str, *, figure: An
     Parameters
     ----------
     network : BayesianNetwork
-    given : dict of name to state
     query : name of a variable that is not given
+    given : dict of name to state
     figure : matplotlib figure, or None
     """
     import matplotlib.pyplot as plt
@@ -241,7 +242,7 @@ def _carried(why: Explanation, places: dict[str, int]) -> dict[Edge, float]:
     found: dict[Edge, float] = {}
     for reason in why.reasons:
         strength = reason.moved / most
-        if reason.moved < 1e-9:
+        if reason.moved < LEAST:
             continue
         for trail in reason.trails:
             for first, second in pairwise(trail):
@@ -280,7 +281,7 @@ def _draw_effects(ax: Any, why: Explanation) -> None:
     ax.axvline(0, color=SOFT, lw=0.8)
     for row, shift in enumerate(shifts):
         side, sign = ("left", 1) if shift >= 0 else ("right", -1)
-        text = f"{shift:+.3f}" if shown[row].trails else "no way"
+        text = "no way" if not shown[row].trails else f"{shift:+.3f}" if abs(shift) >= LEAST else "0"
         ax.text(shift + 0.03 * reach * sign, row, text, va="center", ha=side, fontsize=8, color=INK)
     ax.set_yticks(rows, [f"{_short(each.variable)} = {_short(str(each.state))}" for each in shown], parse_math=False)
     ax.set(xlim=(-1.5 * reach, 1.5 * reach), ylim=(max(len(shown), 1) - 0.4, -0.6))

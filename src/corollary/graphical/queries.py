@@ -18,7 +18,7 @@ from corollary.graphical.mixed_queries import MixedQueries
 from corollary.graphical.states import States, find, find_all
 from corollary.solvers.graphical.approximate.methods import METHODS, approximate
 from corollary.solvers.graphical.exact.cost import TOGETHER, Cost
-from corollary.solvers.graphical.exact.elimination import eliminate, elimination_cost, most_probable
+from corollary.solvers.graphical.exact.elimination import eliminate, most_probable
 from corollary.solvers.graphical.exact.junction_tree import tree_cost
 
 MOST_AXES = 64  # of a NumPy array
@@ -67,7 +67,11 @@ class NetworkQueries(MixedQueries):
     def _findings(self, given: Mapping[str, Any] | None) -> dict[int, Any]:
         """States by number, of variables by number; of variables that are numbers, the numbers."""
         names, found = self._names, dict[int, Any]()
-        for name, value in (given or {}).items():
+        if given is None:
+            return found
+        if not hasattr(given, "items"):  # a row of a frame has them too
+            raise ValueError(f"given must be a mapping {{variable: state}}, but it is {given!r}.")
+        for name, value in given.items():
             variable = find(name, names)
             exact = self._number(variable, value, name)
             found[variable] = self._states_of(variable).code(value) if exact is None else exact
@@ -153,10 +157,12 @@ class NetworkQueries(MixedQueries):
         for v in asked:
             states = self.states_[v].tolist()
             if v in findings:
-                found[self._names[v]] = {state: float(i == findings[v]) for i, state in enumerate(states)}
+                found[self._names[v]] = Probabilities(
+                    (state, float(i == findings[v])) for i, state in enumerate(states)
+                )
             else:
-                found[self._names[v]] = dict(zip(states, numbers[tree.answers[v]], strict=True))
-        return Answer(found, self._named(findings), float(log_evidence[0]))
+                found[self._names[v]] = Probabilities(zip(states, numbers[tree.answers[v]], strict=True))
+        return Answer(found, self._named(findings), float(log_evidence[0]), names=self._names)
 
     def _by_table(self, asked: list[int], findings: dict[int, int], method: str, *, joint: bool = True) -> Answer:
         free = [v for v in asked if v not in findings]
@@ -190,7 +196,8 @@ class NetworkQueries(MixedQueries):
             full = spread
         known = {v: np.eye(network.cards[v])[findings[v]] for v in asked if v in findings}
         shares_of = {v: alone[v] if v in alone else known[v] for v in asked}
-        return Answer(self._distributions(shares_of), self._named(findings), log_evidence, full, method)
+        shown = self._distributions(shares_of)
+        return Answer(shown, self._named(findings), log_evidence, full, method, names=self._names)
 
     def _drawn(self, asked: list[int], findings: dict[int, int], method: str, n_samples: int, seed: Any) -> Answer:
         if method not in METHODS:
@@ -201,12 +208,12 @@ class NetworkQueries(MixedQueries):
         error = None if np.isnan(found.largest_error) else found.largest_error
         return Answer(
             self._distributions(shares), self._named(findings), method=method, standard_error=error,
-            notes=(str(found),), facts=found.facts,
+            notes=(str(found),), facts=found.facts, names=self._names,
         )  # fmt: skip
 
     def _distributions(self, shares: Mapping[int, Array]) -> dict[str, Probabilities]:
         return {
-            self._names[v]: dict(zip(self.states_[v].tolist(), share.tolist(), strict=True))
+            self._names[v]: Probabilities(zip(self.states_[v].tolist(), share.tolist(), strict=True))
             for v, share in shares.items()
         }
 
@@ -236,7 +243,7 @@ class NetworkQueries(MixedQueries):
         Of a joint table that no machine holds, the cost of that table alone is given.
         """
         names = self._names
-        observed = [find(name, names) for name in given]
+        observed = find_all(given, names)
         wanted = None if variables is None else find_all(variables, names)
         return tree_cost(self.table_network, observed, wanted, together=joint)
 
@@ -250,13 +257,12 @@ class NetworkQueries(MixedQueries):
         findings, names = self._findings(given), self._names
         asked = [v for v in range(len(names)) if v not in findings] if variables is None else find_all(variables, names)
         free = [v for v in asked if v not in findings]
-        elimination_cost(self.table_network, free, findings).check()
         chosen, best = most_probable(self.table_network, free, findings)
         log_evidence = eliminate(self.table_network, [], findings)[1] if findings else 0.0
         if log_evidence == -np.inf:
             raise self._impossible(findings)
         states = self._named({v: findings[v] if v in findings else chosen[v] for v in asked})
-        return MostProbable(states, self._named(findings), best - log_evidence, log_evidence)
+        return MostProbable(states, self._named(findings), best - log_evidence, log_evidence, self._names)
 
     # -- the graph --------------------------------------------------------------------------------------------------
     @property
@@ -284,7 +290,7 @@ class NetworkQueries(MixedQueries):
         """Whether the graph makes x and y independent given others: d-separation. States do not matter to it."""
         names, dag = self._graph
         first, second = find_all(x, names), find_all(y, names)
-        known = find_all(given if isinstance(given, str) else list(given), names)
+        known = find_all(given, names)
         twice = (set(first) & set(second)) | ((set(first) | set(second)) & set(known))
         if twice:
             raise ValueError(f"x, y and given must be different variables, but {names[min(twice)]!r} is named twice.")
@@ -312,7 +318,7 @@ class NetworkQueries(MixedQueries):
     def independent_pairs(self, given: str | Iterable[str] = ()) -> list[tuple[str, str]]:
         """Pairs of variables that are independent given others."""
         names, dag = self._graph
-        known = set(find_all(given if isinstance(given, str) else list(given), names))
+        known = set(find_all(given, names))
         free = [v for v in range(dag.size) if v not in known]
         near = {v: dag.reachable([v], known) for v in free}
         return [(names[a], names[b]) for a, b in combinations(free, 2) if b not in near[a]]

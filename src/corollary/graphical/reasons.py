@@ -103,8 +103,8 @@ def explain_query(network: Any, query: str, given: Mapping[str, Any]) -> Explana
         wet ← rain
     """
     names = network._names
-    target = find(query, names)
     known = network._named(network._findings(given))
+    target = find(query, names)
     if names[target] in known:
         raise ValueError(f"query must be a variable that is not given, but {query!r} is: {known[names[target]]!r}.")
     if target in network._cpds and network._cpds[target].numeric:

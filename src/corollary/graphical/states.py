@@ -252,10 +252,17 @@ def shown(values: Sequence[Any]) -> str:
     return listed if len(values) <= SHOWN else f"{listed}, … ({len(values)} in all)"
 
 
+def called(name: Any, names: Sequence[str]) -> Any:
+    """The name that is meant: a whole number is its text, where that is a name, or else a place."""
+    if not isinstance(name, (int, np.integer)) or isinstance(name, bool):
+        return name
+    return str(name) if str(name) in names or not 0 <= name < len(names) else names[int(name)]
+
+
 def find(name: Any, names: Sequence[str], what: str = "variable") -> int:
     """The place of a name; ValueError with the nearest known names if it is not there."""
     try:
-        return names.index(name)
+        return names.index(called(name, names))
     except ValueError:
         pass
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
@@ -265,7 +272,7 @@ def find(name: Any, names: Sequence[str], what: str = "variable") -> int:
 
 def find_all(wanted: Any, names: Sequence[str]) -> list[int]:
     """The places of one name or of several different ones."""
-    several: Iterable[Any] = [wanted] if isinstance(wanted, str) else list(wanted)
+    several: Iterable[Any] = [wanted] if isinstance(wanted, (str, int, np.integer)) else list(wanted)
     found = [find(name, names) for name in several]
     if len(set(found)) < len(found):
         raise ValueError(f"A variable is named twice: {shown(list(several))}.")

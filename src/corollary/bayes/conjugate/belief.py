@@ -97,7 +97,7 @@ def refuse(name: str, values: Array, good: Array, wanted: str) -> None:
 def alike(value: Any, values: Array, name: str, check: Callable[[Any, str], Array]) -> Array:
     """``value`` checked, and one for each of ``values``: a single one counts for all."""
     found = check(value, name)
-    if len(found) not in (1, len(values)):
+    if np.ndim(value) and len(found) != len(values):
         raise ValueError(f"{name} must be one number or {len(values)}, one for each datum, but there are {len(found)}.")
     return np.broadcast_to(found, values.shape)
 

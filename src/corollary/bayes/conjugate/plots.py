@@ -18,6 +18,7 @@ def plot_density(prior: Any, parameter: str, data: Any, told: dict[str, Any], ax
     ax = axes(ax)
     if data is None:
         _draw(ax, _grid([prior.distribution()]), prior.distribution(), None, None)
+        _mark(ax, prior.interval(LEVEL), prior.mean())
     else:
         posterior = prior.update(data, **told)
         grid = _grid([posterior.distribution(), prior.distribution()])

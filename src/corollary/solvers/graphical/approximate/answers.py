@@ -43,6 +43,8 @@ class Approximation:
             text = f"By mean field: {self.evidence} It has a bias that no number here measures."
         else:
             worth = f"{self.n_samples} samples, worth {self.effective:.0f} independent ones"
+            if self.effective > self.n_samples:
+                worth += " (more, since probabilities are averaged and not draws)"
             text = f"By {self.method}: {worth}; standard errors are at most {self.largest_error:.2g}."
         return " ".join([text, *self.notes])
 

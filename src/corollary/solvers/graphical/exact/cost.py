@@ -10,9 +10,13 @@ from corollary.core.memory import check_memory, counted, in_bytes
 from corollary.solvers.graphical.exact.cliques import CliqueTree, entries
 
 SAMPLING = (
-    "ask with method='likelihood_weighting' and n_samples=100_000, which takes little memory and has standard errors "
-    "of at most 0.0016 unless findings are unusual (the answer says), or with method='gibbs'; give more findings; or "
-    "use a graph with fewer parents"
+    "ask query(…, method='likelihood_weighting', n_samples=100_000), which takes little memory and has standard errors "
+    "of at most 0.0016 unless findings are unusual (the answer says), or query(…, method='gibbs'); give more findings; "
+    "or use a graph with fewer parents"
+)
+LIKELIEST = (
+    "give more findings; ask for other variables together (for all of them it is often easier, since then nothing has "
+    "to be summed out first); or ask for each by itself: query(…).most_likely()"
 )
 TOGETHER = "ask for fewer variables together, or without joint=True for each by itself"
 BEYOND = 2**48  # entries of a table that no machine holds

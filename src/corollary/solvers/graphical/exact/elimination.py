@@ -14,14 +14,15 @@ from corollary.core.graphical.factor import Factor
 from corollary.core.graphical.tables import TableNetwork
 from corollary.core.types import Array
 from corollary.solvers.graphical.exact.cliques import best_order, clique_tree
-from corollary.solvers.graphical.exact.cost import Cost
+from corollary.solvers.graphical.exact.cost import LIKELIEST, Cost
 from corollary.solvers.graphical.exact.ordering import bits, joined
 
 
 def eliminate(network: TableNetwork, wanted: Sequence[int], findings: Mapping[int, int]) -> tuple[Array, float]:
     """(P(wanted | findings) with axes in the order of ``wanted``, log P(findings)); zeros and −∞ if impossible."""
     factors = _log_factors(network, wanted, findings)
-    order, _ = _planned(network, factors, last=wanted)
+    order, cost = _plan(network, factors, last=wanted)
+    _with_answer(cost, network, wanted).check()
     for variable in order:
         if variable not in wanted:
             product, factors = _joined(factors, variable)
@@ -40,10 +41,12 @@ def most_probable(
 ) -> tuple[dict[int, int], float]:
     """(states of ``wanted`` that maximise P(wanted, findings), the log of that); all else is summed out first.
 
-    Among equals the one with the smallest numbers of states is taken, for the variables that go last in the order.
+    Tables are as large as this order of elimination makes them, never as large as the joint table of ``wanted``. Among
+    equals the one with the smallest numbers of states is taken, for the variables that go last in the order.
     """
     factors = _log_factors(network, wanted, findings)
-    order, _ = _planned(network, factors, last=wanted)
+    order, cost = _plan(network, factors, last=wanted)
+    cost.check(LIKELIEST)
     steps: list[tuple[int, tuple[int, ...], Array]] = []
     for variable in order:
         product, factors = _joined(factors, variable)
@@ -66,7 +69,7 @@ def elimination_cost(network: TableNetwork, wanted: Sequence[int], findings: Col
         Factor(tuple(sorted(set(family) - set(findings))), np.zeros(0))
         for family in _families(network, wanted, findings)
     ]
-    return _plan(network, shapes, wanted)[1]
+    return _with_answer(_plan(network, shapes, wanted)[1], network, wanted)
 
 
 def _families(network: TableNetwork, wanted: Sequence[int], findings: Collection[int]) -> list[tuple[int, ...]]:
@@ -81,12 +84,6 @@ def _log_factors(network: TableNetwork, wanted: Sequence[int], findings: Mapping
         ]
 
 
-def _planned(network: TableNetwork, factors: list[Factor], last: Sequence[int]) -> tuple[list[int], Cost]:
-    order, cost = _plan(network, factors, last)
-    cost.check()
-    return order, cost
-
-
 def _plan(network: TableNetwork, factors: list[Factor], last: Sequence[int]) -> tuple[list[int], Cost]:
     scopes = [bits(factor.variables) for factor in factors]
     near = joined(scopes, network.size)
@@ -95,11 +92,15 @@ def _plan(network: TableNetwork, factors: list[Factor], last: Sequence[int]) -> 
         there |= scope
     near = [mask if there >> v & 1 else -1 for v, mask in enumerate(near)]
     eliminated = best_order(near, network.cards, last, network.order)
-    cost = Cost.of(clique_tree(eliminated), network.cards)
-    answer = prod([network.cards[v] for v in last])
-    if answer > cost.largest_clique:  # of variables that are independent of each other
-        cost = Cost(cost.treewidth, answer, cost.entries + answer, cost.bytes + 8 * answer)
-    return [variable for variable, _ in eliminated], cost
+    return [variable for variable, _ in eliminated], Cost.of(clique_tree(eliminated), network.cards)
+
+
+def _with_answer(cost: Cost, network: TableNetwork, wanted: Sequence[int]) -> Cost:
+    """With the joint table of what is wanted, which may be of variables that are independent of each other."""
+    answer = prod([network.cards[v] for v in wanted])
+    if answer <= cost.largest_clique:
+        return cost
+    return Cost(cost.treewidth, answer, cost.entries + answer, cost.bytes + 8 * answer)
 
 
 def _joined(factors: list[Factor], variable: int) -> tuple[Factor, list[Factor]]:
