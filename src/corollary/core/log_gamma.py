@@ -19,11 +19,12 @@ SERIES = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188)  # of 1/x, 1/x³, …
 
 def log_rising(x: Any, n: Any) -> Array:
     """log Γ(x + n) − log Γ(x), of x > 0 and n ≥ 0."""
-    x, n = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(n, dtype=np.float64))
+    x, n = np.asarray(x, dtype=np.float64), np.asarray(n, dtype=np.float64)
     with np.errstate(invalid="ignore"):
         found = np.asarray(gammaln(x + n) - gammaln(x))
     near = ((x >= LARGE) | (n < np.minimum(x, 1.0))) & (n > 0)
     if near.any():
+        x, n = np.broadcast_arrays(x, n)
         found[near] = _difference(x[near], n[near])
     return found
 
@@ -55,7 +56,7 @@ def log_evidence(counts: Array, alpha: Any) -> Array:
     heavy, own = counts[rows, top], prior[rows, top]
     light[rows, top] = beside[rows, top] = 0.0
     others, rest, total = light.sum(axis=1), beside.sum(axis=1), prior.sum(axis=1)
-    found = log_rising(prior, light).sum(axis=1)
+    found = log_rising(alpha, light).sum(axis=1)
     few = heavy < total
     if few.any():
         found[few] += log_rising(own[few], heavy[few]) - log_rising(total[few], heavy[few] + others[few])

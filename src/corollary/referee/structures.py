@@ -175,32 +175,31 @@ class _Worth:
         np.add.at(table, (np.ravel(place), self.codes[:, v]), self.w)
         if self.criterion in ("bdeu", "k2"):
             cell = LONG(self.ess) / (LONG(q) * r) if self.criterion == "bdeu" else LONG(1)
-            return sum((_one_by_one(row, cell) for row in table), LONG(0))
+            return _one_by_one(table, cell).sum()
         price = {"bic": max(np.log(self.w.sum()), LONG(0)) / 2, "aic": LONG(1)}.get(self.criterion, LONG(0))
         return -entropy(table).sum() - price * q * (r - 1)
 
 
-def _one_by_one(counts: Array, cell: Any) -> Any:
-    """Log evidence of counts under a prior of ``cell`` for each: one count after another, the largest first.
+def _one_by_one(table: Array, cell: Any) -> Any:
+    """Log evidence of each row of counts under a prior of ``cell`` for each: one count after another, largest first.
 
     Beside what came before, B with its prior, a count c brings Γ(a + c) Γ(a + B) / (Γ(a) Γ(a + B + c)), in which B and
     c may change places: the smaller is the step.
     """
-    found, before = LONG(0), cell * (len(counts) - 1)
-    for count in np.sort(counts)[::-1]:
-        step, far = min(count, before), max(count, before)
-        if step > 0:
-            found += _rise(cell, step) - _rise(cell + far, step)
-        before = before + count
+    found, before = np.zeros(len(table), LONG), np.full(len(table), cell * (table.shape[1] - 1), LONG)
+    for counts in np.sort(table, axis=1)[:, ::-1].T:
+        step, far = np.minimum(counts, before), np.maximum(counts, before)
+        found += _rise(np.full_like(step, cell), step) - _rise(cell + far, step)
+        before = before + counts
     return found
 
 
 def _rise(x: Any, n: Any) -> Any:
     """log Γ(x + n) − log Γ(x) by Stirling's series from x ≥ 40 on, and by products of n / x + 1 up to there."""
-    below = LONG(0)
-    while x < 40:
-        below += np.log1p(n / x)
-        x = x + 1
+    below = np.zeros_like(x)
+    while (low := x < 40).any():
+        below += np.where(low, np.log1p(n / x), 0)
+        x = x + low
     ahead = np.log1p(n / x)
     tail = sum(LONG(1) / c * x**-m * np.expm1(-m * ahead) for m, c in ((1, 12), (3, -360), (5, 1260), (7, -1680)))
     return (x - LONG(0.5)) * ahead + n * (np.log(x + n) - 1) + tail - below

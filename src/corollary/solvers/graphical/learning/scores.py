@@ -41,7 +41,7 @@ class Score:
         rows = np.moveaxis(table, 1, -1).reshape(-1, r)
         if self.name in ("bdeu", "k2"):
             cell = self.ess / (q * r) if self.name == "bdeu" else 1.0
-            return float(log_evidence(rows / self.unit, cell).sum()) * self.unit
+            return float(log_evidence(rows[rows.any(axis=1)] / self.unit, cell).sum()) * self.unit
         return _log_likelihood(rows) - self.price * q * (r - 1)
 
     @property
