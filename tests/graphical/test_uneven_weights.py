@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corollary.solvers.graphical.scores import Score
 
 from corollary.base import EvidenceWarning
 from corollary.core.types import Array
 from corollary.graphical import BayesianNetwork, ChowLiu, HillClimb
 from corollary.referee.structures import no_better_move
+from corollary.solvers.graphical.learning.scores import Score
 
 CRITERIA = ("bic", "aic", "bdeu", "k2", "log-likelihood")
 
