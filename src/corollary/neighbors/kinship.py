@@ -6,15 +6,16 @@ inherited but the name: every method is our own.
 
 from __future__ import annotations
 
-try:
-    from sklearn.neighbors._base import KNeighborsMixin, RadiusNeighborsMixin
-except ImportError:  # where they are is scikit-learn's own affair
+from typing import Any
 
-    class KNeighborsMixin:  # type: ignore[no-redef]
-        """A stranger to scikit-learn."""
+from sklearn.neighbors import NearestNeighbors
 
-    class RadiusNeighborsMixin:  # type: ignore[no-redef]
-        """A stranger to scikit-learn."""
 
+def _kin(name: str) -> Any:
+    """The class of that name behind scikit-learn's own models; a stranger where there is none."""
+    return next((each for each in NearestNeighbors.__mro__ if each.__name__ == name), type(name, (), {}))
+
+
+KNeighborsMixin, RadiusNeighborsMixin = _kin("KNeighborsMixin"), _kin("RadiusNeighborsMixin")
 
 __all__ = ["KNeighborsMixin", "RadiusNeighborsMixin"]
