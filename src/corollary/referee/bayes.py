@@ -154,7 +154,8 @@ def _gaussian(X: Array, shares: Array, prior: Array, group: Group, tolerance: fl
     said, wide = (np.asarray(group.claimed[name], dtype=LONG) for name in ("mean", "variance"))
     if tolerance is None:
         blur = (ULP * np.abs(mean)) ** 2
-        yield _equal("means", said, mean, CLOSE * np.sqrt(scatter / some) + ULP * np.abs(mean))
+        spread = np.where(seen > 0, scatter / some, pooled)  # of the numbers that the mean was taken of
+        yield _equal("means", said, mean, CLOSE * np.sqrt(spread) + ULP * np.abs(mean))
         yield _equal("variances", wide, variance, CLOSE * variance + 4 * blur)
         if "scatter" in group.claimed:
             yield _equal("scatters", group.claimed["scatter"], scatter, CLOSE * scatter + 4 * blur * seen)
