@@ -293,3 +293,11 @@ def test_a_class_without_weight_has_the_mean_of_all_up_to_its_rounding(seed: int
     weights = np.r_[np.ones(88), 0.0, 0.0]
     model = GaussianNB().fit(X, y, sample_weight=weights)
     assert model.evidence_.verify(X, y, weights).stands
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e13])
+def test_the_floor_of_numbers_far_from_zero_stands(seed: int, offset: float) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(50, 2)) * 0.01 + offset, rng.integers(0, 3, 50)
+    assert GaussianNB().fit(X, y).evidence_.verify(X, y).stands
