@@ -130,7 +130,7 @@ def compare(
     Interrupted
         A KeyboardInterrupt whose ``comparison`` holds what was finished when Ctrl-C was pressed.
 
-    Cost: without a time, folds × configurations fits (of a table with more than 5 000 rows, each fold halves a model's
+    Cost: without a time, folds × configurations fits (of a large table, each fold halves a model's
     configurations), and one more; the prepared folds stay in memory up to 2 GB.
 
     Examples

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from corollary.base import Estimator
 from corollary.core.evidence import Evidence
+from corollary.core.parallel import one_blas_thread
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 from corollary.evaluate.cross_validation import evidence_of, limited, weights_for
 from corollary.evaluate.folds import PreparedFolds
@@ -78,7 +79,8 @@ def refit(model: Any, X: Any, target: Target, seed: int, seconds: float | None) 
         warnings.simplefilter("always")
         if isinstance(model, Pipeline):  # step by step: the time is for the model
             began, (prepare, last) = time.monotonic(), (model[0], model[-1])
-            rows = prepare.fit_transform(X)
+            with one_blas_thread():
+                rows = prepare.fit_transform(X)
             limited(last, None if seconds is None else max(0.5, seconds - (time.monotonic() - began)))
             last.fit(rows, y, **weights_for(last, weights))
             if seconds is not None and isinstance(last, Estimator):

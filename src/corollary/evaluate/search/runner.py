@@ -36,7 +36,7 @@ class Runner:
         self.planned, self.fits = 0, 0
         self._kept: dict[int, tuple[Tried, Pipeline]] = {}
 
-    def start(self, configuration: Configuration, wide: bool = True) -> Tried:
+    def start(self, configuration: Configuration, wide: str = "plain") -> Tried:
         """A configuration ready for its first fold."""
         tried = Tried(configuration)
         self.tried.append(tried)

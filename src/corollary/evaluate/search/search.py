@@ -110,12 +110,17 @@ class Search:
     def _blend(self, done: list[Tried]) -> Blend | None:
         """The blend of those for whose last fits there is time, and that take the weights of rows if there are any."""
         weights, grown = self.judge.target.weights, self.judge.folds.grown
-        able = [each for each in done if weights is None or weights_for(each.model, weights)]
+        sign = -1.0 if self.judge.metric.greater_is_better else 1.0
+        able = sorted(done, key=lambda each: sign * each.mean)
+        able = [each for each in able if weights is None or weights_for(each.model, weights)]
         while (found := blend(able, self.judge)) is not None:
             needed = sum(each.seconds + self.judge.folds.seconds(each.kind) for each in found.members)
             if 1.1 * grown * needed <= self.runner.clock.left:
                 return found
-            slowest = max(found.members, key=lambda each: each.seconds)
+            best, *others = sorted(found.members, key=able.index)  # a blend without the best would be of no use
+            if not others:
+                return None
+            slowest = max(others, key=lambda each: each.seconds)
             able = [each for each in able if each is not slowest]
         return None
 
