@@ -1,7 +1,7 @@
 """A search within a time: successive halving over configurations, with folds as the steps.
 
-Every model gets a first fold, cheap ones first. Then configurations that are among the best third of those with as many
-folds get more of them, and new ones are drawn of the models that do best. At the end there is time for the folds that
+Every model gets a first fold, cheap ones first. Then new configurations are drawn of the models that do best, and
+those among the best third of all with as many folds get more of them. At the end there is time for the folds that
 the best still lack, and for fitting the winner to every row.
 
 References
@@ -25,6 +25,8 @@ from corollary.evaluate.search.tried import Tried
 _THIRD = 3
 _BLENDED = 4  # configurations for whose last fit time is kept
 _FOR_REFITS, _FOR_FOLDS = 0.25, 0.35  # of the time, at most
+_LOOKING = 0.3  # of the time, in which new configurations come first
+_PAIR = 1e-9  # seconds for a pair of rows
 _SLACK = 1.2  # a fit may take longer than those before
 
 
@@ -34,7 +36,7 @@ class Halving:
     def __init__(self, runner: Runner, candidates: Sequence[Candidate], rows: int, seed: int) -> None:
         self.runner, self.clock, self.folds = runner, runner.clock, len(runner.folds)
         self.sign = 1.0 if runner.judge.metric.greater_is_better else -1.0
-        spaces = [(each, each.space(rows)) for each in candidates]
+        spaces = [(each, space) for each in candidates if (space := each.space(rows)).searched]
         ordered = sorted(spaces, key=lambda pair: -1 if pair[0].baseline else pair[1].cost)
         self.samplers = {each.name: Sampler(each, space, seed) for each, space in ordered}
         self.most = 40 + rows // 25  # more configurations would only fit the luck of a small table
@@ -46,6 +48,9 @@ class Halving:
     def run(self) -> None:
         """Search until the time that is left is needed to finish."""
         for name, sampler in self.samplers.items():
+            if sampler.space.pairs and self._too_many_pairs(sampler.space.share):
+                self.runner.refuse(sampler.candidate, "the table has too many rows for it in this time")
+                continue
             tried = self._start(name)
             if tried is None:
                 continue
@@ -66,6 +71,11 @@ class Halving:
             if tried.alive and not tried.done(self.folds):
                 tried.dropped = "the time was used up" if tried.scores else "there was no time for it"
                 tried.skipped = not tried.scores
+
+    def _too_many_pairs(self, share: float) -> bool:
+        """Whether looking at every pair of a held-out and a training row would take longer than a fit may."""
+        train, test = self.runner.folds.sizes
+        return _PAIR * train * test > share * self.clock.seconds
 
     def _start(self, name: str) -> Tried | None:
         sampler = self.samplers[name]
@@ -142,8 +152,9 @@ class Halving:
         """Who is to get the next folds: those on their way, those that are promoted, or new ones."""
         going = [each for each in self.scored if each.alive and len(each.scores) < self.goal[id(each)]]
         found = sorted(going, key=self.lead, reverse=True)[:count]
+        early = self.clock.elapsed < _LOOKING * self.clock.seconds
         while len(found) < count:
-            following = self._promoted(found) or self._fresh()
+            following = (self._fresh() or self._promoted(found)) if early else (self._promoted(found) or self._fresh())
             if following is None:
                 break
             found.append(following)

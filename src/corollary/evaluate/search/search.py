@@ -77,7 +77,7 @@ class Search:
         rows += [
             Row(each.name, each.canon, baseline=each.baseline, skipped=True,
                 error="interrupted" if self.interrupted else "there was no time for it")
-            for each in self.candidates if each.name not in leaders
+            for each in self.candidates if each.name not in leaders and each.space(rows_in_all).searched
         ]  # fmt: skip
         if mixed is not None:
             rows.append(mixed.row)
