@@ -62,7 +62,7 @@ _BOOSTING = Space(
     },
     short=1,
     cost=3,
-    share=0.08,
+    share=0.06,
 )  # fmt: skip
 
 _SMALL_BOOSTING = Space(
