@@ -197,7 +197,10 @@ FUNCTIONS: dict[str, str] = {
 OF_PACKAGE: dict[str, dict[str, str]] = {
     "evaluate": {
         "OptimisationBias": "optimisation_bias",
+        "optimisation_bias": "optimisation_bias",
         "bootstrap_optimisation_bias": "optimisation_bias",
+        "nested": "nested",
+        "Nested": "nested",
     },
 }
 
