@@ -30,9 +30,7 @@ class OneColumnSearch(ClassifierMixin, BaseEstimator):
         return np.where(self.sign_ * X[:, self.column_] > 0, 1, -1)
 
     def score(self, X: Any, y: Any) -> float:
-        return float(
-            (self.predict(X) == y).mean()
-        )  # as scikit-learn's, without its checks, which take most of the time
+        return float((self.predict(X) == y).mean())  # without scikit-learn's checks, which take most of the time
 
 
 def world(rng: np.random.Generator, rows: int, right: Any) -> tuple[Any, Any]:

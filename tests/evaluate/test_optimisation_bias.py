@@ -58,7 +58,7 @@ def of_held_out(X: Any, y: Any, seed: int) -> OptimisationBias:
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize(("method", "simulations"), [("nesting", 40), ("permutation", 12), ("bootstrap", 20)])
+@pytest.mark.parametrize(("method", "simulations"), [("nesting", 150), ("permutation", 50), ("bootstrap", 50)])
 def test_the_interval_covers_the_luck(method: str, simulations: int, name: str) -> None:
     assert covered(method, WORLDS[name], 60, simulations) >= 0.9
 

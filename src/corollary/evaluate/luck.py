@@ -67,9 +67,10 @@ class Study:
             function, jobs, what=what, n_jobs=self.n_jobs, progress=self.progress, resume=self.resume, about=known
         )
 
-    def job(self, train: Any, test: Any, y: Any = None) -> tuple[Any, ...]:
+    def job(self, train: Any, test: Any, y: Any = None, keep: Any = None) -> tuple[Any, ...]:
         """What :func:`judge_search` is called with."""
-        return (self.search, self.scorer, self.X, self.y if y is None else y, self.weights, self.groups, train, test)
+        y = self.y if y is None else y
+        return (self.search, self.scorer, self.X, y, self.weights, self.groups, train, test, keep)
 
     def all_rows(self) -> tuple[Any, ...]:
         """The search itself, on all rows."""
@@ -101,16 +102,16 @@ def by_nesting(study: Study, repeats: int | None) -> OptimisationBias:
 
 
 def by_permutation(study: Study, repeats: int | None) -> OptimisationBias:
-    """Best score of searches on shuffled targets less the score that their choices, which learnt nothing, can expect."""
+    """Best score of searches on shuffled targets less the score to be expected of what they chose."""
     repeats, splits = repeats or PERMUTATIONS, study.splits()
-    jobs: list[tuple[Any, ...]] = [(study, None, *study.all_rows()[-2:])]
+    jobs: list[tuple[Any, ...]] = [(study, None, *study.all_rows()[6:8])]
     jobs += [(study, number, *splits[number % len(splits)]) for number in range(repeats)]
     whole, *others = study.run(_shuffled_search, jobs, "permutation", splits=splits, seed=study.seed)
     best = study.best_of(whole)
     chance = np.array([each["inner"] for each in others])
     luck = chance - np.array([each["score"] for each in others])
-    # of the luck of one search, not of the mean of many; and a search that finds something has less luck than these, down
-    # to none where one configuration is clearly the best: the interval begins there
+    # of the luck of one search, not of the mean of many; and a search that finds something has less luck than these,
+    # down to none where one configuration is clearly the best: the interval begins there
     half = float(stats.t.ppf(0.975, repeats - 1) * np.std(luck, ddof=1) * np.sqrt(1 + 1 / repeats))
     mean = float(luck.mean())
     p_value = float((1 + np.count_nonzero(chance >= best)) / (1 + repeats))
@@ -127,7 +128,7 @@ def _shuffled_search(study: Study, number: int | None, train: Any, test: Any) ->
     rng, y = np.random.default_rng([study.seed, number]), np.asarray(study.y).copy()
     kept: dict[str, Any] = {}
     y[train] = y[rng.permutation(train)]
-    result = judge_search(*study.job(train, test, y), keep=lambda model: kept.update(model=model))
+    result = judge_search(*study.job(train, test, y, lambda model: kept.update(model=model)))
     rows, weights = take(study.X, test), take(study.weights, test)
     again = [study.scorer(kept["model"], rows, rng.permutation(y[test]), weights) for _ in range(SHUFFLES)]
     return result | {"score": float(np.mean([result["score"], *again]))}

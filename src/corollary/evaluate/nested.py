@@ -171,7 +171,7 @@ def nested(
     >>> X, y = load_iris(return_X_y=True)
     >>> found = nested(GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 5, 15]}), X, y)
     >>> round(found.score.mean, 2)
-    0.97
+    0.96
     """
     check_rows(X, y, groups=groups, sample_weight=sample_weight)
     search = as_search(search, scoring if isinstance(search, Mapping) else None, inner)

@@ -229,7 +229,7 @@ def bootstrap_optimisation_bias(
     sign = 1.0 if greater_is_better else -1.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of metrics that are not defined for some samples
-        best, unseen = _choices_judged(score, configurations, rows, sign, draws, seed, _members(groups, rows))
+        best, unseen = _choices_judged(score, configurations, rows, sign, draws, seed, members_of(groups, rows))
     low, high = np.quantile(best - np.array(unseen), [0.025, 0.975])
     return OptimisationBias(
         "bootstrap",
@@ -263,7 +263,7 @@ def _choices_judged(
     unseen: list[float] = []
     failures = 0
     while len(unseen) < draws:
-        drawn, rest = _draw(rng, members, rows)
+        drawn, rest = draw_rows(rng, members, rows)
         inside = scores_of(drawn) if rest.size else np.array([np.nan])
         outside = math.nan if np.isnan(inside).all() else sign * _scored(score, int(np.nanargmax(inside)), rest)
         failures = failures + 1 if math.isnan(outside) else 0
@@ -284,7 +284,7 @@ def _scored(score: Callable[[int, NDArray[np.intp]], float], configuration: int,
         return math.nan
 
 
-def _members(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
+def members_of(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
     """The rows of each group, or None if every row is one."""
     if groups is None:
         return None
@@ -294,7 +294,7 @@ def _members(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
     return [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
 
 
-def _draw(
+def draw_rows(
     rng: np.random.Generator, member_of: list[NDArray[np.intp]] | None, rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows drawn with replacement, and those that were not drawn."""
