@@ -37,6 +37,7 @@ from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.judging import Judged
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
+from corollary.core.showing import Shown
 from corollary.core.types import Array
 from corollary.solvers.loop import BackTo
 
@@ -140,7 +141,7 @@ class EvidenceWarning(ConvergenceWarning):
     """The evidence of a fit does not hold; the message is that evidence."""
 
 
-class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
+class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
     limits: ClassVar[dict[str, Limit]] = {}

@@ -148,6 +148,8 @@ PARTS: dict[str, tuple[str, str]] = {
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.paths",
     "enet_path": "linear.paths",
+    "explain": "explaining.explain",
+    "Explanation": "core.explanation",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
