@@ -44,7 +44,8 @@ def explain(model: Any, X: Any, *, background: Any = None, draws: int = 32, rand
     -------
     Explanation
         ``values`` (rows × columns, × outputs if there are several), ``to_frame()``, ``plot()``; ``str()`` is a
-        sentence. Its certificate is how far the values are from adding up. Two classes have one output: that of the second.
+        sentence. Its certificate is how far the values are from adding up. Two classes have one output, that of the
+        second.
 
     Cost: trees O(n · leaves · depth), linear models O(n · d), all others n · draws · d predictions.
 
