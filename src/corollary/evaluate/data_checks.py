@@ -45,7 +45,7 @@ def run_checks(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -
 
 def _leakage(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> Check:
     title = "Leakage"
-    used = [column for column in columns if column.role is not Role.UNUSED]
+    used = [column for column in columns if column.role not in (Role.UNUSED, Role.TEXT)]
     scores = [(column.name, single_column_score(X, column, target, seed)) for column in used[:_MOST_COLUMNS]]
     suspects = [(name, score) for name, score in scores if score >= _SUSPICIOUS]
     if not suspects:
@@ -74,7 +74,7 @@ def single_column_score(X: Any, column: Column, target: Target, seed: int) -> fl
 
 def _as_numbers(X: Any, column: Column) -> NDArray[np.float64]:
     if column.role is Role.NUMBER:
-        return np.asarray(NumberColumns().fit_transform(X))
+        return np.asarray(NumberColumns([column.decimal]).fit_transform(X))
     if column.role is Role.DATE:
         return np.asarray(DateColumns([column.date_format]).fit_transform(X))
     texts = CategoryColumns().fit_transform(X)[:, 0].astype(str)
