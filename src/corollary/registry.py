@@ -182,6 +182,7 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "model_report": "report.model_page",
     "patch_sklearn": "patch",
     "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",
