@@ -103,7 +103,7 @@ def model_report(model: Any, X: Any, y: Any, *, background: Any = None, random_s
     ModelReport
         ``str()`` is text, a notebook shows the page, ``save(path)`` writes it.
 
-    Cost: one prediction of all rows, 400 bootstrap samples of its scores (100 of more than 20 000 rows), and the
+    Cost: one prediction of all rows, 200 bootstrap samples of its scores (100 of more than 20 000 rows), and the
     explanation of at most 200 rows. The intervals are about the choice of these rows, not about that of the fit's.
 
     References

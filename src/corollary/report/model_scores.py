@@ -82,7 +82,7 @@ def scores_of(truth: NDArray[Any], said: Prediction, classes: Any, seed: Any) ->
     """Each metric with its percentile interval over bootstrap samples of the rows (Efron 1979)."""
     names = _OF_NUMBERS if classes is None else _WITH_PROBABILITIES if said.probabilities is not None else _WITHOUT
     rng, n = np.random.default_rng(seed), len(truth)
-    samples = [rng.integers(n, size=n) for _ in range(400 if n <= 20_000 else 100)]
+    samples = [rng.integers(n, size=n) for _ in range(200 if n <= 20_000 else 100)]
     flat = _constant(truth, classes, said.probabilities is not None)
     found = []
     for metric in (METRICS[name] for name in names):
