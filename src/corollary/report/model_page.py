@@ -118,7 +118,7 @@ def model_report(model: Any, X: Any, y: Any, *, background: Any = None, random_s
     >>> model = corollary.GradientBoostingClassifier(n_estimators=20).fit(X[:400], y[:400])
     >>> print(model.report(X[400:], y[400:]))
     GradientBoostingClassifier predicts target, on 169 rows (95% intervals in brackets)
-      log-loss ↓  0.183 (0.152 to 0.216)   best constant 0.540
+      log-loss ↓  0.183 (0.149 to 0.216)   best constant 0.540
     ...
     """
     check_is_fitted(model)
