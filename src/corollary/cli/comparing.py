@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from corollary.cli import INTERRUPTED
-from corollary.cli.show import safe, say, show_data, show_result
+from corollary.cli.say import safe, say
+from corollary.cli.show import show_data, show_result
 
 if TYPE_CHECKING:
     from corollary.evaluate.cross_validation import Progress as OnProgress

@@ -7,7 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from corollary.cli.show import note
+from corollary.cli.say import note
 
 
 def run_predict(
