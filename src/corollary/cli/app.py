@@ -41,6 +41,7 @@ Structure = StrEnum("Structure", [("hill_climb", "hill-climb"), ("chow_liu", "ch
 Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Of a text file, for instance latin-1.")]
 
 
@@ -234,7 +235,7 @@ def models(
     task: Annotated[
         str | None, typer.Option("--task", metavar="TASK", help="Only those for this task.", show_default="all")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    json: AsJson = False,
 ) -> int:
     """List the models: task, place in the canon, what each can do.
 
@@ -249,11 +250,16 @@ def models(
 
 
 @app.command()
-def inspect(file: Model) -> int:
-    """Say what is in a model file, without running anything in it."""
+def inspect(file: Model, json: AsJson = False) -> int:
+    """Say what is in a model file, without running anything in it: target, columns, score, data, evidence.
+
+    \b
+      corollary inspect best.corollary
+      corollary inspect best.corollary --json
+    """
     from corollary.cli.listing import run_inspect
 
-    run_inspect(file)
+    run_inspect(file, json)
     return 0
 
 

@@ -106,8 +106,11 @@ def _show_choice(console: Console, found: Clustering) -> None:
     columns, gone = fitted(columns, console.width)
     console.print(drawn(columns, ["bold" if line[0] == str(found.k) else "" for line in cells]), soft_wrap=True)
     more = [count(len(body) - len(shown), "more number")] if len(shown) < len(body) else []
-    if gone or more:
-        console.print(Text(f"{' and '.join([*gone, *more])} in the report (--report FILE)", style="dim"), soft_wrap=True)
+    words = [f"{', '.join([*gone, *more])} in the report (--report FILE)"] if gone or more else []
+    if body[-1][head.index("gap")].strip() == "–":
+        words.append("elbow and gap are asked for small k only")
+    if words:
+        console.print(Text("; ".join(words), style="dim"), soft_wrap=True)
 
 
 def _show_sizes(console: Console, found: Clustering) -> None:

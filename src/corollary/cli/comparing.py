@@ -28,6 +28,7 @@ def run_compare(
 
     After Ctrl-C the models that were finished are printed and nothing is written.
     """
+    from corollary.evaluate.card import model_card
     from corollary.evaluate.compare import Interrupted, compare
     from corollary.io import save as save_model
     from corollary.report import write_report
@@ -52,7 +53,7 @@ def run_compare(
         write_report(comparison, report)
         say_where(console, "Report", report)
     if save is not None:
-        save_model(comparison.best_, save)
+        save_model(comparison.best_, save, card=model_card(comparison))
         say_where(console, "Model", save)
     if save is not None:
         following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "predictions.csv"])
