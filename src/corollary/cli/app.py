@@ -36,6 +36,7 @@ app = typer.Typer(
 
 Task = StrEnum("Task", ["auto", "regression", "classification"])
 Preset = StrEnum("Preset", ["fast", "full"])
+Shell = StrEnum("Shell", ["bash", "zsh", "fish"])
 Method = StrEnum("Method", ["auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"])
 Structure = StrEnum("Structure", [("hill_climb", "hill-climb"), ("chow_liu", "chow-liu"), ("tan", "tan")])
 Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
@@ -62,7 +63,9 @@ def _root(
         typer.echo(context.get_help())
 
 
-_METRICS = "log-loss, auc, accuracy, balanced-accuracy, f1, brier; rmse, mae, r2."
+METRIC_NAMES = ("log-loss", "auc", "accuracy", "balanced-accuracy", "f1", "brier", "rmse", "mae", "r2")
+TASK_NAMES = ("auto", "regression", "classification")
+_METRICS = f"{', '.join(METRIC_NAMES[:6])}; {', '.join(METRIC_NAMES[6:])}."
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.", show_default=False)]
 TaskOption = Annotated[Task, typer.Option("--task", metavar="TASK", help="auto, regression or classification.")]
 PresetOption = Annotated[Preset, typer.Option(help="How many models to try.")]
@@ -273,6 +276,34 @@ def warmup(
     from corollary.cli.warming import run_warmup
 
     return run_warmup(package)
+
+
+@app.command()
+def doctor(json: AsJson = False) -> int:
+    """Look at this machine: versions, threads, compiled code; what is wrong, and what to do.
+
+    The exit code is 1 only if something does not work.
+    """
+    from corollary.cli.doctor import run_doctor
+
+    return run_doctor(json)
+
+
+@app.command()
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)],
+) -> int:
+    """Print what makes a shell complete our commands, options and their values.
+
+    \b
+      eval "$(corollary completion bash)"        in ~/.bashrc
+      eval "$(corollary completion zsh)"         in ~/.zshrc, after compinit
+      corollary completion fish > ~/.config/fish/completions/corollary.fish
+    """
+    from corollary.cli.completion import script
+
+    typer.echo(script(shell.value), nl=False)
+    return 0
 
 
 @app.command()
