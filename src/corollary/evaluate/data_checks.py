@@ -74,7 +74,7 @@ def single_column_score(X: Any, column: Column, target: Target, seed: int) -> fl
 
 def _as_numbers(X: Any, column: Column) -> NDArray[np.float64]:
     if column.role is Role.NUMBER:
-        return np.asarray(NumberColumns().fit_transform(X))
+        return np.asarray(NumberColumns([column.decimal]).fit_transform(X))
     if column.role is Role.DATE:
         return np.asarray(DateColumns([column.date_format]).fit_transform(X))
     texts = CategoryColumns().fit_transform(X)[:, 0].astype(str)

@@ -13,6 +13,7 @@ import pandas as pd
 
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
+from corollary.tabular.spellings import Spelling, find_spelling
 from corollary.tabular.values import all_numbers, date_format, is_plain_number, labels, numbers, strangers
 
 MINIMUM_ROWS = 5
@@ -43,6 +44,7 @@ class Column:
     distinct: int
     note: str = ""
     date_format: str = ""
+    decimal: str = ""  # the mark of numbers that are written as people do: $3,750.50
 
 
 @dataclass(frozen=True)
@@ -134,8 +136,8 @@ def _column(series: Any, name: str, source: str, categorical: bool = False) -> C
     distinct = pd.unique(present)
     missing = rows - len(present)
 
-    def column(role: Role, note: str = "", form: str = "") -> Column:
-        return Column(name, role, missing, len(distinct), note, form)
+    def column(role: Role, note: str = "", form: str = "", decimal: str = "") -> Column:
+        return Column(name, role, missing, len(distinct), note, form, decimal)
 
     if len(present) == 0:
         return column(Role.UNUSED, "every value is missing")
@@ -154,10 +156,14 @@ def _column(series: Any, name: str, source: str, categorical: bool = False) -> C
         return _number(series, column, name, len(distinct))
     if kind.is_complex_dtype(series):
         return column(Role.UNUSED, "complex numbers")
-    if odd := strangers(series, texts):
+    spelling = Spelling() if all_numbers(distinct) else find_spelling(distinct)
+    if spelling.decimal:
+        return column(Role.NUMBER, spelling.note, decimal=spelling.decimal)
+    if odd := next(filter(None, (strangers(series, texts, decimal) for decimal in ("", ".", ","))), ""):
         advice = f"correct it, make it empty, or leave the column out with {as_option('--drop', name)}"
         raise InputError(f"{source}: column {shown(name)} holds numbers, but {odd}; {advice}")
-    return _text(present, distinct, column)
+    found = _text(present, distinct, column)
+    return replace(found, note="; ".join(filter(None, (found.note, spelling.note))))
 
 
 def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
