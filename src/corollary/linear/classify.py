@@ -40,6 +40,10 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
         "intercept_": Floats("scores"),
     }
 
+    @property
+    def _raw_meaning(self) -> str:
+        return "log-odds" if len(self.classes_) == 2 else "score"
+
     @predicting
     def decision_function(self, X: Any) -> Array:
         """Raw predictions: log-odds of the second class (n,), or one score per class (n, k)."""

@@ -275,6 +275,13 @@ class LinearModel(LinearPredictor):
         extra = {"classes_": self.classes_} if classifier else {}
         return {"coef_": coef, "intercept_": np.atleast_1d(state.intercept) if classifier else state.intercept, **extra}
 
+    @property
+    def _raw_meaning(self) -> str:
+        loss = as_loss(self.loss)
+        if _is_classifier(self):
+            return "log-odds" if loss.name in ("logistic", "softmax") and len(self.classes_) == 2 else "score"
+        return "prediction" if loss.link.in_units_of_y else "logarithm of the prediction"
+
     @available_if(_is_classifier)
     @predicting
     def decision_function(self, X: Any) -> Array:
