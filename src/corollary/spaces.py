@@ -19,14 +19,15 @@ class Space:
 
     ``first`` are tried in this order, the sensible defaults first; a comparison without a time tries ``short`` of them.
     A search then draws from ``ranges``. ``cost`` orders models from cheap to dear; ``share`` of the time is what one
-    fit of a search may take.
+    fit of a search may take. ``wide`` models afford more columns than rows.
     """
 
     first: tuple[Mapping[str, Any], ...] = ({},)
     ranges: Mapping[str, Range] = field(default_factory=dict)
     short: int = 1
     cost: int = 5
-    share: float = 0.03
+    share: float = 0.05
+    wide: bool = False
 
 
 _BOOSTING = Space(
@@ -86,11 +87,11 @@ _FOREST_RANGES: dict[str, Range] = {
 }
 _CLASS_FORESTS = Space(
     first=({"min_samples_leaf": 5}, {}, {"min_samples_leaf": 20}, {"min_samples_leaf": 2, "max_features": 0.35}),
-    ranges=_FOREST_RANGES | {"criterion": ("one of", "gini", "entropy")}, short=3, cost=6, share=0.06,
+    ranges=_FOREST_RANGES | {"criterion": ("one of", "gini", "entropy")}, short=3, cost=6, share=0.06, wide=True,
 )  # fmt: skip
 _NUMBER_FORESTS = Space(
     first=({"max_features": 0.35, "min_samples_leaf": 2}, {}, {"min_samples_leaf": 5}), ranges=_FOREST_RANGES,
-    short=2, cost=6, share=0.06,
+    short=2, cost=6, share=0.06, wide=True,
 )  # fmt: skip
 _TREES = Space(({}, {"min_samples_leaf": 30}), {"min_samples_leaf": ("whole", 3, 200)}, short=2, cost=2)
 _NEIGHBOURS = Space(
@@ -101,12 +102,14 @@ _NEIGHBOURS = Space(
 
 SPACES: dict[str, Space] = {
     "GaussianNB": Space(({}, {"var_smoothing": 1e-3}), {"var_smoothing": ("log", 1e-9, 1.0)}, short=2, cost=1),
-    "LinearRegression": Space(cost=1),
-    "RidgeCV": Space(cost=1),
-    "LassoCV": Space(cost=4),
+    "LinearRegression": Space(cost=1, wide=True),
+    "RidgeCV": Space(cost=1, wide=True),
+    "LassoCV": Space(cost=4, wide=True),
     "ElasticNetCV": Space(cost=5),
-    "HuberRegressor": Space(({}, {"alpha": 1.0}), {"alpha": ("log", 1e-4, 100.0), "epsilon": ("linear", 1.1, 2.5)}, cost=4),
-    "LogisticRegression": Space(({}, {"C": 0.1}, {"C": 10.0}), {"C": ("log", 1e-3, 1e3)}, short=3, cost=4),
+    "HuberRegressor": Space(
+        ({}, {"alpha": 1.0}), {"alpha": ("log", 1e-4, 100.0), "epsilon": ("linear", 1.1, 2.5)}, cost=4
+    ),
+    "LogisticRegression": Space(({}, {"C": 0.1}, {"C": 10.0}), {"C": ("log", 1e-3, 1e3)}, short=3, cost=4, share=0.1, wide=True),
     "LogisticRegressionCV": Space(cost=7),
     "DecisionTreeClassifier": _TREES,
     "DecisionTreeRegressor": _TREES,
