@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from corollary.cli.comparing import progress_bar, repeated, say_where
+from corollary.cli.comparing import following_prediction, repeated, say_where
 from corollary.cli.grid import Column, drawn, fitted, plain
+from corollary.cli.progress import progress_bar
 from corollary.cli.say import safe, say
 from corollary.cli.show import show_left_out
 from corollary.tabular.messages import count, shortened
@@ -40,7 +40,7 @@ def run_cluster(
         if path is not None:
             check_output(path, option, file)
     with progress_bar() as on_progress:
-        found = cluster(file, progress=on_progress, **options)
+        found = cluster(str(file), progress=on_progress, **options)
     console = Console()
     _show(console, found)
     if save is not None:  # first: the one that a model could refuse
@@ -54,7 +54,7 @@ def run_cluster(
         write_text(labels, f"row,cluster\n{lines}")
         say_where(console, "Labels", labels)
     if save is not None and hasattr(found.model_, "predict"):
-        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "clusters.csv"])
+        following = following_prediction(save, file, "clusters.csv")
     else:
         outputs = {"report": report or "report.html", "labels": labels or "labels.csv"}
         following = repeated("cluster", file, {**options, "k": found.k, **outputs})

@@ -129,7 +129,9 @@ def _fish(found: list[Command]) -> str:
         lines += [f"complete -c corollary {given} -fa {_quoted(' '.join(command.arguments))}"] * bool(command.arguments)
         for option in command.options:
             flags = " ".join(f"-l {name[2:]}" if name.startswith("--") else f"-s {name[1:]}" for name in option.names)
-            takes = "" if option.values is None else f" -xa {_quoted(' '.join(option.values))}" if option.values else " -r"
+            takes = (
+                "" if option.values is None else f" -xa {_quoted(' '.join(option.values))}" if option.values else " -r"
+            )
             lines.append(f"complete -c corollary {given} {flags}{takes} -d {_quoted(option.help)}")
     return "\n".join(lines) + "\n"
 

@@ -66,7 +66,9 @@ def _looked(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
         yield from look()
     except Exception as error:
         name = look.__name__.strip("_").replace("_", " ")
-        yield Finding(name.capitalize()[:10], " ".join(f"{type(error).__name__}: {error}".split()), "fault", "report this")
+        yield Finding(
+            name.capitalize()[:10], " ".join(f"{type(error).__name__}: {error}".split()), "fault", "report this"
+        )
 
 
 def _versions() -> Iterator[Finding]:
@@ -155,7 +157,9 @@ def _memory() -> Iterator[Finding]:
 
 def _kernel_cache() -> Iterator[Finding]:
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        yield Finding("Kernels", "are not compiled, because NUMBA_DISABLE_JIT is set", "look", "unset it; fits are slow")
+        yield Finding(
+            "Kernels", "are not compiled, because NUMBA_DISABLE_JIT is set", "look", "unset it; fits are slow"
+        )
         return
     from corollary._compiled import codes
     from corollary._compiled._cache import SHIPPED

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"good": "green", "plain": "", "bad": "red"}
 _SETTINGS = 60  # characters of what the search chose
+_NAME = 20  # characters of a certificate's name, where there is no room for all
 _ENDLESS = 10_000
 
 
@@ -27,6 +28,7 @@ def show_leaderboard(console: Console, comparison: Comparison, wide: bool = Fals
         for row in comparison.rows
     ]
     console.print(drawn(columns, styles), soft_wrap=True)
+    gone = [each for each in gone if each != "whole certificates" or "certificates" not in gone]
     if gone:
         console.print(Text(f"no room for: {', '.join(gone)}; --wide shows all", style="dim"), soft_wrap=True)
 
@@ -53,16 +55,19 @@ def _evidence(rows: Sequence[Row]) -> Column:
     """What is claimed of each fit and the number that shows it; where there is no room, the claim alone."""
     colours = [_COLOURS[row.tone] for row in rows]
     brief = Column("evidence", [row.verdict for row in rows], left=True, styles=colours)
-    whole = [row.verdict + (f": {_certificate(row)}" if row.evidence is not None and not row.error else "")
-             for row in rows]  # fmt: skip
-    return Column("evidence", whole, left=True, goes=60, styles=colours, instead=brief, called="certificates")
+    found = brief
+    for limit, goes, called in ((_NAME, 55, "certificates"), (_ENDLESS, 60, "whole certificates")):
+        cells = [row.verdict + _certificate(row, limit) for row in rows]
+        found = Column("evidence", cells, left=True, goes=goes, styles=colours, instead=found, called=called)
+    return found
 
 
-def _certificate(row: Row) -> str:
-    """Its name and its value, without the tolerance."""
-    assert row.evidence is not None
+def _certificate(row: Row, limit: int) -> str:
+    """Its name, shortened if need be, and its value, without the tolerance."""
+    if row.evidence is None or row.error:
+        return ""
     name = row.evidence.certificate.name
-    return f"{name} {row.certificate.removeprefix(name).split()[0]}"
+    return f": {shortened(name, limit)} {row.certificate.removeprefix(name).split()[0]}"
 
 
 def settings_text(settings: Mapping[str, Any]) -> str:

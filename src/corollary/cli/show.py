@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
 
-from corollary.cli.leaderboard import show_leaderboard
+from corollary.cli.leaderboard import settings_text, show_leaderboard
 from corollary.cli.say import say
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def show_data(console: Console, comparison: Comparison) -> None:
         say(console, "Note", note)
 
 
-def show_result(console: Console, comparison: Comparison, wide: bool = False) -> None:
+def show_result(console: Console, comparison: Comparison, wide: bool = False, finished: bool = True) -> None:
     """The leaderboard, what it means, the evidence, and what to look at."""
     console.print()
     show_leaderboard(console, comparison, wide)
@@ -64,9 +65,10 @@ def show_result(console: Console, comparison: Comparison, wide: bool = False) ->
     for (verdict, reason), names in without_scores.items():
         say(console, verdict.capitalize(), f"{', '.join(names)}: {reason}", "red" if verdict == "failed" else "dim")
     say(console, "Result", comparison.summary(), "bold")
+    _show_more(console, comparison)
     best = comparison.best_row
     if best.evidence is not None:
-        which = "in its weakest fold" if comparison.best_ is None else "fitted to every row"
+        which = "fitted to every row" if finished else "in its weakest fold"
         say(console, "Evidence", f"{best.model}, {which}. {best.evidence}", "bold")
     for check in comparison.checks:
         if not check.fine:
@@ -76,11 +78,43 @@ def show_result(console: Console, comparison: Comparison, wide: bool = False) ->
             say(console, "Note", f"{row.model}: {remark}")
 
 
+def _show_more(console: Console, comparison: Comparison) -> None:
+    """What a search has chosen and of how much, and the score on rows that took no part."""
+    from corollary.evaluate.wording import decimals, number
+    from corollary.tabular.messages import count
+
+    best = comparison.best_row
+    if comparison.blend:
+        shares = sorted(comparison.blend.items(), key=lambda item: -item[1])
+        say(console, "Blend", " + ".join(f"{share:.0%} {name}" for name, share in shares), "bold")
+    elif best.settings:
+        say(console, "Settings", settings_text(best.settings), "bold")
+    if comparison.holdout:
+        labels = {metric.name: metric.label for metric in comparison.metrics}
+        places = {name: decimals(best.scores[name].half_width) for name in labels if name in best.scores}
+        scores = (f"{labels.get(name, name)} {number(value, places.get(name, 3))}"
+                  for name, value in comparison.holdout.items())  # fmt: skip
+        say(console, "Hold-out", f"{', '.join(scores)}, on rows that had no say in anything", "bold")
+    timed = comparison.settings.get("minutes") or comparison.settings.get("time_budget")
+    if timed and comparison.seconds == comparison.seconds:
+        scored = [trial.model for trial in comparison.trials if trial.scores]
+        tried = f"{count(len(scored), 'configuration')} of {count(len(set(scored)), 'model')}"
+        say(console, "Time", f"{comparison.seconds:.0f} s: {tried} got a score")
+
+
 def _legend(console: Console, comparison: Comparison) -> None:
     """What the signs mean, and the words under "evidence"."""
-    folds = len(comparison.best_row.scores[comparison.metric.name].folds)
-    ties = "; ≈ cannot be told apart from the best" if any(row.tied for row in comparison.rows) else ""
-    console.print(Text(f"± is a 95% interval over {folds} folds{ties}", style="dim"), soft_wrap=True)
+    from corollary.evaluate.card import validation_words
+
+    name = comparison.metric.name
+    cut = any(row.scores[name].cut for row in comparison.rows if name in row.scores)
+    sign = "± or (low–high)" if cut else "±"
+    several = len(comparison.best_row.scores[name].folds) > 1
+    words = [f"{sign} is a 95% interval {validation_words(comparison)}" if several else "one fold only: no intervals"]
+    if any(row.tied for row in comparison.rows):
+        words.append("≈ cannot be told apart from the best")
+    for line in textwrap.wrap("; ".join(words), console.width):
+        console.print(Text(line, style="dim"), soft_wrap=True)
     if comparison.kinds:
         about = "✓ the claim about the fit holds (it is about training, not about the scores):"
         console.print(Text(about, style="dim"), soft_wrap=True)

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from corollary.io.card import CLASSES, COLUMNS, ColumnOfCard, ModelCard, plain_line
+from corollary.tabular.messages import count
 
 if TYPE_CHECKING:
     from corollary.evaluate.comparison import Comparison
@@ -52,10 +53,11 @@ def validation_words(comparison: Comparison) -> str:
     folds = len(comparison.best_row.scores[comparison.metric.name].folds)
     kind, _, column = comparison.split.partition(":")
     if kind == "time":
-        return f"over {folds} folds, each later in {plain_line(column)} than what it learnt from"
+        each = "each later" if folds > 1 else "later"
+        return f"over {count(folds, 'fold')}, {each} in {plain_line(column)} than what it learnt from"
     if kind == "group":
-        return f"over {folds} folds that share no {plain_line(column)}"
-    return f"over {folds} random folds"
+        return f"over {count(folds, 'fold')}, whose {plain_line(column)} is in no other part"
+    return f"over {count(folds, 'random fold')}"
 
 
 def _known(value: float) -> float | None:
