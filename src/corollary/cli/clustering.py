@@ -117,8 +117,9 @@ def _show_sizes(console: Console, found: Clustering) -> None:
     rows = []
     for each in range(min(found.k, _CLUSTERS)):
         score, typical, size = found.silhouette_of(each), found.typical[each], found.sizes[each]
-        rows.append([str(each), f"{size:,}", f"{size / found.facts.rows:.1%}", "–" if score != score else f"{score:.2f}",
-                     f"{typical + 1:,}" if typical >= 0 else "–"])  # fmt: skip
+        typical_row = f"{typical + 1:,}" if typical >= 0 else "–"
+        share, shown = f"{size / found.facts.rows:.1%}", "–" if score != score else f"{score:.2f}"
+        rows.append([str(each), f"{size:,}", share, shown, typical_row])
     console.print(drawn(plain(["cluster", "rows", "share", "silhouette", "typical row"], rows)), soft_wrap=True)
     if found.k > _CLUSTERS:
         sizes = found.sizes[_CLUSTERS:]

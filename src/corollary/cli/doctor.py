@@ -113,8 +113,8 @@ def _threads() -> Iterator[Finding]:
     why = f" ({variables[0]}={os.environ[variables[0]]})" if variables else ""
     used, cores = n_threads(), usable_cores()
     if used > cores:
-        yield Finding("Threads", f"fits use {used} threads{why} on {cores} usable cores", "look",
-                      f"more threads than cores only wait; unset {variables[0] if variables else 'the number'}")  # fmt: skip
+        advice = f"more threads than cores only wait; unset {variables[0] if variables else 'the number'}"
+        yield Finding("Threads", f"fits use {used} threads{why} on {cores} usable cores", "look", advice)
     else:
         yield Finding("Threads", f"fits use {used} of {cores} usable cores{why}")
     import numpy as np

@@ -43,7 +43,7 @@ def leaderboard_columns(comparison: Comparison) -> list[Column]:
         columns.append(Column(metric.title, by_title[metric.title], goes=0 if place == 0 else 2 + place))
     columns.append(Column("fit s", by_title["fit s"], goes=2))
     if any(row.tried > 1 for row in rows):
-        columns.append(Column("tried", [str(row.tried or "–") for row in rows], goes=50))
+        columns.append(Column("tried", [str(row.tried or "–") for row in rows], goes=57))
     columns.append(_evidence(rows))
     if any(row.settings for row in rows):
         chosen = [shortened(settings_text(row.settings), _SETTINGS) for row in rows]
