@@ -1,0 +1,204 @@
+"""What each column of the table does to the predictions of the best model, measured in bounded time.
+
+Three measurements: what a column adds to each prediction (Shapley values, summed over the features that came from the
+column), how much the score on held-out rows suffers when a column is shuffled, and the mean prediction as one column
+is varied (partial dependence).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from corollary.evaluate.comparison import Comparison
+from corollary.evaluate.cross_validation import predict
+from corollary.tabular.columns import feature_sources
+from corollary.tree.shap import shap_values
+
+_SHAP_ROWS = 500
+_BACKGROUND = 24
+
+
+@dataclass(frozen=True)
+class Contributions:
+    """What each column adds to the outputs of some rows.
+
+    Attributes
+    ----------
+    values : array of shape (rows, columns, outputs)
+    columns : list of str
+    outputs : list of str
+        Names of classes, or one empty name.
+    unit : str
+        What is added up: ``"log-odds"``, ``"probability"``, ``"score"`` or the target's own units.
+    method : str
+        How it was measured, in a sentence.
+    exact : bool
+        Whether the values add up to the predictions.
+    """
+
+    values: NDArray[np.float64]
+    columns: list[str]
+    outputs: list[str]
+    unit: str
+    method: str
+    exact: bool = True
+
+    @property
+    def sizes(self) -> NDArray[np.float64]:
+        """The mean size of each column's contribution, over rows; of several outputs their sum."""
+        return np.abs(self.values).mean(axis=0).sum(axis=1)
+
+
+def contributions(comparison: Comparison, rows: Any, only: Sequence[str] | None = None) -> Contributions:
+    """What each column adds to the predictions for ``rows`` (a part of ``comparison.features``).
+
+    Trees: Shapley values along the paths. Linear models: coefficient times the distance from the mean, which is their
+    Shapley value for independent features. Any other model: how far the prediction moves when the column's value is
+    replaced by those of other rows, one column at a time (``only`` of these columns, if given).
+    """
+    model = comparison.best_
+    if isinstance(model, Pipeline) and len(model) == 2:
+        for attempt in (_of_trees, _of_lines):
+            found = attempt(comparison, model, rows)
+            if found is not None:
+                return found
+    return _by_replacing(comparison, model, rows, only)
+
+
+def explained_exactly(comparison: Comparison) -> bool:
+    """Whether contributions add up to predictions for this model (trees and linear models)."""
+    return contributions(comparison, comparison.features.iloc[:2]).exact
+
+
+def _of_trees(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contributions | None:
+    try:
+        found = shap_values(pipeline[-1], pipeline[:-1].transform(rows))
+    except (TypeError, ValueError, AttributeError):  # not trees of this library
+        return None
+    values = np.asarray(found.values)
+    values = values[:, :, None] if values.ndim == 2 else values
+    unit = {"score": "log-odds", "raw prediction": "raw prediction"}.get(found.meaning, found.meaning)
+    if comparison.target.classes is None:
+        unit = "own units" if found.meaning == "prediction" else unit
+    columns, summed = _by_column(pipeline, values)
+    return Contributions(summed, columns, list(found.output_names), unit, "Shapley values along the paths of its trees")
+
+
+def _of_lines(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contributions | None:
+    model = pipeline[-1]
+    if not hasattr(model, "coef_"):
+        return None
+    slopes = np.atleast_2d(np.asarray(model.coef_, dtype=float))
+    prepared, typical = (_dense(pipeline[:-1].transform(each)) for each in (rows, _sample(comparison, 1000)))
+    raw = np.asarray(model.decision_function(prepared) if hasattr(model, "decision_function") else model.predict(prepared))
+    raw = raw.reshape(len(prepared), -1)
+    whole = prepared @ slopes.T if slopes.shape[1] == prepared.shape[1] else np.empty((0, 0))
+    if whole.shape != raw.shape or not np.allclose(raw - raw[:1], whole - whole[:1], rtol=1e-6, atol=1e-9):
+        return None  # a link or a kernel in between: not a line
+    values = (prepared - typical.mean(axis=0))[:, :, None] * slopes.T[None, :, :]
+    classes = comparison.target.classes
+    outputs = [""] if classes is None else [str(each) for each in (classes if len(slopes) > 1 else classes[-1:])]
+    unit = "own units" if classes is None else "log-odds" if hasattr(model, "predict_proba") else "score"
+    columns, summed = _by_column(pipeline, values)
+    return Contributions(summed, columns, outputs, unit, "coefficient times the distance from the mean")
+
+
+def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[str] | None) -> Contributions:
+    columns = list(only) if only is not None else [str(name) for name in rows.columns]
+    others = _sample(comparison, _BACKGROUND)
+    classes = comparison.target.classes
+    now = outputs_of(model, rows)
+    values = np.zeros((len(rows), len(columns), now.shape[1]))
+    repeated = rows.iloc[np.repeat(np.arange(len(rows)), len(others))]
+    for index, name in enumerate(columns):
+        changed = repeated.copy()
+        changed[name] = np.tile(others[name].to_numpy(), len(rows))
+        changed[name] = changed[name].astype(rows[name].dtype)
+        then = outputs_of(model, changed).reshape(len(rows), len(others), -1).mean(axis=1)
+        values[:, index] = now - then
+    outputs = [""] if classes is None else [str(each) for each in classes]
+    if values.shape[2] != len(outputs):
+        outputs = [f"output {each}" for each in range(values.shape[2])]
+    unit = "own units" if classes is None else "probability"
+    return Contributions(values, columns, outputs, unit, "replacing the column's value by those of other rows", False)
+
+
+def outputs_of(model: Any, rows: Any) -> NDArray[np.float64]:
+    """Probabilities, or for a model without them one column for each class that is said, or numbers: (rows, outputs)."""
+    said = predict(model, rows)
+    if said.probabilities is not None:
+        return said.probabilities
+    classes = getattr(model, "classes_", None)
+    if classes is None:
+        return np.asarray(said.values, dtype=float).reshape(len(said.values), -1)
+    return np.asarray(said.values[:, None] == np.asarray(classes)[None, :], dtype=float)
+
+
+def _by_column(pipeline: Pipeline, values: NDArray[np.float64]) -> tuple[list[str], NDArray[np.float64]]:
+    """The contributions of features, summed over those that came from one column of the table."""
+    sources = feature_sources(pipeline)
+    columns = list(dict.fromkeys(sources))
+    place = {name: index for index, name in enumerate(columns)}
+    summed = np.zeros((values.shape[0], len(columns), values.shape[2]))
+    for feature, source in enumerate(sources):
+        summed[:, place[source]] += values[:, feature]
+    return columns, summed
+
+
+def _dense(prepared: Any) -> NDArray[np.float64]:
+    return np.asarray(prepared.toarray() if hasattr(prepared, "toarray") else prepared, dtype=float)
+
+
+def _sample(comparison: Comparison, rows: int) -> Any:
+    chosen = np.random.default_rng(0).permutation(len(comparison.features))[:rows]
+    return comparison.features.iloc[chosen]
+
+
+def global_contributions(comparison: Comparison) -> Contributions | None:
+    """Contributions for a sample of rows; None for a model whose contributions do not add up."""
+    if not explained_exactly(comparison):
+        return None
+    return contributions(comparison, _sample(comparison, _SHAP_ROWS))
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """How much worse the score on held-out rows gets when a column is shuffled: mean and standard error over repeats."""
+
+    columns: list[str]
+    losses: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    rows: int
+    left_out: int = 0  # columns for which there was no time
+
+
+def shuffled(
+    comparison: Comparison, model: Any, rows: NDArray[np.intp], columns: Sequence[str], until: float, repeats: int = 4
+) -> Shuffled:
+    """Shuffle one column after another among ``rows``, which ``model`` has not seen, until the time is up."""
+    metric, target = comparison.metric, comparison.target
+    X, y = comparison.features.iloc[rows], target.values[rows]
+    sign = -1.0 if metric.greater_is_better else 1.0
+    before = metric(y, predict(model, X), target.classes)
+    rng = np.random.default_rng(0)
+    found: list[list[float]] = []
+    for name in columns:
+        if time.monotonic() > until and found:
+            break
+        losses = []
+        for _ in range(repeats):
+            changed = X.copy()
+            changed[name] = X[name].to_numpy()[rng.permutation(len(X))]
+            changed[name] = changed[name].astype(X[name].dtype)
+            losses.append(sign * (metric(y, predict(model, changed), target.classes) - before))
+        found.append(losses)
+    losses_, done = np.array(found), list(columns[: len(found)])
+    errors = losses_.std(axis=1, ddof=1) / np.sqrt(repeats)
+    return Shuffled(done, losses_.mean(axis=1), errors, len(rows), len(columns) - len(done))
