@@ -16,11 +16,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from corollary import __version__
 from corollary.evaluate.candidates import PRESETS, Candidate, candidates_for
-from corollary.evaluate.comparison import Comparison, Row, ranked
+from corollary.evaluate.comparison import Comparison, Row
 from corollary.evaluate.cross_validation import CrossValidation, Progress, evidence_of
 from corollary.evaluate.data_checks import run_checks
 from corollary.evaluate.folds import PreparedFolds, make_splits
+from corollary.evaluate.leaderboard import ranked
 from corollary.evaluate.metrics import metrics_for
 from corollary.tabular.columns import preparation
 from corollary.tabular.messages import InputError, one_line, sentences
@@ -43,11 +45,18 @@ def compare(
     *,
     task: str = "auto",
     preset: str = "fast",
+    minutes: float | None = None,
+    time_budget: float | None = None,
     folds: int | None = None,
     metric: str | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
-    time_budget: float | None = None,
+    split: str = "random",
+    holdout: Any = None,
+    weights: str | None = None,
+    id: str | None = None,
+    categorical: Sequence[str] = (),
+    resume: Any = None,
     n_jobs: int = 1,
     drop_missing_target: bool = False,
     header: bool = True,
@@ -133,7 +142,7 @@ def compare(
     candidates = candidates_for(found.task, preset, models)
     deadline = None if time_budget is None else time.monotonic() + time_budget
     validation = CrossValidation(prepared, found, shown_metrics, seed, n_jobs, deadline, progress)
-    rows = ranked(validation.run(candidates), shown_metrics[0])
+    rows = ranked(validation.run(candidates), shown_metrics[0], len(splits))
     notes = (*table.notes, *([note] if note else []), *prepared.notes)
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=validation.out_of_fold, features=X, checks=checks,
@@ -157,8 +166,9 @@ def _check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
 
 def versions() -> dict[str, str]:
     """Of Python and of the packages that decide the numbers."""
-    packages = ("corollary", "scikit-learn", "numpy", "scipy", "pandas")
-    return {"Python": platform.python_version()} | {name: version(name) for name in packages}
+    packages = ("scikit-learn", "numpy", "scipy", "pandas")
+    own = {"Python": platform.python_version(), "corollary": __version__}
+    return own | {name: version(name) for name in packages}
 
 
 def _refit(

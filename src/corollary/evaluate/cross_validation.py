@@ -16,9 +16,9 @@ from sklearn.utils import get_tags
 
 from corollary.core.evidence import Evidence, worst_of
 from corollary.evaluate.candidates import BASELINE, Candidate
-from corollary.evaluate.comparison import Row
 from corollary.evaluate.folds import PreparedFolds
-from corollary.evaluate.metrics import Metric, Prediction, Score
+from corollary.evaluate.leaderboard import Row
+from corollary.evaluate.metrics import Metric, Prediction
 from corollary.tabular.messages import one_line, sentences
 from corollary.tabular.target import Target
 
@@ -141,8 +141,8 @@ class CrossValidation:
         rows = [self.folds.held_out(fold) for fold in range(len(fits))]
         truth = [self.target.values[held_out] for held_out in rows]
         scores = {
-            metric.name: Score(
-                tuple(metric(y, said, self.target.classes) for y, said in zip(truth, predictions, strict=True)),
+            metric.name: metric.over(
+                [metric(y, said, self.target.classes) for y, said in zip(truth, predictions, strict=True)],
                 self.folds.test_share,
             )
             for metric in self.metrics
@@ -150,7 +150,10 @@ class CrossValidation:
         self.out_of_fold[row.model] = _gathered(predictions, rows)
         evidence = [fit.evidence for fit in fits if fit.evidence is not None]
         seconds = float(np.mean([fit.seconds for fit in fits]))
-        return replace(row, scores=scores, fit_seconds=seconds, evidence=worst_of(evidence) if evidence else None)
+        return replace(
+            row, scores=scores, fit_seconds=seconds, evidence=worst_of(evidence) if evidence else None,
+            tried=1, folds_done=len(fits),
+        )  # fmt: skip
 
 
 def _gathered(parts: list[Prediction], rows: Iterable[Any]) -> Prediction:
