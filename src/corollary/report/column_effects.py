@@ -13,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.cross_validation import predict
 from corollary.tabular.columns import feature_sources
+from corollary.tabular.roles import Column, Role
+from corollary.tabular.values import dates, labels, numbers
 from corollary.tree.shap import shap_values
 
 _SHAP_ROWS = 500
@@ -202,3 +205,48 @@ def shuffled(
     losses_, done = np.array(found), list(columns[: len(found)])
     errors = losses_.std(axis=1, ddof=1) / np.sqrt(repeats)
     return Shuffled(done, losses_.mean(axis=1), errors, len(rows), len(columns) - len(done))
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """The mean output when a column has one value in every row: (values, outputs); ``places`` are None for labels."""
+
+    column: str
+    names: list[str]
+    places: NDArray[np.float64] | None
+    means: NDArray[np.float64]
+    weights: NDArray[np.float64]  # the share of rows near each value
+
+
+def dependence(comparison: Comparison, column: Column, rows: int = 200, most: int = 12) -> Dependence | None:
+    """Partial dependence on one column: quantiles of numbers and dates, the commonest labels of other columns."""
+    X = _sample(comparison, rows)
+    series = comparison.features[column.name]
+    values, names, places, weights = _grid(series, column, most)
+    if len(values) < 2:
+        return None
+    repeated = X.iloc[np.tile(np.arange(len(X)), len(values))].copy()
+    repeated[column.name] = np.repeat(values.to_numpy(), len(X))
+    repeated[column.name] = repeated[column.name].astype(series.dtype)
+    means = outputs_of(comparison.best_, repeated).reshape(len(values), len(X), -1).mean(axis=1)
+    return Dependence(column.name, names, places, means, weights)
+
+
+def _grid(series: Any, column: Column, most: int) -> tuple[Any, list[str], NDArray[np.float64] | None, Any]:
+    """Values of the column as they stand in the table, their names, their places on an axis, and their shares."""
+    if column.role in (Role.NUMBER, Role.DATE):
+        if column.role is Role.NUMBER:
+            order = numbers(series)
+        else:
+            when = dates(series, column.date_format)
+            order = ((when - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float, na_value=np.nan)
+        known = np.flatnonzero(np.isfinite(order))
+        by_size = known[np.argsort(order[known], kind="stable")]
+        picks = by_size[np.unique(np.linspace(0.01 * len(by_size), 0.99 * (len(by_size) - 1), most).astype(int))]
+        picks = picks[np.unique(order[picks], return_index=True)[1]]
+        return series.iloc[picks], [str(each) for each in series.iloc[picks]], order[picks], np.ones(len(picks))
+    texts = pd.Series(labels(series))
+    counts = texts.value_counts()[: min(most, 8)]
+    first = texts.drop_duplicates()
+    picks = np.array([int(first.index[first == name][0]) for name in counts.index], dtype=np.intp)
+    return series.iloc[picks], [str(name) for name in counts.index], None, counts.to_numpy(float) / len(texts)

@@ -61,6 +61,22 @@ def figure(drawing: str, heading: str, caption: str, key: str = "", whole: bool 
     return f"{opening}{body}</figure>"
 
 
+def listing(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and what they stand for (HTML), in two columns."""
+    rows = "".join(f"<dt>{escaped(name)}</dt><dd>{value}</dd>" for name, value in pairs)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def code(text: str, language: str) -> str:
+    """A block to copy: one click selects all of it."""
+    return f'<pre class="code"><code class="{language}">{escaped(text)}</code></pre>'
+
+
+def folded(summary: str, body: str) -> str:
+    """A part that is opened by a click; on paper it is open."""
+    return f"<details><summary>{escaped(summary)}</summary>{body}</details>"
+
+
 def pair(figures: Iterable[str]) -> str:
     """Figures side by side where there is room."""
     return f'<div class="pair">{"".join(figures)}</div>'
@@ -87,9 +103,8 @@ def heat_table(corner: str, columns: Iterable[str], rows: Iterable[tuple[str, st
 
 def heat_cell(words: str, strength: float) -> str:
     """A cell with ``words`` (HTML), blue for a positive strength and orange for a negative one, full at ±1."""
-    share = min(abs(strength), 1.0)
-    kind = ("minus" if strength < 0 else "plus") + (" strong" if share > 0.75 else "")
-    return f'<td class="{kind}" style="--v:{share:.2f}">{words}</td>'
+    kind = "minus" if strength < 0 else "plus"
+    return f'<td class="{kind}" style="--v:{min(abs(strength), 1.0):.2f}">{words}</td>'
 
 
 def columns_table(facts: DataFacts, notes: Iterable[str]) -> str:

@@ -1,0 +1,134 @@
+"""The best model fitted again to parts of the table: how its score grows with rows, and a fit with rows held out.
+
+Everything here is bounded: few rows, few fits, and a time after which no further fit begins.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+
+from corollary.evaluate.comparison import Comparison
+from corollary.evaluate.cross_validation import predict
+from corollary.tabular.values import labels
+
+MOST_ROWS = 3000
+SECONDS = 4.0
+_REPEATS = 3
+_SHARES = (0.125, 0.25, 0.5, 1.0)
+_TEST = 0.25
+
+
+@dataclass(frozen=True)
+class Study:
+    """Scores on training and on held-out rows, (repeats, sizes), and the first repeat's last fit.
+
+    ``rows`` were used, drawn at random; ``held_out`` are those that ``model`` has not seen.
+    """
+
+    rows: int
+    sizes: NDArray[np.intp]
+    training: NDArray[np.float64]
+    testing: NDArray[np.float64]
+    model: Any
+    held_out: NDArray[np.intp]
+    grouped: bool = True  # whether rows were held out in the way of the comparison's split
+
+    @property
+    def gain(self) -> tuple[float, float]:
+        """What the last doubling of rows has changed in the held-out score: mean, and standard error over repeats."""
+        step = self.testing[:, -1] - self.testing[:, -2]
+        return float(step.mean()), float(step.std(ddof=1) / np.sqrt(len(step))) if len(step) > 1 else float("nan")
+
+
+def study(comparison: Comparison) -> Study | None:
+    """Fit the best model to growing parts of at most 3 000 rows; None if it cannot be fitted to so few."""
+    if comparison.best_ is None:
+        return None
+    until = time.monotonic() + SECONDS
+    found: list[tuple[list[float], list[float]]] = []
+    kept: tuple[Any, NDArray[np.intp]] | None = None
+    splits, faithful = _splits(comparison)
+    sizes: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    used = 0
+    for train, test in splits:
+        if found and time.monotonic() > until:
+            break
+        sizes = np.unique((np.array(_SHARES) * len(train)).astype(int)) if not used else sizes
+        used = used or len(train) + len(test)
+        scores = []
+        for size in sizes:
+            fitted = _fitted(comparison, train[: size])
+            if fitted is None:
+                return None
+            scores.append([_score(comparison, fitted, each) for each in (train[:size], test)])
+        kept = kept or (fitted, test)
+        found.append((list(np.array(scores)[:, 0]), list(np.array(scores)[:, 1])))
+    if kept is None or not np.isfinite(np.array(found)).all():
+        return None
+    both = np.array(found)
+    return Study(used, sizes, both[:, 0], both[:, 1], *kept, faithful)
+
+
+def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return clone(comparison.best_).fit(comparison.features.iloc[rows], comparison.target.values[rows])
+        except Exception:  # too few rows for this model
+            return None
+
+
+def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
+    target = comparison.target
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            said = predict(model, comparison.features.iloc[rows])
+            return comparison.metric(target.values[rows], said, target.classes)
+        except ValueError:
+            return float("nan")
+
+
+def _splits(comparison: Comparison) -> tuple[Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:
+    """Training rows in the order in which they are taken, and rows held out; the kind of split that was asked for."""
+    target, rows = comparison.target, len(comparison.features)
+    kind, _, column = comparison.split.partition(":")
+    size = min(rows, MOST_ROWS)
+    rng = np.random.default_rng(0)
+    chosen = np.sort(rng.permutation(rows)[:size])
+    known = not column or column in comparison.features.columns
+    groups = labels(comparison.features[column].iloc[chosen]).astype(str) if kind == "group" and known else None
+    if groups is not None and len(np.unique(groups)) > 3:
+        splitter: Any = GroupShuffleSplit(_REPEATS, test_size=_TEST, random_state=0)
+    elif target.classes is not None and min(target.class_counts.values()) * size / rows > 3:
+        splitter = StratifiedShuffleSplit(_REPEATS, test_size=_TEST, random_state=0)
+    else:
+        splitter = ShuffleSplit(_REPEATS, test_size=_TEST, random_state=0)
+
+    def found() -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        y = target.values[chosen]
+        for train, test in splitter.split(np.zeros((size, 1)), y, groups):
+            yield chosen[_every_class_first(y, rng.permutation(train))], chosen[test]
+
+    return found(), kind == "random" or groups is not None
+
+
+def _every_class_first(y: NDArray[Any], rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The rows in the same order, but two of each class at the front, so that small parts know them all."""
+    if y.dtype.kind == "f":
+        return rows
+    rank = np.empty(len(rows), dtype=np.intp)
+    for value in np.unique(y[rows]):
+        mine = np.flatnonzero(y[rows] == value)
+        rank[mine] = np.arange(len(mine))
+    early = rank < 2
+    return np.concatenate([rows[early], rows[~early]])
