@@ -130,7 +130,7 @@ def _table() -> Iterator[Entry]:
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
 TRANSFORMERS: dict[str, Entry] = {
     name: Entry(name, "tabular.columns", "–", ("transform",))
-    for name in ("NumberColumns", "CategoryColumns", "DateColumns")
+    for name in ("NumberColumns", "CategoryColumns", "CategoryCodes", "DateColumns", "TextColumns", "Components")
 }
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}

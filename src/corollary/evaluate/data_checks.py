@@ -45,7 +45,7 @@ def run_checks(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -
 
 def _leakage(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> Check:
     title = "Leakage"
-    used = [column for column in columns if column.role is not Role.UNUSED]
+    used = [column for column in columns if column.role not in (Role.UNUSED, Role.TEXT)]
     scores = [(column.name, single_column_score(X, column, target, seed)) for column in used[:_MOST_COLUMNS]]
     suspects = [(name, score) for name, score in scores if score >= _SUSPICIOUS]
     if not suspects:

@@ -190,7 +190,8 @@ def _columns(
         raise InputError(f"{source}: a network needs at least two columns, and {count(len(kept), 'column')} is left")
     refuse_few_rows(len(frame), source, "learning a network")
     named = {*columns, *wanted}
-    found = tuple(_role(column, len(frame), named=column.name in named) for column in find_roles(frame[kept], source))
+    roles = find_roles(frame[kept], source, text=False)
+    found = tuple(_role(column, len(frame), named=column.name in named) for column in roles)
     facts = DataFacts(source, table.sha256, len(frame), found)
     if len(facts.used) < 2:
         reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in found if column.role is Role.UNUSED)

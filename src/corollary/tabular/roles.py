@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -29,6 +29,7 @@ class Role(Enum):
     BOOLEAN = "boolean"
     CATEGORY = "category"
     DATE = "date"
+    TEXT = "text"
     UNUSED = "left out"
 
 
@@ -53,6 +54,7 @@ class DataFacts:
     rows: int
     columns: tuple[Column, ...]
     rows_without_target: int = 0
+    id: str | None = None  # the column that names the rows, which no model sees
 
     @property
     def used(self) -> list[Column]:
@@ -69,7 +71,7 @@ def choose_columns(table: Table, columns: Sequence[str] = (), drop: Sequence[str
     if not kept:
         raise InputError(f"{source}: no column is left to find clusters in")
     refuse_few_rows(len(frame), source, "finding clusters")
-    facts = DataFacts(source, table.sha256, len(frame), find_roles(frame[kept], source))
+    facts = DataFacts(source, table.sha256, len(frame), find_roles(frame[kept], source, text=False))
     return frame[[column.name for column in facts.used]], facts
 
 
@@ -86,8 +88,18 @@ def refuse_few_rows(rows: int, source: str, purpose: str) -> None:
         raise InputError(f"{source}: has {count(rows, 'row')} of data; {purpose} needs at least {MINIMUM_ROWS}")
 
 
-def find_roles(frame: Any, source: str) -> tuple[Column, ...]:
+def find_roles(frame: Any, source: str, *, categorical: Sequence[str] = (), text: bool = True) -> tuple[Column, ...]:
     """The role of every column of ``frame``, in order; at least one is used.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    source : str
+        What messages call it.
+    categorical : sequence of str
+        Columns whose values are categories, whatever they look like.
+    text : bool, default True
+        Whether free text can be used; if not, it is left out.
 
     Raises
     ------
@@ -96,7 +108,9 @@ def find_roles(frame: Any, source: str) -> tuple[Column, ...]:
     """
     if frame.shape[1] == 0:
         raise InputError(f"{source}: there is no column besides the target to predict it from")
-    columns = tuple(_column(frame[name], name, source) for name in frame.columns)
+    columns = tuple(
+        _without_text(_column(frame[name], name, source, name in categorical), text) for name in frame.columns
+    )
     if all(column.role is Role.UNUSED for column in columns):
         reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in columns[:3])
         more = f"; and {len(columns) - 3} more" if len(columns) > 3 else ""
@@ -104,7 +118,13 @@ def find_roles(frame: Any, source: str) -> tuple[Column, ...]:
     return columns
 
 
-def _column(series: Any, name: str, source: str) -> Column:
+def _without_text(column: Column, text: bool) -> Column:
+    if text or column.role is not Role.TEXT:
+        return column
+    return replace(column, role=Role.UNUSED, note=f"free text ({column.distinct:,} different values)")
+
+
+def _column(series: Any, name: str, source: str, categorical: bool = False) -> Column:
     rows = len(series)
     try:
         texts = labels(series)
@@ -121,6 +141,8 @@ def _column(series: Any, name: str, source: str) -> Column:
         return column(Role.UNUSED, "every value is missing")
     if len(distinct) == 1 and missing == 0:
         return column(Role.UNUSED, f"constant (always {shown(distinct[0], 20)})")
+    if categorical:
+        return column(Role.CATEGORY, "as asked")
     kind = pd.api.types
     if kind.is_bool_dtype(series) or {text.lower() for text in distinct[:3]} in _BOOLEAN_WORDS:
         return column(Role.BOOLEAN)
@@ -151,15 +173,17 @@ def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
 
 def _text(present: Any, distinct: Any, column: Any) -> Column:
     result: Column
+    many = len(distinct) > 5 and len(distinct) > 0.5 * len(present)
     if all_numbers(distinct):
         result = column(Role.NUMBER)
     elif form := date_format(distinct):
         note = "read as month/day/year" if form.startswith("%m/%d") and _day_first(distinct) else ""
         result = column(Role.DATE, note, form)
-    elif len(distinct) > 5 and len(distinct) > 0.5 * len(present):
-        words = np.mean([text.count(" ") for text in distinct[:1000]])
-        kind = "free text" if words >= 2 else "identifier"
-        result = column(Role.UNUSED, f"{kind} ({len(distinct):,} different values in {count(len(present), 'row')})")
+    elif many and np.mean([text.count(" ") for text in distinct[:1000]]) >= 2:
+        result = column(Role.TEXT, "free text, used by its words")
+    elif many:
+        how_many = f"{len(distinct):,} different values in {count(len(present), 'row')}"
+        result = column(Role.UNUSED, f"identifier ({how_many})")
     else:
         result = column(Role.CATEGORY)
     return result
@@ -173,6 +197,6 @@ def _day_first(distinct: Any) -> bool:
 
 def tally(columns: tuple[Column, ...]) -> str:
     """``"6 numbers, 8 categories, 1 left out"``."""
-    plurals = {Role.CATEGORY: "categories", Role.UNUSED: "left out"}
+    plurals = {Role.CATEGORY: "categories", Role.TEXT: "text", Role.UNUSED: "left out"}
     counts = {role: sum(column.role is role for column in columns) for role in Role}
     return ", ".join(count(n, role.value, plurals.get(role, "")) for role, n in counts.items() if n)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,7 @@ class Target:
     reason: str
     values: NDArray[Any]
     classes: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None  # of the rows, if a column of them was named
 
     @property
     def class_counts(self) -> dict[str, int]:
@@ -39,19 +40,41 @@ class Target:
 
 
 def separate_target(
-    table: Table, target: str, task: str, drop: Sequence[str], drop_missing: bool
-) -> tuple[Any, Target, DataFacts]:
-    """Features, target and the facts about them; the rows without a target are gone."""
+    table: Table, target: str, task: str, drop: Sequence[str], drop_missing_target: bool, *,
+    categorical: Sequence[str] = (), weights: str | None = None, id: str | None = None,
+) -> tuple[Any, Target, DataFacts]:  # fmt: skip
+    """Features, target and the facts about them; the rows without a target are gone.
+
+    Parameters
+    ----------
+    table : Table
+    target : str
+        The column to predict.
+    task : {"auto", "regression", "classification"}
+    drop : sequence of str
+        Columns to leave out.
+    drop_missing_target : bool
+        Leave out rows without a target instead of refusing them.
+    categorical : sequence of str
+        Columns whose values are categories, whatever they look like.
+    weights : str, optional
+        The column that says how much each row counts: numbers ≥ 0, not all 0. It is no feature.
+    id : str, optional
+        The column that names the rows. It is no feature.
+
+    Raises
+    ------
+    InputError
+        A column is not there, has two roles, or cannot be used; the message is one line.
+    """
     frame, source = table.frame, table.source
     _refuse_unknown_target(frame, target, source)
-    refuse_unknown(frame, "--drop", drop, source)
-    if target in drop:
-        raise InputError(f"{as_option('--drop', target)}: this is the target")
+    _refuse_options(frame, source, target, drop, categorical, weights, id)
     refuse_few_rows(len(frame), source, "comparing models")
     gone = _missing(frame[target])
     if gone.all():
         raise InputError(f"{source}: target {shown(target)} is missing in every row")
-    if gone.any() and not drop_missing:
+    if gone.any() and not drop_missing_target:
         first = int(np.flatnonzero(gone)[0]) + 1
         raise InputError(
             f"{source}: target {shown(target)} is missing in {count(int(gone.sum()), 'row')} (first: row {first:,}); "
@@ -60,8 +83,56 @@ def separate_target(
     frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
     refuse_few_rows(len(frame), source, "comparing models")
     found = read_target(frame[target], task, source)
-    X = frame.drop(columns=[target, *drop])
-    return X, found, DataFacts(source, table.sha256, len(frame), find_roles(X, source), int(gone.sum()))
+    if weights is not None:
+        found = replace(found, weights=read_weights(frame[weights], source))
+    no_features = {target, *drop, weights, id} - {None}
+    X = frame.drop(columns=[name for name in frame.columns if name in no_features])
+    roles = find_roles(X, source, categorical=categorical)
+    return X, found, DataFacts(source, table.sha256, len(frame), roles, int(gone.sum()), id)
+
+
+def _refuse_options(
+    frame: Any, source: str, target: str, drop: Sequence[str], categorical: Sequence[str], weights: str | None,
+    id: str | None,
+) -> None:  # fmt: skip
+    """Refuse names that are not columns, and columns with two roles."""
+    taken = {target: "the target"}
+    for option, names, role in (
+        ("--drop", drop, "left out"),
+        ("--weights", [] if weights is None else [weights], "the weights"),
+        ("--id", [] if id is None else [id], "the id"),
+        ("--categorical", categorical, ""),
+    ):
+        refuse_unknown(frame, option, names, source)
+        for name in names:
+            if taken.get(name, role) != role:
+                advice = (
+                    "; use --task classification" if (taken[name], option) == ("the target", "--categorical") else ""
+                )
+                raise InputError(f"{as_option(option, name)}: this is {taken[name]}{advice}")
+        taken |= dict.fromkeys(names, role) if role else {}
+
+
+def read_weights(series: Any, source: str) -> NDArray[np.float64]:
+    """How much each row counts.
+
+    Raises
+    ------
+    InputError
+        If one is missing, negative or no finite number, or all are 0.
+    """
+    where = f"{source}: weights {shown(series.name)}"
+    try:
+        found = numbers(series)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {error}; expected numbers ≥ 0") from None
+    for wrong, what in ((np.isnan(found), "missing or infinite"), (found < 0, "negative")):
+        if wrong.any():
+            first = row_number(series, int(np.flatnonzero(wrong)[0]))
+            raise InputError(f"{where} is {what} in row {first}; expected a number ≥ 0 in every row")
+    if not found.any():
+        raise InputError(f"{where} is 0 in every row; expected some that are more")
+    return found
 
 
 def _refuse_unknown_target(frame: Any, target: str, source: str) -> None:
