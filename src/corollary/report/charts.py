@@ -212,9 +212,7 @@ def key_of_colours(names: Sequence[str]) -> str:
     return f'<ul class="legend">{items}</ul>'
 
 
-def bars(
-    names: Sequence[str], values: Sequence[float], *, title: str, errors: Sequence[float] | None = None
-) -> str:
+def bars(names: Sequence[str], values: Sequence[float], *, title: str, errors: Sequence[float] | None = None) -> str:
     """Horizontal bars from zero, with their names before them and their values after them.
 
     A table rather than a drawing, so that its words keep their size on a phone.

@@ -35,7 +35,7 @@ def map_figure(clustering: Clustering) -> str:
     places = np.asarray(pca.transform(rows))
     share = float(np.sum(pca.explained_variance_ratio_))
     chart = Chart(
-        Scale.around(places[:, 0]), Scale.around(places[:, 1]), title="Map of the rows", width=900, height=460,
+        Scale.around(places[:, 0]), Scale.around(places[:, 1]), title="Map of the rows", height=380,
         description=f"{len(rows)} rows on two principal components, coloured by cluster",
         x_label="first principal component", y_label="second principal component",
     )  # fmt: skip
@@ -53,7 +53,7 @@ def map_figure(clustering: Clustering) -> str:
         f"{len(shown):,} of {clustering.facts.rows:,} rows; numbers mark the middle of each cluster. "
         f"The two directions hold {share:.0%} of the variance: clusters that overlap here may be apart in others."
     )
-    return figure(chart.svg(), "Map", caption, whole=True)
+    return figure(chart.svg(), "Map", caption)
 
 
 def silhouette_figure(clustering: Clustering) -> str:

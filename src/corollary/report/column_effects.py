@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.comparison import Comparison
-from corollary.evaluate.cross_validation import predict
+from corollary.report.study import said_by
 from corollary.tabular.columns import feature_sources
 from corollary.tabular.roles import Column, Role
 from corollary.tabular.values import dates, labels, numbers
@@ -100,7 +100,9 @@ def _of_lines(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contribu
         return None
     slopes = np.atleast_2d(np.asarray(model.coef_, dtype=float))
     prepared, typical = (_dense(pipeline[:-1].transform(each)) for each in (rows, _sample(comparison, 1000)))
-    raw = np.asarray(model.decision_function(prepared) if hasattr(model, "decision_function") else model.predict(prepared))
+    raw = np.asarray(
+        model.decision_function(prepared) if hasattr(model, "decision_function") else model.predict(prepared)
+    )
     raw = raw.reshape(len(prepared), -1)
     whole = prepared @ slopes.T if slopes.shape[1] == prepared.shape[1] else np.empty((0, 0))
     if whole.shape != raw.shape or not np.allclose(raw - raw[:1], whole - whole[:1], rtol=1e-6, atol=1e-9):
@@ -135,7 +137,7 @@ def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[
 
 def outputs_of(model: Any, rows: Any) -> NDArray[np.float64]:
     """Probabilities, or for a model without them one column for each class that is said, or numbers: (rows, outputs)."""
-    said = predict(model, rows)
+    said = said_by(model, rows)
     if said.probabilities is not None:
         return said.probabilities
     classes = getattr(model, "classes_", None)
@@ -166,7 +168,7 @@ def _sample(comparison: Comparison, rows: int) -> Any:
 
 def global_contributions(comparison: Comparison) -> Contributions | None:
     """Contributions for a sample of rows; None for a model whose contributions do not add up."""
-    if not explained_exactly(comparison):
+    if comparison.best_ is None or not explained_exactly(comparison):
         return None
     return contributions(comparison, _sample(comparison, _SHAP_ROWS))
 
@@ -189,7 +191,7 @@ def shuffled(
     metric, target = comparison.metric, comparison.target
     X, y = comparison.features.iloc[rows], target.values[rows]
     sign = -1.0 if metric.greater_is_better else 1.0
-    before = metric(y, predict(model, X), target.classes)
+    before = metric(y, said_by(model, X), target.classes)
     rng = np.random.default_rng(0)
     found: list[list[float]] = []
     for name in columns:
@@ -200,7 +202,7 @@ def shuffled(
             changed = X.copy()
             changed[name] = X[name].to_numpy()[rng.permutation(len(X))]
             changed[name] = changed[name].astype(X[name].dtype)
-            losses.append(sign * (metric(y, predict(model, changed), target.classes) - before))
+            losses.append(sign * (metric(y, said_by(model, changed), target.classes) - before))
         found.append(losses)
     losses_, done = np.array(found), list(columns[: len(found)])
     errors = losses_.std(axis=1, ddof=1) / np.sqrt(repeats)

@@ -144,8 +144,9 @@ def by_range(values: NDArray[np.float64], names: tuple[str, ...] = ()) -> Binned
     if high - low < _BINS and np.array_equal(known, np.floor(known)):  # whole numbers: a bar for each
         bins, step = int(high - low) + 1, 1.0
     part = np.where(np.isfinite(values), np.clip(np.floor((np.nan_to_num(values) - low) / step), 0, bins - 1), -1)
-    beyond = f"{_short(low)} …" if low > known.min() else _short(low), (
-        f"… {_short(high)}" if high < known.max() else _short(high)
+    beyond = (
+        f"{_short(low)} …" if low > known.min() else _short(low),
+        (f"… {_short(high)}" if high < known.max() else _short(high)),
     )
     return Binned(part.astype(np.intp), names or beyond, True)
 
@@ -181,7 +182,9 @@ def _mini(height: float, words: str, drawn: str) -> str:
 def _boxes(left: NDArray[Any], top: NDArray[Any], width: float, height: NDArray[Any], style: str) -> str:
     """Rectangles of one colour as one path."""
     found = "".join(
-        f"M{x:.1f} {y:.1f}h{width:.1f}v{h:.1f}h{-width:.1f}z" for x, y, h in zip(left, top, height, strict=True) if h > 0
+        f"M{x:.1f} {y:.1f}h{width:.1f}v{h:.1f}h{-width:.1f}z"
+        for x, y, h in zip(left, top, height, strict=True)
+        if h > 0
     )
     return f'<path class="fill {style}" d="{found}"/>' if found else ""
 
@@ -249,4 +252,3 @@ def _short(value: float) -> str:
         if abs(value) >= size:
             return f"{value / (1e3 if letter == 'k' else size):.3g}{letter}".replace("-", "−")
     return f"{value:.3g}".replace("-", "−") if abs(value) < 1000 else f"{value:,.0f}".replace("-", "−")
-

@@ -118,7 +118,7 @@ def columns_table(facts: DataFacts, notes: Iterable[str]) -> str:
     )
     whole = table(("column", "role", ">missing", ">distinct", "note"), rows)
     if len(facts.columns) > 40:
-        whole = f"<details><summary>All {len(facts.columns):,} columns</summary>{whole}</details>"
+        whole = folded(f"All {len(facts.columns):,} columns", whole)
     return "".join(f'<p class="why">{escaped(note)}</p>' for note in notes) + whole
 
 
@@ -129,21 +129,26 @@ def again(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]
         "Seed": settings["seed"],
         "Versions": ", ".join(f"{name} {number}" for name, number in settings["versions"].items()),
     }
-    listing = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in pairs.items())
+    line = asked_line(command, call, facts, settings)
+    language = "shell" if settings["from_file"] else "python"
+    return code(line, language) + listing((name, escaped(value)) for name, value in pairs.items())
+
+
+def asked_line(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]) -> str:
+    """The command (for a file) or the call (for a table) with these settings."""
     chosen = {name: value for name, value in settings.items() if name not in ("versions", "from_file")}
-    line = command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
-    return f'<pre><code>{escaped(line)}</code></pre><dl class="facts">{listing}</dl>'
+    return command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
 
 
 def _call(function: str, settings: Mapping[str, Any]) -> str:
-    default = (None, "auto", "utf-8", ())
+    default = (None, "auto", "utf-8", "random", ())
     options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in settings.items()
-               if value not in default and not isinstance(value, bool)]  # fmt: skip
+               if (value not in default if not isinstance(value, bool) else value is not (name == "header"))]  # fmt: skip
     return f"{function}(data, {', '.join(options)})"
 
 
 def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
-    """A command with these options; those that have their usual value None, "auto" or "utf-8" are left out."""
+    """A command with these options; those that have their usual value are left out."""
     words = ["corollary", command, source]
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"
@@ -153,6 +158,6 @@ def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
             words += ["--no-header"] * (not value)
         elif isinstance(value, bool):
             words += [option] * value
-        elif value not in (None, "auto", "utf-8"):
+        elif value not in (None, "auto", "utf-8", "random"):
             words += [option, str(value)]
     return shlex.join(words)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from sklearn import metrics as measure
 
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
-from corollary.report.charts import Chart, Scale, density, escaped, thinned
+from corollary.report.charts import Chart, Scale, density, key_of_colours, thinned
 from corollary.report.document import figure
 from corollary.tabular.messages import shortened
 
@@ -23,7 +22,7 @@ _UNIT = Scale(0.0, 1.0)
 def prediction_figures(comparison: Comparison) -> list[str]:
     """The figures for the best model's out-of-fold predictions."""
     said = comparison.out_of_fold[comparison.best]
-    truth = comparison.target.values
+    truth = comparison.truth
     classes = comparison.target.classes
     if classes is None:
         return [predicted_against_actual(truth, said, comparison.target.name), residuals(truth, said)]
@@ -34,17 +33,6 @@ def prediction_figures(comparison: Comparison) -> list[str]:
         precision_figure(truth, said.probabilities, classes),
         calibration_figure(truth, said.probabilities, classes),
     ]
-
-
-def legend(areas: Mapping[str, str]) -> str:
-    """The names of several curves and their areas, beside the colours of the series."""
-    if len(areas) < 2:
-        return ""
-    items = "".join(
-        f'<li><i class="s{index % 10}"></i>{escaped(shortened(f"{name} ({area})", 28))}</li>'
-        for index, (name, area) in enumerate(areas.items())
-    )
-    return f'<ul class="legend">{items}</ul>'
 
 
 def _targets(
@@ -73,7 +61,12 @@ def roc_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes:
     if len(areas) == 1:
         chart.text(1, 0, areas[name], "end", (-8, -12))
     caption = "The dashed line is guessing. Held-out predictions only."
-    return figure(chart.svg(), _heading("ROC curve", classes), caption, legend(areas))
+    return figure(
+        chart.svg(),
+        _heading("ROC curve", classes),
+        caption,
+        key_of_colours([f"{each} ({area})" for each, area in areas.items()]),
+    )
 
 
 def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
@@ -89,7 +82,12 @@ def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], cl
         chart.line([0, 1], [positive.mean()] * 2, "soft", dashed=True)
         chart.text(0, 0, areas[name].replace("AP", "average precision"), "start", (8, -12))
     caption = "Of those called positive, how many are; of those positive, how many are called."
-    return figure(chart.svg(), _heading("Precision and recall", classes), caption, legend(areas))
+    return figure(
+        chart.svg(),
+        _heading("Precision and recall", classes),
+        caption,
+        key_of_colours([f"{each} ({area})" for each, area in areas.items()]),
+    )
 
 
 def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:

@@ -15,9 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
+from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.cross_validation import predict
+from corollary.evaluate.metrics import Prediction
 from corollary.tabular.values import labels
 
 MOST_ROWS = 3000
@@ -54,28 +56,31 @@ def study(comparison: Comparison) -> Study | None:
     if comparison.best_ is None:
         return None
     until = time.monotonic() + SECONDS
-    found: list[tuple[list[float], list[float]]] = []
-    kept: tuple[Any, NDArray[np.intp]] | None = None
     splits, faithful = _splits(comparison)
-    sizes: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
+    curves: list[list[tuple[float, float]]] = []  # of each repeat: scores on training and on held-out rows, by size
+    sizes: list[int] = []
+    kept: Any = None
     used = 0
     for train, test in splits:
-        if found and time.monotonic() > until:
+        if curves and time.monotonic() > until:
             break
-        sizes = np.unique((np.array(_SHARES) * len(train)).astype(int)) if not used else sizes
-        used = used or len(train) + len(test)
-        scores = []
+        sizes = sizes or [int(each) for each in np.unique((np.array(_SHARES) * len(train)).astype(int))]
+        used = len(train) + len(test)
+        curve: list[tuple[float, float]] = []
         for size in sizes:
-            fitted = _fitted(comparison, train[: size])
+            if not curves and len(curve) >= 2 and time.monotonic() > until - 0.7 * SECONDS:
+                sizes = sizes[: len(curve)]  # a slow model: the larger fits would take too long
+                break
+            fitted = _fitted(comparison, train[:size])
             if fitted is None:
                 return None
-            scores.append([_score(comparison, fitted, each) for each in (train[:size], test)])
+            curve.append((_score(comparison, fitted, train[:size]), _score(comparison, fitted, test)))
         kept = kept or (fitted, test)
-        found.append((list(np.array(scores)[:, 0]), list(np.array(scores)[:, 1])))
-    if kept is None or not np.isfinite(np.array(found)).all():
+        curves.append(curve)
+    scores = np.array(curves)
+    if len(sizes) < 2 or not np.isfinite(scores).all():
         return None
-    both = np.array(found)
-    return Study(used, sizes, both[:, 0], both[:, 1], *kept, faithful)
+    return Study(used, np.array(sizes), scores[:, :, 0], scores[:, :, 1], *kept, faithful)
 
 
 def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:
@@ -92,10 +97,17 @@ def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            said = predict(model, comparison.features.iloc[rows])
+            said = said_by(model, comparison.features.iloc[rows])
             return comparison.metric(target.values[rows], said, target.classes)
         except ValueError:
             return float("nan")
+
+
+def said_by(model: Any, rows: Any) -> Prediction:
+    """What a fitted model says about rows of the table, which are prepared once for labels and probabilities."""
+    if isinstance(model, Pipeline):
+        return predict(model[-1], model[:-1].transform(rows))
+    return predict(model, rows)
 
 
 def _splits(comparison: Comparison) -> tuple[Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:

@@ -1,0 +1,93 @@
+"""How far the best score can be trusted: luck of the search, more rows, bias and variance, a hold-out table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from corollary.evaluate.comparison import Comparison, decimals_for
+from corollary.evaluate.wording import between, decimals, number
+from corollary.report.charts import Chart, Scale, escaped
+from corollary.report.document import figure, listing
+from corollary.report.study import Study
+from corollary.tabular.messages import count
+
+
+def luck(comparison: Comparison) -> str:
+    """What the search's choice among many has added to its best score, in sentences."""
+    bias, metric = comparison.bias, comparison.metric
+    if bias is None:
+        tried = max(len(comparison.trials), sum(row.tried for row in comparison.rows))
+        words = "Only one configuration was tried, so nothing was gained by choosing."
+        return "" if tried > 1 else f"<p>{words}</p>"
+    places = decimals((bias.interval[1] - bias.interval[0]) / 2)
+    if bias.bias > 0:
+        how = f"about {number(bias.bias, places)} of it is luck of having chosen the best of {bias.configurations}"
+    else:
+        how = f"no luck of having chosen the best of {bias.configurations} could be seen in it"
+    words = (
+        f"The best {metric.label}, {number(bias.best_score, places)}, is that of the configuration that did best on "
+        f"these very folds: {how} ({between(bias.interval, places)}). "
+        f"On new rows expect {number(bias.corrected, places)}."
+    )
+    return f"<p>{escaped(words)}</p>"
+
+
+def holdout(comparison: Comparison) -> str:
+    """Scores on a table that no model had seen."""
+    if not comparison.holdout:
+        return ""
+    pairs = []
+    for metric in comparison.metrics:
+        if metric.name in comparison.holdout:
+            score = comparison.best_row.scores[metric.name]
+            places = decimals_for(score)
+            value = number(comparison.holdout[metric.name], places)
+            inside = (
+                " (inside the interval of the folds)"
+                if score.low <= comparison.holdout[metric.name] <= score.high
+                else ""
+            )
+            pairs.append((f"{metric.label} on the hold-out", escaped(f"{value}{inside}")))
+    return listing(pairs)
+
+
+def learning_figure(comparison: Comparison, found: Study) -> str:
+    """Score on training and on held-out rows against the number of rows it was fitted to."""
+    metric = comparison.metric
+    both = np.concatenate([found.training, found.testing])
+    chart = Chart(
+        Scale(0.0, float(found.sizes[-1]) * 1.04), Scale.around(both, pad=0.08), title="Learning curve",
+        description=f"{metric.label} on training and on held-out rows.", x_label="rows it was fitted to",
+        y_label=metric.title,
+    )  # fmt: skip
+    for style, scores in (("s0", found.testing), ("s1", found.training)):
+        if len(scores) > 1:
+            chart.band(found.sizes, scores.min(axis=0), scores.max(axis=0), style)
+        chart.line(found.sizes, scores.mean(axis=0), style)
+        chart.points(found.sizes, scores.mean(axis=0), style)
+    key = '<ul class="legend"><li><i class="s0"></i>held-out rows</li><li><i class="s1"></i>training rows</li></ul>'
+    some = f"{found.rows:,} rows" if found.rows < comparison.facts.rows else f"all {found.rows:,} rows"
+    caption = (
+        f"{comparison.best} fitted to parts of {some}, a quarter held out, {count(len(found.testing), 'time')}; "
+        f"bands run from the least to the greatest score. {_reading(comparison, found)}"
+    )
+    if not found.grouped:
+        caption += " Rows were held out at random here, not as in the leaderboard."
+    return figure(chart.svg(), "Learning curve", caption, key)
+
+
+def _reading(comparison: Comparison, found: Study) -> str:
+    """What the last doubling of rows has shown."""
+    gain, error = found.gain
+    better = gain if comparison.metric.greater_is_better else -gain
+    gap = abs(float((found.training[:, -1] - found.testing[:, -1]).mean()))
+    places = decimals(error if error > 0 else max(abs(gain), 1e-6))
+    said = f"Twice the rows changed the held-out score by {number(gain, places)}"
+    if math.isfinite(error):
+        said += f" (standard error {number(error, places)})"
+    further = "more rows may well help" if better > 2 * error else "more rows of the same kind promise little"
+    if not math.isfinite(error):
+        further = "whether more rows help is not known"
+    return f"{said}: {further}. The gap between the curves at the end is {number(gap, places)}."
