@@ -105,11 +105,12 @@ class Chart:
 
     def __init__(
         self, x: Scale, y: Scale, *, title: str, description: str, x_label: str = "", y_label: str = "",
-        width: int = 440, height: int = 320, left: int = 56,
+        width: int = 440, height: int = 320,
     ) -> None:  # fmt: skip
         self.x, self.y, self.title, self.description = x, y, title, description
         self.width, self.height = width, height
-        self.left, self.right, self.top, self.bottom = left, 14, 12, 46
+        longest = max((len(words) for _, words in y.ticks()), default=0)
+        self.left, self.right, self.top, self.bottom = max(58, round(28 + 7.4 * longest)), 16, 12, 46
         self._x_label, self._y_label = x_label, y_label
         self._marks: list[str] = []
 

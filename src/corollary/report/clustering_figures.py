@@ -100,7 +100,7 @@ def choice_figures(choice: KChoice) -> list[str]:
             Scale(float(choice.ks[0]) - 0.3, float(choice.ks[-1]) + 0.3, whole=True),
             Scale.around(values[known], pad=0.1),
             title=CRITERIA[name].title, description=f"Against the number of clusters; it {said}", height=240,
-            x_label="clusters", y_label="within share" if name == "elbow" else CRITERIA[name].title, left=66,
+            x_label="clusters", y_label="within share" if name == "elbow" else CRITERIA[name].title,
         )  # fmt: skip
         if name == "elbow":
             chart.line(choice.ks[[0, -1]], values[[0, -1]], "s7", dashed=True)

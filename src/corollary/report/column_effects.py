@@ -100,10 +100,8 @@ def _of_lines(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contribu
         return None
     slopes = np.atleast_2d(np.asarray(model.coef_, dtype=float))
     prepared, typical = (_dense(pipeline[:-1].transform(each)) for each in (rows, _sample(comparison, 1000)))
-    raw = np.asarray(
-        model.decision_function(prepared) if hasattr(model, "decision_function") else model.predict(prepared)
-    )
-    raw = raw.reshape(len(prepared), -1)
+    score = getattr(model, "decision_function", None) or model.predict
+    raw = np.asarray(score(prepared)).reshape(len(prepared), -1)
     whole = prepared @ slopes.T if slopes.shape[1] == prepared.shape[1] else np.empty((0, 0))
     if whole.shape != raw.shape or not np.allclose(raw - raw[:1], whole - whole[:1], rtol=1e-6, atol=1e-9):
         return None  # a link or a kernel in between: not a line
@@ -124,8 +122,7 @@ def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[
     repeated = rows.iloc[np.repeat(np.arange(len(rows)), len(others))]
     for index, name in enumerate(columns):
         changed = repeated.copy()
-        changed[name] = np.tile(others[name].to_numpy(), len(rows))
-        changed[name] = changed[name].astype(rows[name].dtype)
+        changed[name] = others[name].iloc[np.tile(np.arange(len(others)), len(rows))].array
         then = outputs_of(model, changed).reshape(len(rows), len(others), -1).mean(axis=1)
         values[:, index] = now - then
     outputs = [""] if classes is None else [str(each) for each in classes]
@@ -136,7 +133,7 @@ def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[
 
 
 def outputs_of(model: Any, rows: Any) -> NDArray[np.float64]:
-    """Probabilities, or for a model without them one column for each class that is said, or numbers: (rows, outputs)."""
+    """Probabilities; of a model without them a column for each class, 1 where it is said; or numbers."""
     said = said_by(model, rows)
     if said.probabilities is not None:
         return said.probabilities
@@ -175,7 +172,7 @@ def global_contributions(comparison: Comparison) -> Contributions | None:
 
 @dataclass(frozen=True)
 class Shuffled:
-    """How much worse the score on held-out rows gets when a column is shuffled: mean and standard error over repeats."""
+    """How much worse the score on held-out rows gets when a column is shuffled: mean and standard error."""
 
     columns: list[str]
     losses: NDArray[np.float64]
@@ -193,17 +190,16 @@ def shuffled(
     sign = -1.0 if metric.greater_is_better else 1.0
     before = metric(y, said_by(model, X), target.classes)
     rng = np.random.default_rng(0)
+    repeated = X.iloc[np.tile(np.arange(len(X)), repeats)]
     found: list[list[float]] = []
     for name in columns:
         if time.monotonic() > until and found:
             break
-        losses = []
-        for _ in range(repeats):
-            changed = X.copy()
-            changed[name] = X[name].to_numpy()[rng.permutation(len(X))]
-            changed[name] = changed[name].astype(X[name].dtype)
-            losses.append(sign * (metric(y, said_by(model, changed), target.classes) - before))
-        found.append(losses)
+        mixed = np.concatenate([rng.permutation(len(X)) for _ in range(repeats)])
+        changed = repeated.copy()
+        changed[name] = X[name].iloc[mixed].array
+        said = said_by(model, changed).parts(repeats)
+        found.append([sign * (metric(y, part, target.classes) - before) for part in said])
     losses_, done = np.array(found), list(columns[: len(found)])
     errors = losses_.std(axis=1, ddof=1) / np.sqrt(repeats)
     return Shuffled(done, losses_.mean(axis=1), errors, len(rows), len(columns) - len(done))
@@ -228,8 +224,7 @@ def dependence(comparison: Comparison, column: Column, rows: int = 200, most: in
     if len(values) < 2:
         return None
     repeated = X.iloc[np.tile(np.arange(len(X)), len(values))].copy()
-    repeated[column.name] = np.repeat(values.to_numpy(), len(X))
-    repeated[column.name] = repeated[column.name].astype(series.dtype)
+    repeated[column.name] = values.iloc[np.repeat(np.arange(len(values)), len(X))].array
     means = outputs_of(comparison.best_, repeated).reshape(len(values), len(X), -1).mean(axis=1)
     return Dependence(column.name, names, places, means, weights)
 
@@ -244,7 +239,10 @@ def _grid(series: Any, column: Column, most: int) -> tuple[Any, list[str], NDArr
             order = ((when - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)).to_numpy(float, na_value=np.nan)
         known = np.flatnonzero(np.isfinite(order))
         by_size = known[np.argsort(order[known], kind="stable")]
-        picks = by_size[np.unique(np.linspace(0.01 * len(by_size), 0.99 * (len(by_size) - 1), most).astype(int))]
+        picks = by_size[np.linspace(0.01 * len(by_size), 0.99 * (len(by_size) - 1), most).astype(int)]
+        if len(np.unique(order[picks])) < most // 2:  # most rows have one value: take some of the others too
+            others = by_size[np.unique(order[by_size], return_index=True)[1]]
+            picks = np.concatenate([picks, others[np.linspace(0, 0.98 * (len(others) - 1), most // 2).astype(int)]])
         picks = picks[np.unique(order[picks], return_index=True)[1]]
         return series.iloc[picks], [str(each) for each in series.iloc[picks]], order[picks], np.ones(len(picks))
     texts = pd.Series(labels(series))

@@ -97,7 +97,8 @@ def _data(comparison: Comparison) -> str:
     pictures, lead = data_section(comparison)
     columns = folded("What became of every column", columns_table(comparison.facts, ()))
     notes = "".join(f'<p class="why">{escaped(note)}</p>' for note in comparison.notes)
-    return _section("data", f'<ul class="checks">{items}</ul>{notes}{pictures}{columns}', lead)
+    said = f'<p class="lead">{escaped(lead)}</p>'
+    return _section("data", f'<ul class="checks">{items}</ul>{notes}{said}{pictures}{columns}')
 
 
 def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | None) -> str:
@@ -112,9 +113,7 @@ def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | N
 def _trust(comparison: Comparison, studied: Study | None) -> str:
     figures = [learning_figure(comparison, studied)] if studied is not None else []
     body = luck(comparison) + holdout(comparison) + (pair(figures) if figures else "")
-    return _section(
-        "trust", body, "" if body else "Not known: the best model could not be fitted to parts of the rows."
-    )
+    return _section("trust", body, "" if body else "Not known: the best model was not fitted to parts of the rows.")
 
 
 def _predictions(comparison: Comparison) -> str:
@@ -127,7 +126,7 @@ def _predictions(comparison: Comparison) -> str:
             figures += threshold_figures(happened, said.probabilities[:, 1], target.classes[1])
     lead = f"What {comparison.best} said about every row while that row was held out of the fit."
     if len(comparison.truth) < comparison.facts.rows:
-        lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out, before it saw them."
+        lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out of a fit."
     return _section("predictions", pair(figures), lead)
 
 
@@ -148,5 +147,5 @@ def _evidence(comparison: Comparison) -> str:
     lead = (
         f"What is known about the fits as answers to their training problems; the scores say how they predict. {whose}"
     )
-    whole = table(("model", "claim", "certificate", "how it was fitted"), body, "stack")
+    whole = table(("model", "claim", "certificate", "how it was fitted"), body, "stack claims")
     return _section("evidence", whole + kinds_explained(comparison.kinds) + (pair(figures) if figures else ""), lead)

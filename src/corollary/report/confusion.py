@@ -9,7 +9,7 @@ from sklearn.metrics import confusion_matrix
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import escaped
 from corollary.report.document import figure, folded, heat_cell, heat_table, table
-from corollary.tabular.messages import shortened
+from corollary.tabular.messages import listed, shortened
 
 _MOST = 12
 _RARE = 30  # rows below which a share of them says little
@@ -68,10 +68,7 @@ def _by_class(counts: np.ndarray, names: list[str]) -> str:
     few = [names[each] for each in np.argsort(so, kind="stable") if so[each] < _RARE]
     caption = "In brackets: 95% intervals (Wilson)."
     if few:
-        shown = ", ".join(shortened(name, 20) for name in few[:3]) + (
-            f" and {len(few) - 3} more" if len(few) > 3 else ""
-        )
-        caption += f" Fewer than {_RARE} rows, so hardly anything is known about: {shown}."
+        caption += f" Fewer than {_RARE} rows, so hardly anything is known about: {listed(few, 3)}."
     return figure(whole, "By class", caption, whole=len(names) > _MOST)
 
 

@@ -21,6 +21,7 @@ MOST_COLUMNS = 24
 MOST_ROWS = 20_000
 _BINS = 20
 _BARS = 7
+_FEW = 5  # rows, below which a part's shares say nothing
 _COLOURS = 6  # classes with a colour of their own; the last colour is shared by the rest
 _WIDTH, _HEIGHT, _STRIP = 200.0, 54.0, 26.0
 
@@ -138,7 +139,7 @@ def by_range(values: NDArray[np.float64], names: tuple[str, ...] = ()) -> Binned
         return Binned(np.full(len(values), -1), (), True)
     low, high = float(known.min()), float(known.max())
     inner = np.quantile(known, [0.005, 0.995])
-    if not names and high - low > 3 * (inner[1] - inner[0]) > 0:
+    if not names and high - low > 2 * (inner[1] - inner[0]) > 0:
         low, high = max(low, float(inner[0])), min(high, float(inner[1]))
     bins, step = _BINS, ((high - low) or 1.0) / (_BINS - 1e-9)
     if high - low < _BINS and np.array_equal(known, np.floor(known)):  # whole numbers: a bar for each
@@ -202,9 +203,10 @@ def _histogram(counts: NDArray[np.float64]) -> str:
 
 
 def _shares(counts: NDArray[np.float64]) -> str:
-    """A strip in which every part has full height, shared out among the classes; an empty part stays empty."""
+    """A strip in which every part has full height, shared out among the classes; a part of few rows stays empty."""
     parts, step = len(counts), _WIDTH / len(counts)
-    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0) * (_STRIP - 5)
+    enough = counts.sum(axis=1, keepdims=True) >= (_FEW if counts.sum() > 100 * _FEW else 1)
+    shares = np.where(enough, counts, 0.0) / np.maximum(counts.sum(axis=1, keepdims=True), 1.0) * (_STRIP - 5)
     top = np.full(parts, _HEIGHT + _STRIP)
     drawn = []
     for code in range(counts.shape[1]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -13,6 +14,7 @@ from corollary.report.style import STYLE
 from corollary.tabular.messages import shortened
 from corollary.tabular.roles import DataFacts, Role, tally
 
+_OPTION = re.compile(r" (?=--)")
 Sections = Mapping[str, str]  # the id of each section and its heading
 
 
@@ -69,7 +71,13 @@ def listing(pairs: Iterable[tuple[str, str]]) -> str:
 
 def code(text: str, language: str) -> str:
     """A block to copy: one click selects all of it."""
-    return f'<pre class="code"><code class="{language}">{escaped(text)}</code></pre>'
+    words = "\n".join(map(pieces, text.split("\n"))) if language == "shell" else escaped(text)
+    return f'<pre class="code"><code class="{language}">{words}</code></pre>'
+
+
+def pieces(line: str) -> str:
+    """A command that is broken before its options, not at a hyphen inside of one."""
+    return " ".join(f'<span class="piece">{escaped(each)}</span>' for each in _OPTION.split(line))
 
 
 def folded(summary: str, body: str) -> str:
@@ -142,8 +150,12 @@ def asked_line(command: str, call: str, facts: DataFacts, settings: Mapping[str,
 
 def _call(function: str, settings: Mapping[str, Any]) -> str:
     default = (None, "auto", "utf-8", "random", ())
-    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in settings.items()
-               if (value not in default if not isinstance(value, bool) else value is not (name == "header"))]  # fmt: skip
+    chosen = {
+        name: value
+        for name, value in settings.items()
+        if (value is not (name == "header") if isinstance(value, bool) else value not in default)
+    }
+    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in chosen.items()]
     return f"{function}(data, {', '.join(options)})"
 
 

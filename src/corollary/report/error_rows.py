@@ -32,12 +32,15 @@ def error_section(comparison: Comparison, columns: list[str]) -> tuple[str, str]
     found = contributions(comparison, rows, columns[:20]) if comparison.best_ is not None else None
     body = []
     for index, (row, place) in enumerate(zip(worst, places, strict=True)):
-        moved = "" if found is None else _reasons(comparison, found, rows, index, said.values[row])
+        moved = "" if found is None else _reasons(found, rows, index, said.values[row])
+        actual, claimed = (
+            escaped(shortened(_shown(each), 24)) for each in (comparison.target.values[place], said.values[row])
+        )
         body.append(
             f'<tr><td class="n" data-title="row">{row_number(comparison.features, place)}</td>'
-            f'<td class="keep" data-title="actual">{escaped(shortened(_shown(comparison.target.values[place]), 24))}</td>'
-            f'<td class="keep" data-title="predicted">{escaped(shortened(_shown(said.values[row]), 24))}</td>'
-            f'<td class="n" data-title="{given[0]}">{given[1][row]}</td><td data-title="what moved it">{moved}</td></tr>'
+            f'<td class="keep" data-title="actual">{actual}</td>'
+            f'<td class="keep" data-title="predicted">{claimed}</td>'
+            f'<td class="n" data-title="{given[0]}">{given[1][row]}</td><td data-title="moved by">{moved}</td></tr>'
         )
     lead = "Rows that were held out and predicted worst. Look whether the label, the row, or the model is wrong."
     head = (">row", "actual", "predicted", f">{given[0]}", "what moved it")
@@ -71,7 +74,7 @@ def _wrongness(comparison: Comparison) -> tuple[NDArray[np.float64], tuple[str, 
     return 1.0 - given, ("p(actual)", [f"{each:.4f}" if each < 0.001 else f"{each:.3f}" for each in given])
 
 
-def _reasons(comparison: Comparison, found: Contributions, rows: Any, index: int, predicted: Any) -> str:
+def _reasons(found: Contributions, rows: Any, index: int, predicted: Any) -> str:
     """The columns that moved this prediction most, with their values."""
     output = 0
     if len(found.outputs) > 1 and str(predicted) in found.outputs:

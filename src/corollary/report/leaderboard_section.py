@@ -22,7 +22,7 @@ def leaderboard(comparison: Comparison) -> tuple[str, str]:
     """The table with what belongs to it, and the sentence that leads to it."""
     metric = comparison.metric
     folds = len(comparison.best_row.scores[metric.name].folds)
-    lead = f"Means over {count(folds, 'fold')}, ranked by {metric.label}; ± is a 95% interval; seconds are those of one fit."
+    lead = f"Means over {count(folds, 'fold')}, ranked by {metric.label}; ± is a 95% interval; seconds are of one fit."
     if any(row.tied for row in comparison.rows):
         lead += " Models marked ≈ cannot be told apart from the best."
     tests = against_the_best(comparison)
@@ -113,7 +113,7 @@ def _line(
 
 def _named(row: Row) -> str:
     """The model, and in small letters what the search chose for it."""
-    name = f"{escaped(shortened(row.model, 40))}{' ≈' if row.tied else ''}"
+    name = f'<span class="name">{escaped(shortened(row.model, 40))}{" ≈" if row.tied else ""}</span>'
     small = []
     if row.settings:
         small.append(settings_text(row.settings))

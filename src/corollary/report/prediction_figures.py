@@ -16,6 +16,7 @@ from corollary.tabular.messages import shortened
 
 _MOST_CLASSES = 10
 _MOST_POINTS = 800
+_RARE = 0.1  # the share of a class below which it is called rare
 _UNIT = Scale(0.0, 1.0)
 
 
@@ -65,7 +66,7 @@ def roc_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes:
         chart.svg(),
         _heading("ROC curve", classes),
         caption,
-        key_of_colours([f"{each} ({area})" for each, area in areas.items()]),
+        _areas(areas),
     )
 
 
@@ -86,7 +87,7 @@ def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], cl
         chart.svg(),
         _heading("Precision and recall", classes),
         caption,
-        key_of_colours([f"{each} ({area})" for each, area in areas.items()]),
+        _areas(areas),
     )
 
 
@@ -98,21 +99,37 @@ def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], 
     else:
         score, happened = probabilities.max(axis=1), truth == classes[probabilities.argmax(axis=1)]
         heading, what = "Calibration of the class chosen", "probability of the class chosen"
-    said, seen, error = calibration_bins(score, happened)
-    chart = Chart(_UNIT, _UNIT, title="Calibration curve", description="Observed share against predicted probability.",
-                  x_label=what, y_label="observed share")  # fmt: skip
-    chart.line([0, 1], [0, 1], "soft", dashed=True)
-    for x, y, wide in zip(said, seen, error, strict=True):
-        chart.line([x, x], [y - wide, y + wide], "s0")
-    chart.line(said, seen, "s0")
+    rare = happened.mean() < _RARE
+    said, seen, error = calibration_bins(score, happened, equal="cases" if rare else "rows")
+    top = min(1.0, 1.08 * float(max(said.max(), (seen + error).max()))) if rare else 1.0
+    chart = Chart(Scale(0.0, top), Scale(0.0, top), title="Calibration curve", x_label=what, y_label="observed share",
+                  description="Observed share against predicted probability.")  # fmt: skip
+    chart.line([0, top], [0, top], "soft", dashed=True)
+    for x, y, half in zip(said, seen, error, strict=True):
+        chart.line([x, x], [max(y - half, 0), min(y + half, top)])
+    chart.line(said, seen)
     chart.points(said, seen, radius=3.5)
-    caption = "On the dashed line, 30% means 30%. Each dot is a tenth of the rows; bars are 95% intervals."
+    each = "holds as many expected cases as every other" if rare else f"is one of {len(said)} equal parts of the rows"
+    caption = f"On the dashed line, 30% means 30%. Each dot {each}; bars are 95% intervals."
     return figure(chart.svg(), heading, caption)
 
 
-def calibration_bins(score: NDArray[np.float64], happened: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
-    """Mean prediction, observed share and half-width of its 95% interval in up to ten equally filled bins."""
-    parts = np.array_split(np.argsort(score, kind="stable"), max(1, min(10, len(score) // 5)))
+def calibration_bins(
+    score: NDArray[np.float64], happened: NDArray[np.bool_], equal: str = "rows"
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Mean probability, observed share and the half width of its 95% interval, in up to ten bins.
+
+    The bins hold equally many rows, or (``equal="cases"``) rows in which equally many cases are expected: of a rare
+    class, most bins of equally many rows would lie at zero.
+    """
+    order = np.argsort(score, kind="stable")
+    if equal == "rows":
+        parts = np.array_split(order, max(1, min(10, len(score) // 5)))
+    else:
+        expected = np.cumsum(score[order])
+        bins = max(1, min(10, int(expected[-1] // 5)))
+        edges = np.searchsorted(expected, expected[-1] * np.arange(1, bins) / bins)
+        parts = [part for part in np.split(order, edges) if len(part)]
     said = np.array([score[part].mean() for part in parts])
     seen = np.array([happened[part].mean() for part in parts])
     size = np.array([len(part) for part in parts])
@@ -163,6 +180,10 @@ def _cloud(chart: Chart, x: NDArray[np.float64], y: NDArray[np.float64]) -> None
 def _running_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     parts = np.array_split(np.argsort(x, kind="stable"), max(1, min(25, len(x) // 20)))
     return np.array([np.median(x[part]) for part in parts]), np.array([np.median(y[part]) for part in parts])
+
+
+def _areas(areas: dict[str, str]) -> str:
+    return key_of_colours([f"{shortened(name, 24)} ({area})" for name, area in areas.items()])
 
 
 def _heading(words: str, classes: NDArray[Any]) -> str:

@@ -23,7 +23,7 @@ from corollary.evaluate.metrics import Prediction
 from corollary.tabular.values import labels
 
 MOST_ROWS = 3000
-SECONDS = 4.0
+SECONDS = 5.0
 _REPEATS = 3
 _SHARES = (0.125, 0.25, 0.5, 1.0)
 _TEST = 0.25
@@ -60,6 +60,7 @@ def study(comparison: Comparison) -> Study | None:
     curves: list[list[tuple[float, float]]] = []  # of each repeat: scores on training and on held-out rows, by size
     sizes: list[int] = []
     kept: Any = None
+    begun = time.monotonic()
     used = 0
     for train, test in splits:
         if curves and time.monotonic() > until:
@@ -68,9 +69,10 @@ def study(comparison: Comparison) -> Study | None:
         used = len(train) + len(test)
         curve: list[tuple[float, float]] = []
         for size in sizes:
-            if not curves and len(curve) >= 2 and time.monotonic() > until - 0.7 * SECONDS:
+            if not curves and len(curve) >= 2 and time.monotonic() + 2 * (time.monotonic() - begun) > until:
                 sizes = sizes[: len(curve)]  # a slow model: the larger fits would take too long
                 break
+            begun = time.monotonic()
             fitted = _fitted(comparison, train[:size])
             if fitted is None:
                 return None
@@ -103,11 +105,20 @@ def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
             return float("nan")
 
 
-def said_by(model: Any, rows: Any) -> Prediction:
+@dataclass(frozen=True)
+class Said(Prediction):
+    """A prediction for the same rows several times over, which can be taken apart again."""
+
+    def parts(self, repeats: int) -> list[Prediction]:
+        values = np.split(self.values, repeats)
+        shares: list[Any] = [None] * repeats if self.probabilities is None else np.split(self.probabilities, repeats)
+        return [Prediction(*each) for each in zip(values, shares, strict=True)]
+
+
+def said_by(model: Any, rows: Any) -> Said:
     """What a fitted model says about rows of the table, which are prepared once for labels and probabilities."""
-    if isinstance(model, Pipeline):
-        return predict(model[-1], model[:-1].transform(rows))
-    return predict(model, rows)
+    found = predict(model, rows) if not isinstance(model, Pipeline) else predict(model[-1], model[:-1].transform(rows))
+    return Said(found.values, found.probabilities)
 
 
 def _splits(comparison: Comparison) -> tuple[Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:

@@ -39,7 +39,7 @@ a { color: inherit; text-decoration-color: var(--soft); text-underline-offset: 3
 .eyebrow, nav, .facts, table, figcaption, .legend, .tiles, footer, .note, .why { font-family: var(--sans); }
 .eyebrow { font-size: 0.78rem; letter-spacing: 0.09em; text-transform: uppercase; color: var(--soft); margin: 0; }
 .meta { color: var(--soft); font: 0.92rem/1.5 var(--sans); margin: 0 0 20px; max-width: none; }
-nav { font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 4px 20px; padding: 10px 0; color: var(--soft);
+nav { font-size: 0.85rem; display: flex; flex-wrap: wrap; gap: 4px 17px; padding: 10px 0; color: var(--soft);
   border-top: 1px solid var(--line); border-bottom: 1px solid var(--line); }
 .summary { font-size: 1.19rem; line-height: 1.55; margin: 26px 0 22px; }
 .lead { color: var(--soft); }
@@ -56,7 +56,7 @@ table { border-collapse: collapse; font-size: 0.86rem; line-height: 1.4; font-va
 caption { text-align: left; color: var(--soft); padding-bottom: 8px; }
 th, td { text-align: left; padding: 7px 14px 7px 0; border-bottom: 1px solid var(--line); vertical-align: baseline; }
 thead th, thead td { font-weight: 500; color: var(--soft); font-size: 0.79rem; vertical-align: bottom; }
-tbody th { font-weight: 500; overflow-wrap: anywhere; }
+tbody th { font-weight: 500; }
 .n { text-align: right; white-space: nowrap; } .keep { white-space: nowrap; }
 .first > * { font-weight: 600; }
 .dim > *, .dim th { color: var(--soft); }
@@ -84,9 +84,10 @@ figcaption { color: var(--soft); font-size: 0.82rem; line-height: 1.45; margin-t
   background: var(--c); }
 td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 150px; }
 .interval .chart { width: 150px; }
+.name { white-space: nowrap; }
 .board th small { display: block; font-weight: 400; font-size: 0.76rem; color: var(--soft); max-width: 22em; }
 .bars, .values { width: 100%; } .bars td, .bars th, .values td, .values th { border: 0; padding: 2px 8px 2px 0; }
-.bars th { width: 34%; } .values th { width: 40%; } .bars th, .values th { font-weight: 400; text-align: left; }
+.bars th { width: 34%; } .values th { width: 40%; } .bars th, .values th { font-weight: 400; overflow-wrap: anywhere; }
 .bars .n, .values .n { width: 1%; padding-right: 0; color: var(--soft); font-size: 0.79rem; }
 .bar i { display: inline-block; height: 0.85em; background: var(--c); vertical-align: middle; min-width: 1px; }
 .bar { white-space: nowrap; font-size: 0.86rem; line-height: 1; } .under { white-space: normal; }
@@ -94,7 +95,8 @@ td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .inte
 .cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(215px, 100%), 1fr)); gap: 26px 28px;
   margin: 18px 0 22px; }
 .card h3 { margin: 0; overflow-wrap: anywhere; } .card .why { margin: 0 0 6px; } .card .values { font-size: 0.79rem; }
-.mini { display: block; width: 100%; border-bottom: 1px solid var(--line); } .even { vector-effect: non-scaling-stroke; }
+.mini { display: block; width: 100%; border-bottom: 1px solid var(--line); }
+.even { vector-effect: non-scaling-stroke; }
 .ends { display: flex; justify-content: space-between; font: 0.75rem var(--sans); color: var(--soft); }
 .heat { width: auto; } .heat td, .heat thead th { text-align: right; min-width: 4.7em; padding: 6px 8px; }
 .heat thead td { text-align: left; padding-left: 0; }
@@ -111,7 +113,10 @@ td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .inte
 .checks b { font-weight: 600; } .checks span:last-child { overflow-wrap: anywhere; min-width: 0; }
 .note { background: var(--warn-panel); border-left: 3px solid var(--warn); padding: 9px 14px; font-size: 0.9rem;
   margin: 12px 0; border-radius: 0 6px 6px 0; max-width: none; }
-.code { user-select: all; -webkit-user-select: all; } .facts code { font: 0.84rem/1.5 var(--mono); }
+.code { user-select: all; -webkit-user-select: all; }
+.claims td:nth-child(3) { min-width: 15em; }
+.piece { display: inline-block; max-width: 100%; }
+.facts code { font: 0.84rem/1.5 var(--mono); }
 pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6px; padding: 12px 16px; overflow-x: auto;
   font: 0.84rem/1.5 var(--mono); white-space: pre-wrap; overflow-wrap: anywhere; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: 5px 24px; font-size: 0.86rem; margin: 14px 0; }

@@ -81,7 +81,7 @@ def _curves(found: Thresholds, name: str) -> str:
 
 
 def _aims(found: Thresholds, name: str) -> str:
-    aims = [("usual", found.at(0.5)), ("highest F1", int(np.argmax(found.f1)))]
+    aims = [("usual, 0.5", found.at(0.5)), ("highest F1", int(np.argmax(found.f1)))]
     for missed in _COSTS[1:]:
         aims.append((f"a miss costs {missed} false alarms", int(np.argmin(found.cost(missed)))))
     aims.append(("a false alarm costs 5 misses", int(np.argmin(found.cost(0.2)))))
@@ -93,7 +93,7 @@ def _aims(found: Thresholds, name: str) -> str:
     total = found.positives + found.negatives
     rows = []
     for words, at in aims:
-        value = 0.5 if words == "usual" else found.values[at]
+        value = 0.5 if words.startswith("usual") else found.values[at]
         called = found.found[at] + found.disturbed[at] if value <= found.values[0] else 0
         numbers = (f"{value:.3f}", f"{found.precision[at]:.3f}" if called else "–",
                    f"{found.recall[at] if called else 0:.3f}", f"{found.f1[at] if called else 0:.3f}",
@@ -102,7 +102,7 @@ def _aims(found: Thresholds, name: str) -> str:
         rows.append(f'<tr><th scope="row">{escaped(words)}</th>{cells}</tr>')
     whole = table(("aim", ">threshold", ">precision", ">recall", ">F1", ">called"), rows, "classes")
     caption = (
-        f"Called: the share of rows that would be called {shortened(name, 24)}. The thresholds were chosen on the rows they "
-        "are judged by here, so expect a little less on new rows."
+        f"Called: the share of rows that would be called {shortened(name, 24)}. The thresholds were chosen on the rows "
+        "they are judged by here, so expect a little less on new rows."
     )
     return figure(whole, "Thresholds for common aims", caption)

@@ -18,9 +18,9 @@ def luck(comparison: Comparison) -> str:
     """What the search's choice among many has added to its best score, in sentences."""
     bias, metric = comparison.bias, comparison.metric
     if bias is None:
-        tried = max(len(comparison.trials), sum(row.tried for row in comparison.rows))
-        words = "Only one configuration was tried, so nothing was gained by choosing."
-        return "" if tried > 1 else f"<p>{words}</p>"
+        models = sum(not row.baseline for row in comparison.rows)
+        one = "<p>Only one configuration was tried, so nothing was gained by choosing.</p>"
+        return one if models == 1 and len(comparison.trials) <= 1 else ""
     places = decimals((bias.interval[1] - bias.interval[0]) / 2)
     if bias.bias > 0:
         how = f"about {number(bias.bias, places)} of it is luck of having chosen the best of {bias.configurations}"
@@ -41,15 +41,10 @@ def holdout(comparison: Comparison) -> str:
     pairs = []
     for metric in comparison.metrics:
         if metric.name in comparison.holdout:
-            score = comparison.best_row.scores[metric.name]
-            places = decimals_for(score)
-            value = number(comparison.holdout[metric.name], places)
-            inside = (
-                " (inside the interval of the folds)"
-                if score.low <= comparison.holdout[metric.name] <= score.high
-                else ""
-            )
-            pairs.append((f"{metric.label} on the hold-out", escaped(f"{value}{inside}")))
+            score, value = comparison.best_row.scores[metric.name], comparison.holdout[metric.name]
+            where = "inside" if score.low <= value <= score.high else "outside"
+            said = f"{number(value, decimals_for(score))} ({where} the interval of the folds)"
+            pairs.append((f"{metric.label} on the hold-out", escaped(said)))
     return listing(pairs)
 
 

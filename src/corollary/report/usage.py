@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import escaped
-from corollary.report.document import again, asked_line, code, listing
+from corollary.report.document import again, asked_line, code, listing, pieces
 from corollary.tabular.messages import count, shortened
 
 _SPLITS = {
@@ -26,7 +26,7 @@ def asked(comparison: Comparison) -> str:
     split = f"{count(len(score.folds), 'fold')}: {_SPLITS[kind].format(shortened(column, 40))}"
     classes = "" if target.classes is None else f", {count(len(target.classes), 'class', 'classes')}"
     pairs = [
-        ("Asked", f"<code>{escaped(asked_line('compare', 'corollary.compare', facts, settings))}</code>"),
+        ("Asked", f"<code>{pieces(asked_line('compare', 'corollary.compare', facts, settings))}</code>"),
         ("Target", escaped(f"{shortened(target.name, 60)}: {target.task}{classes}, {target.reason}")),
         ("Judged by", escaped(f"{comparison.metric.label} ({_better(comparison)}); {split}")),
         ("Rows", escaped(_rows(comparison))),
