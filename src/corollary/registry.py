@@ -14,6 +14,8 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
+from corollary.spaces import SMALL, SMALL_SPACES, SPACES, Space
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -36,6 +38,11 @@ class Entry:
         """Import the class."""
         cls: type[Any] = getattr(importlib.import_module(f"corollary.{self.module}"), self.name)
         return cls
+
+    def space(self, rows: int) -> Space:
+        """What ``corollary compare`` tries of it on a table of so many rows."""
+        small = SMALL_SPACES.get(self.name) if rows < SMALL else None
+        return small or SPACES.get(self.name, Space())
 
     @property
     def family(self) -> str:

@@ -16,6 +16,7 @@ from corollary.evaluate.data_checks import Check
 from corollary.evaluate.leaderboard import Row as Row
 from corollary.evaluate.leaderboard import Trial as Trial
 from corollary.evaluate.metrics import Metric, Prediction, Score
+from corollary.evaluate.optimisation_bias import OptimisationBias
 from corollary.tabular.messages import count
 from corollary.tabular.roles import DataFacts
 from corollary.tabular.target import Target
@@ -69,7 +70,7 @@ class Comparison:
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
-    bias: Any = None
+    bias: OptimisationBias | None = None
     trials: tuple[Trial, ...] = ()
     blend: Mapping[str, float] = field(default_factory=dict)
     split: str = "random"
@@ -157,11 +158,25 @@ class Comparison:
         text += "."
         if not self.beats_baseline:
             text += " No model beats the baseline: these columns say little about the target."
-        elif self.baseline is not None and not (score - self.baseline.scores[name]).excludes_zero:
+        elif self.baseline is not None and self._may_be_chance(score - self.baseline.scores[name]):
             text += " That may be chance: the 95% interval of the difference includes zero."
         if ties := [each.model for each in self.rows if each.tied and each.model != self.best]:
             text += f" The data cannot tell it apart from {_enumerated(ties)}."
-        return text
+        return text + self._luck(decimals)
+
+    @staticmethod
+    def _may_be_chance(difference: Score) -> bool:
+        return len(difference.folds) > 1 and not difference.excludes_zero
+
+    def _luck(self, decimals: int) -> str:
+        """What of the best score is luck, as a sentence; nothing if nothing was chosen."""
+        if self.bias is None:
+            return ""
+        tried = count(self.bias.configurations, "configuration")
+        if self.bias.bias <= 0.5 * 10.0**-decimals:
+            return f" It is the best of {tried}; no luck of that choice shows in its score."
+        luck, corrected = (f"{each:,.{decimals}f}".replace("-", "−") for each in (self.bias.bias, self.bias.corrected))
+        return f" It is the best of {tried}, and looks better by about {luck} for that: expect {corrected} on new rows."
 
     def table(self) -> list[list[str]]:
         """The leaderboard as text, a header line first; numbers of a column have the same decimals."""
