@@ -15,7 +15,7 @@ from corollary.report.model_figures import coefficients_figure, convergence_figu
 from corollary.report.prediction_figures import prediction_figures
 from corollary.report.study import Study, study
 from corollary.report.threshold_figure import threshold_figures
-from corollary.report.trust_figures import holdout, learning_figure, luck
+from corollary.report.trust_figures import holdout, learning_figure, luck, parts_figure
 from corollary.report.usage import asked, once_more, usage
 from corollary.report.words import evidence_words, kinds_explained, plain_summary
 from corollary.tabular.messages import shortened
@@ -111,7 +111,7 @@ def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | N
 
 
 def _trust(comparison: Comparison, studied: Study | None) -> str:
-    figures = [learning_figure(comparison, studied)] if studied is not None else []
+    figures = [learning_figure(comparison, studied), parts_figure(comparison)] if studied is not None else []
     body = luck(comparison) + holdout(comparison) + (pair(figures) if figures else "")
     return _section("trust", body, "" if body else "Not known: the best model was not fitted to parts of the rows.")
 
@@ -122,8 +122,7 @@ def _predictions(comparison: Comparison) -> str:
     if target.classes is not None:
         figures = confusion_figures(comparison) + figures
         if len(target.classes) == 2 and said.probabilities is not None:
-            happened = comparison.truth == target.classes[1]
-            figures += threshold_figures(happened, said.probabilities[:, 1], target.classes[1])
+            figures += threshold_figures(comparison.truth, said.probabilities[:, 1], target.classes[1])
     lead = f"What {comparison.best} said about every row while that row was held out of the fit."
     if len(comparison.truth) < comparison.facts.rows:
         lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out of a fit."

@@ -41,7 +41,7 @@ class Binned:
 
 def data_section(comparison: Comparison) -> tuple[str, str]:
     """The pictures, and a sentence that says what they are."""
-    columns = comparison.facts.used
+    columns = [column for column in comparison.facts.used if column.name in comparison.features.columns]
     rows = np.random.default_rng(0).permutation(len(comparison.features))[:MOST_ROWS]
     groups = _Groups(comparison.target, rows)
     shown = columns[:MOST_COLUMNS]

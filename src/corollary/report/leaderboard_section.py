@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from corollary.evaluate.comparison import Comparison, Row, decimals_for, shown_score, shown_seconds
 from corollary.evaluate.metrics import Score
+from corollary.evaluate.models_compared import holm
+from corollary.evaluate.paired import corrected_t, shown_p
 from corollary.report.charts import Scale, drawing, escaped
 from corollary.report.document import folded, table
 from corollary.tabular.messages import count, shortened
@@ -47,32 +48,13 @@ def against_the_best(comparison: Comparison) -> dict[str, tuple[Score, float]]:
     """For each other model the paired difference from the best, and its p value adjusted by Holm's method."""
     name, best = comparison.metric.name, comparison.best_row
     leader = best.scores[name]
-    found = {
-        row.model: row.scores[name] - leader
+    rows = [
+        row
         for row in comparison.rows
-        if row.model != best.model and row.rank is not None and len(row.scores[name].folds) == len(leader.folds)
-    }
-    found = {model: difference for model, difference in found.items() if len(difference.folds) > 1}
-    adjusted = holm([_p_value(difference) for difference in found.values()])
-    return {model: (found[model], p) for model, p in zip(found, adjusted, strict=True)}
-
-
-def _p_value(difference: Score) -> float:
-    """Two-sided, of the corrected t test."""
-    degrees = len(difference.folds) - 1
-    error = difference.half_width / stats.t.ppf(0.975, degrees)
-    if error <= 0:
-        return 1.0 if difference.mean == 0 else 0.0
-    return float(2 * stats.t.sf(abs(difference.mean) / error, degrees))
-
-
-def holm(p_values: list[float]) -> list[float]:
-    """P values adjusted for their number: the smallest times k, the next times k − 1, …, never falling."""
-    order = np.argsort(p_values, kind="stable")
-    factors = len(p_values) - np.arange(len(p_values))
-    adjusted = np.empty(len(p_values))
-    adjusted[order] = np.minimum(np.maximum.accumulate(np.asarray(p_values, dtype=float)[order] * factors), 1.0)
-    return [float(each) for each in adjusted]
+        if row.model != best.model and row.rank is not None and len(row.scores[name].folds) == len(leader.folds) > 1
+    ]
+    p_values = holm({row.model: corrected_t(row.scores[name], leader, name).p_value for row in rows})
+    return {row.model: (row.scores[name] - leader, p_values[row.model]) for row in rows}
 
 
 def _titles(comparison: Comparison, tests: bool) -> list[tuple[str, bool]]:
@@ -95,7 +77,7 @@ def _line(
     if tests:
         difference, p = tests.get(row.model, (None, math.nan))
         cells.append("–" if difference is None else escaped(shown_score(difference, decimals, interval=True)))
-        cells.append("–" if difference is None else "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}")
+        cells.append("–" if difference is None else escaped(shown_p(p)))
     for each in comparison.metrics[1:]:
         best = comparison.best_row.scores[each.name]
         cells.append(escaped(shown_score(row.scores.get(each.name), decimals_for(best))))
@@ -107,7 +89,7 @@ def _line(
             body.append(f'<th scope="row">{cell}</th>')
             continue
         style = "n" if number else "interval" if title == "95% interval" else f"keep {row.tone}"
-        body.append(f'<td class="{style}" data-title="{escaped(title)}">{cell.replace("<0.001", "&lt;0.001")}</td>')
+        body.append(f'<td class="{style}" data-title="{escaped(title)}">{cell}</td>')
     return f'<tr class="{kind}">{"".join(body)}</tr>'
 
 

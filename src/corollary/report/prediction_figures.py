@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as measure
 
+from corollary.evaluate.calibration import calibration
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
 from corollary.report.charts import Chart, Scale, density, key_of_colours, thinned
@@ -16,7 +17,6 @@ from corollary.tabular.messages import shortened
 
 _MOST_CLASSES = 10
 _MOST_POINTS = 800
-_RARE = 0.1  # the share of a class below which it is called rare
 _UNIT = Scale(0.0, 1.0)
 
 
@@ -92,50 +92,26 @@ def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], cl
 
 
 def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
-    """Observed share against predicted probability in ten equally filled bins."""
+    """Observed share against predicted probability, in bins that hold equally much."""
+    found = calibration(truth, probabilities, classes=classes)
+    heading, what = "Calibration of the class chosen", "probability of the class chosen"
     if len(classes) == 2:
-        score, happened = probabilities[:, 1], truth == classes[1]
         heading, what = _heading("Calibration", classes), "predicted probability"
-    else:
-        score, happened = probabilities.max(axis=1), truth == classes[probabilities.argmax(axis=1)]
-        heading, what = "Calibration of the class chosen", "probability of the class chosen"
-    rare = happened.mean() < _RARE
-    said, seen, error = calibration_bins(score, happened, equal="cases" if rare else "rows")
-    top = min(1.0, 1.08 * float(max(said.max(), (seen + error).max()))) if rare else 1.0
-    chart = Chart(Scale(0.0, top), Scale(0.0, top), title="Calibration curve", x_label=what, y_label="observed share",
-                  description="Observed share against predicted probability.")  # fmt: skip
-    chart.line([0, top], [0, top], "soft", dashed=True)
-    for x, y, half in zip(said, seen, error, strict=True):
-        chart.line([x, x], [max(y - half, 0), min(y + half, top)])
-    chart.line(said, seen)
-    chart.points(said, seen, radius=3.5)
-    each = "holds as many expected cases as every other" if rare else f"is one of {len(said)} equal parts of the rows"
-    caption = f"On the dashed line, 30% means 30%. Each dot {each}; bars are 95% intervals."
+    reach = 1.1 * float(max(found.predicted.max(), found.observed.max()))
+    axis = Scale(0.0, reach) if reach < 0.7 else _UNIT  # of a rare class, only the low end is used
+    chart = Chart(axis, axis, title="Calibration curve", description="Observed share against predicted probability.",
+                  x_label=what, y_label="observed share")  # fmt: skip
+    chart.line([0, axis.high], [0, axis.high], "soft", dashed=True)
+    for x, low, high in zip(found.predicted, found.low, found.high, strict=True):
+        chart.line([x, x], [low, high])
+    chart.line(found.predicted, found.observed)
+    chart.points(found.predicted, found.observed, radius=3.5)
+    each = "rows of which equally many should be so" if found.strategy == "events" else "equally many rows"
+    caption = (
+        f"On the dashed line, 30% means 30%. Dots stand for {each}; bars are 95% intervals. The probabilities are off "
+        f"by {found.expected_error:.3f} on average (by chance alone: {found.by_chance:.3f}); {found.verdict}."
+    )
     return figure(chart.svg(), heading, caption)
-
-
-def calibration_bins(
-    score: NDArray[np.float64], happened: NDArray[np.bool_], equal: str = "rows"
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Mean probability, observed share and the half width of its 95% interval, in up to ten bins.
-
-    The bins hold equally many rows, or (``equal="cases"``) rows in which equally many cases are expected: of a rare
-    class, most bins of equally many rows would lie at zero.
-    """
-    order = np.argsort(score, kind="stable")
-    if equal == "rows":
-        parts = np.array_split(order, max(1, min(10, len(score) // 5)))
-    else:
-        expected = np.cumsum(score[order])
-        bins = max(1, min(10, int(expected[-1] // 5)))
-        edges = np.searchsorted(expected, expected[-1] * np.arange(1, bins) / bins)
-        parts = [part for part in np.split(order, edges) if len(part)]
-    said = np.array([score[part].mean() for part in parts])
-    seen = np.array([happened[part].mean() for part in parts])
-    size = np.array([len(part) for part in parts])
-    # The interval of an observed share of 0 or 1 is not empty: add two of each outcome (Agresti and Coull).
-    smooth = (seen * size + 2) / (size + 4)
-    return said, seen, 1.96 * np.sqrt(smooth * (1 - smooth) / (size + 4))
 
 
 def predicted_against_actual(truth: NDArray[np.float64], said: Prediction, name: str) -> str:

@@ -82,7 +82,8 @@ def study(comparison: Comparison) -> Study | None:
     scores = np.array(curves)
     if len(sizes) < 2 or not np.isfinite(scores).all():
         return None
-    return Study(used, np.array(sizes), scores[:, :, 0], scores[:, :, 1], *kept, faithful)
+    model, held_out = kept
+    return Study(used, np.array(sizes), scores[:, :, 0], scores[:, :, 1], model, held_out, faithful)
 
 
 def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:

@@ -18,7 +18,7 @@ STYLE = (
   --serif: Charter, "Bitstream Charter", "Iowan Old Style", "Sitka Text", Cambria, "Liberation Serif", Georgia, serif;
   --mono: ui-monospace, "SF Mono", "Cascadia Mono", Menlo, Consolas, "Liberation Mono", monospace;
 }
-@media (prefers-color-scheme: dark) {
+@media screen and (prefers-color-scheme: dark) {
   :root {
     --paper: #15181d; --panel: #1d2127; --ink: #e4e6ea; --soft: #9aa1ac; --line: #343a43; --grid: #262b32;
     --good: #7cc49a; --bad: #ef8b7c; --warn: #e3bb62; --warn-panel: #2a2519; --heat: 44%;
@@ -140,7 +140,7 @@ footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 
   .board td.interval::before { content: ""; } .board td.interval { padding: 3px 0; }
 }
 @media print {
-  :root { color-scheme: light; }
+  :root { color-scheme: light; --paper: #fff; }
   body { background: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } nav { display: none; }
   h2 { margin-top: 28px; break-after: avoid; } h3, .lead, thead { break-after: avoid; }

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import math
+import time
+import warnings
 
 import numpy as np
 
+from corollary.evaluate.bias_variance import bias_variance
 from corollary.evaluate.comparison import Comparison, decimals_for
 from corollary.evaluate.wording import between, decimals, number
-from corollary.report.charts import Chart, Scale, escaped
+from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
 from corollary.report.study import Study
 from corollary.tabular.messages import count
+
+_SAMPLE = 900
+_DRAWS = 15
+_SECONDS = 2.0
 
 
 def luck(comparison: Comparison) -> str:
@@ -86,3 +93,37 @@ def _reading(comparison: Comparison, found: Study) -> str:
     if not math.isfinite(error):
         further = "whether more rows help is not known"
     return f"{said}: {further}. The gap between the curves at the end is {number(gap, places)}."
+
+
+def parts_figure(comparison: Comparison) -> str:
+    """What the error on new rows is made of: bias (with noise) and variance, from fits to random halves."""
+    rows = np.random.default_rng(1).permutation(len(comparison.features))[:_SAMPLE]
+    seconds = comparison.best_row.fit_seconds
+    if math.isfinite(seconds) and seconds * len(rows) / comparison.facts.rows * _DRAWS > _SECONDS:
+        rows = rows[: _SAMPLE // 3]
+    began = time.monotonic()
+
+    def in_time(done: int, *_: object) -> None:
+        if time.monotonic() - began > 2 * _SECONDS:
+            raise TimeoutError
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            X, y = comparison.features.iloc[rows], comparison.target.values[rows]
+            found = bias_variance(comparison.best_, X, y, draws=_DRAWS, method="resample", progress=in_time)
+        except (TimeoutError, ValueError, TypeError, AttributeError):
+            return ""
+    what = "error rate" if found.loss == "0-1" else "mean squared error"
+    names = ["bias and noise", "variance"]
+    drawn = bars(names, [found.bias, found.variance], title=f"Parts of the {what}")
+    more = "more rows or a stiffer model would help" if found.variance > found.bias else (
+        "a more flexible model or better columns would help more than rows"
+    )  # fmt: skip
+    places = 4 if found.total < 10 else 0
+    caption = (
+        f"{comparison.best} fitted to {found.draws} random halves of {len(rows):,} rows and asked about the others: "
+        f"{what} {number(found.total, places)}. Variance is what differs from fit to fit; bias is what all fits get "
+        f"wrong, with the noise that no model can know. The larger part says that {more}."
+    )
+    return figure(drawn, "Bias and variance", caption)

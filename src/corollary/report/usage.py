@@ -62,7 +62,7 @@ def usage(comparison: Comparison) -> str:
     """Lines of Python and of the shell that keep the model, load it, and predict with it."""
     facts, settings = comparison.facts, comparison.settings
     probabilities = hasattr(comparison.best_, "predict_proba")
-    names = [column.name for column in facts.used]
+    names = [str(name) for name in comparison.features.columns]
     first = ", ".join(repr(shortened(name, 30)) for name in names[:4]) + (", …" if len(names) > 4 else "")
     steps = ["import corollary, pandas", "", 'model = corollary.load("model.corollary")',
              f'rows = pandas.read_csv("new.csv")  # columns {first}', "model.predict(rows)"]  # fmt: skip
