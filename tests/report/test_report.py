@@ -115,8 +115,9 @@ def test_two_classes(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for words in ("Predicting two", "model predicts two best", "It is right for", "Confusion matrix", "precision",
                   "ROC curve for up", "AUC 0.", "Precision and recall for up", "Calibration for up", "Coefficients",
                   "kind = green", "x is missing", "What each column is worth", "How far each column moves predictions",
-                  "Effect of x", "Learning curve", "held-out rows", "Bias and variance", "Where to say up", "highest F1",
-                  "Errors worth a look", "what moved it", "corollary.load", "By class", "Convergence of model", "relative duality gap 1e-09 ≤ 1e-08",
+                  "Effect of x", "Learning curve", "held-out rows", "Bias and variance", "Where to say up",
+                  "highest F1", "Errors worth a look", "what moved it", "corollary.load", "By class",
+                  "Convergence of model", "relative duality gap 1e-09 ≤ 1e-08",
                   "Optimal: relative duality gap", Kind.OPTIMAL.value, "✓ optimal",
                   "Leakage", "Class balance", "every value is missing", "Data SHA-256", "Seed",
                   "scikit-learn", "corollary.compare(data, 'two'"):  # fmt: skip

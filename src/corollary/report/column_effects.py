@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.comparison import Comparison
-from corollary.report.study import said_by
+from corollary.report.exchanged import Rows, outputs, split
 from corollary.tabular.columns import feature_sources
 from corollary.tabular.roles import Column, Role
 from corollary.tabular.values import dates, labels, numbers
@@ -115,32 +115,17 @@ def _of_lines(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contribu
 
 def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[str] | None) -> Contributions:
     columns = list(only) if only is not None else [str(name) for name in rows.columns]
-    others = _sample(comparison, _BACKGROUND)
+    here, others = Rows(model, rows), Rows(model, _sample(comparison, _BACKGROUND))
     classes = comparison.target.classes
-    now = outputs_of(model, rows)
+    now = outputs(here.said(), classes)
+    taken, given = np.repeat(np.arange(len(here)), len(others)), np.tile(np.arange(len(others)), len(here))
     values = np.zeros((len(rows), len(columns), now.shape[1]))
-    repeated = rows.iloc[np.repeat(np.arange(len(rows)), len(others))]
     for index, name in enumerate(columns):
-        changed = repeated.copy()
-        changed[name] = others[name].iloc[np.tile(np.arange(len(others)), len(rows))].array
-        then = outputs_of(model, changed).reshape(len(rows), len(others), -1).mean(axis=1)
-        values[:, index] = now - then
-    outputs = [""] if classes is None else [str(each) for each in classes]
-    if values.shape[2] != len(outputs):
-        outputs = [f"output {each}" for each in range(values.shape[2])]
+        then = outputs(here.exchanged(name, taken, others, given), classes)
+        values[:, index] = now - then.reshape(len(here), len(others), -1).mean(axis=1)
+    names = [""] if classes is None else [str(each) for each in classes]
     unit = "own units" if classes is None else "probability"
-    return Contributions(values, columns, outputs, unit, "replacing the column's value by those of other rows", False)
-
-
-def outputs_of(model: Any, rows: Any) -> NDArray[np.float64]:
-    """Probabilities; of a model without them a column for each class, 1 where it is said; or numbers."""
-    said = said_by(model, rows)
-    if said.probabilities is not None:
-        return said.probabilities
-    classes = getattr(model, "classes_", None)
-    if classes is None:
-        return np.asarray(said.values, dtype=float).reshape(len(said.values), -1)
-    return np.asarray(said.values[:, None] == np.asarray(classes)[None, :], dtype=float)
+    return Contributions(values, columns, names, unit, "replacing the column's value by those of other rows", False)
 
 
 def _by_column(pipeline: Pipeline, values: NDArray[np.float64]) -> tuple[list[str], NDArray[np.float64]]:
@@ -186,20 +171,19 @@ def shuffled(
 ) -> Shuffled:
     """Shuffle one column after another among ``rows``, which ``model`` has not seen, until the time is up."""
     metric, target = comparison.metric, comparison.target
-    X, y = comparison.features.iloc[rows], target.values[rows]
+    y, weights = target.values[rows], None if target.weights is None else target.weights[rows]
+    here = Rows(model, comparison.features.iloc[rows])
     sign = -1.0 if metric.greater_is_better else 1.0
-    before = metric(y, said_by(model, X), target.classes)
+    before = metric(y, here.said(), target.classes, weights)
     rng = np.random.default_rng(0)
-    repeated = X.iloc[np.tile(np.arange(len(X)), repeats)]
+    taken = np.tile(np.arange(len(rows)), repeats)
     found: list[list[float]] = []
     for name in columns:
         if time.monotonic() > until and found:
             break
-        mixed = np.concatenate([rng.permutation(len(X)) for _ in range(repeats)])
-        changed = repeated.copy()
-        changed[name] = X[name].iloc[mixed].array
-        said = said_by(model, changed).parts(repeats)
-        found.append([sign * (metric(y, part, target.classes) - before) for part in said])
+        mixed = np.concatenate([rng.permutation(len(rows)) for _ in range(repeats)])
+        said = split(here.exchanged(name, taken, here, mixed), repeats)
+        found.append([sign * (metric(y, part, target.classes, weights) - before) for part in said])
     losses_, done = np.array(found), list(columns[: len(found)])
     errors = losses_.std(axis=1, ddof=1) / np.sqrt(repeats)
     return Shuffled(done, losses_.mean(axis=1), errors, len(rows), len(columns) - len(done))
@@ -213,24 +197,22 @@ class Dependence:
     names: list[str]
     places: NDArray[np.float64] | None
     means: NDArray[np.float64]
-    weights: NDArray[np.float64]  # the share of rows near each value
 
 
 def dependence(comparison: Comparison, column: Column, rows: int = 200, most: int = 12) -> Dependence | None:
     """Partial dependence on one column: quantiles of numbers and dates, the commonest labels of other columns."""
-    X = _sample(comparison, rows)
-    series = comparison.features[column.name]
-    values, names, places, weights = _grid(series, column, most)
-    if len(values) < 2:
+    picks, names, places = _grid(comparison.features[column.name], column, most)
+    if len(picks) < 2:
         return None
-    repeated = X.iloc[np.tile(np.arange(len(X)), len(values))].copy()
-    repeated[column.name] = values.iloc[np.repeat(np.arange(len(values)), len(X))].array
-    means = outputs_of(comparison.best_, repeated).reshape(len(values), len(X), -1).mean(axis=1)
-    return Dependence(column.name, names, places, means, weights)
+    here = Rows(comparison.best_, _sample(comparison, rows))
+    givers = Rows(comparison.best_, comparison.features.iloc[picks])
+    taken, given = np.tile(np.arange(len(here)), len(picks)), np.repeat(np.arange(len(picks)), len(here))
+    found = outputs(here.exchanged(column.name, taken, givers, given), comparison.target.classes)
+    return Dependence(column.name, names, places, found.reshape(len(picks), len(here), -1).mean(axis=1))
 
 
-def _grid(series: Any, column: Column, most: int) -> tuple[Any, list[str], NDArray[np.float64] | None, Any]:
-    """Values of the column as they stand in the table, their names, their places on an axis, and their shares."""
+def _grid(series: Any, column: Column, most: int) -> tuple[NDArray[np.intp], list[str], NDArray[np.float64] | None]:
+    """Rows whose values of the column are looked at, the names of these values, and their places on an axis."""
     if column.role in (Role.NUMBER, Role.DATE):
         if column.role is Role.NUMBER:
             order = numbers(series)
@@ -244,9 +226,9 @@ def _grid(series: Any, column: Column, most: int) -> tuple[Any, list[str], NDArr
             others = by_size[np.unique(order[by_size], return_index=True)[1]]
             picks = np.concatenate([picks, others[np.linspace(0, 0.98 * (len(others) - 1), most // 2).astype(int)]])
         picks = picks[np.unique(order[picks], return_index=True)[1]]
-        return series.iloc[picks], [str(each) for each in series.iloc[picks]], order[picks], np.ones(len(picks))
+        return picks, [str(each) for each in series.iloc[picks]], order[picks]
     texts = pd.Series(labels(series))
     counts = texts.value_counts()[: min(most, 8)]
     first = texts.drop_duplicates()
     picks = np.array([int(first.index[first == name][0]) for name in counts.index], dtype=np.intp)
-    return series.iloc[picks], [str(name) for name in counts.index], None, counts.to_numpy(float) / len(texts)
+    return picks, [str(name) for name in counts.index], None

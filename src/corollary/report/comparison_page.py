@@ -18,7 +18,7 @@ from corollary.report.threshold_figure import threshold_figures
 from corollary.report.trust_figures import holdout, learning_figure, luck, parts_figure
 from corollary.report.usage import asked, once_more, usage
 from corollary.report.words import evidence_words, kinds_explained, plain_summary
-from corollary.tabular.messages import shortened
+from corollary.tabular.messages import count, shortened
 
 _SECTIONS = {
     "asked": "What was asked",
@@ -32,6 +32,7 @@ _SECTIONS = {
     "use": "Use the model",
     "again": "Do it again",
 }
+_UNFINISHED = "Not known: not all folds of the best model were finished, so some rows were never held out."
 _LOUD = ("Leakage", "Class balance", "Dates", "Repeated ids")
 
 
@@ -51,7 +52,7 @@ def comparison_page(comparison: Comparison) -> str:
         _why(comparison, found, lost),
         _trust(comparison, studied),
         _predictions(comparison),
-        _section("errors", *error_section(comparison, important_columns(comparison, found, lost))),
+        _errors(comparison, important_columns(comparison, found, lost)),
         _evidence(comparison),
         _section("use", usage(comparison)),
         _section("again", once_more(comparison)),
@@ -77,7 +78,10 @@ def _header(comparison: Comparison) -> str:
 def _tiles(comparison: Comparison) -> str:
     row = comparison.best_row
     others = sum(not each.baseline for each in comparison.rows)
-    found = [("Best model", row.model, f"of {others} tried" if others > 1 else "the only one tried")]
+    tried = f"of {count(others, 'model')}" if others > 1 else "the only one tried"
+    if len(comparison.trials) > others:
+        tried += f" in {len(comparison.trials):,} configurations"
+    found = [("Best model", row.model, tried)]
     for metric in comparison.metrics[:3]:
         score = row.scores[metric.name]
         decimals = decimals_for(score)
@@ -117,6 +121,8 @@ def _trust(comparison: Comparison, studied: Study | None) -> str:
 
 
 def _predictions(comparison: Comparison) -> str:
+    if comparison.best not in comparison.out_of_fold:
+        return _section("predictions", "", _UNFINISHED)
     target, said = comparison.target, comparison.out_of_fold[comparison.best]
     figures = prediction_figures(comparison)
     if target.classes is not None:
@@ -127,6 +133,12 @@ def _predictions(comparison: Comparison) -> str:
     if len(comparison.truth) < comparison.facts.rows:
         lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out of a fit."
     return _section("predictions", pair(figures), lead)
+
+
+def _errors(comparison: Comparison, columns: list[str]) -> str:
+    if comparison.best not in comparison.out_of_fold:
+        return _section("errors", "", _UNFINISHED)
+    return _section("errors", *error_section(comparison, columns))
 
 
 def _evidence(comparison: Comparison) -> str:

@@ -56,15 +56,16 @@ def _by_class(counts: np.ndarray, names: list[str]) -> str:
     order = np.argsort(so, kind="stable") if len(names) > _MOST else np.arange(len(names))
     rows = [
         f'<tr><th scope="row">{escaped(shortened(names[each], 24))}</th>'
-        f'<td class="n">{share_with_interval(right[each], said[each])}</td>'
-        f'<td class="n">{share_with_interval(right[each], so[each])}</td>'
-        f'<td class="n">{2 * right[each] / max(said[each] + so[each], 1):.3f}</td><td class="n">{so[each]:,}</td></tr>'
+        f'<td class="n" data-title="precision">{share_with_interval(right[each], said[each])}</td>'
+        f'<td class="n" data-title="recall">{share_with_interval(right[each], so[each])}</td>'
+        f'<td class="n" data-title="F1">{2 * right[each] / max(said[each] + so[each], 1):.3f}</td>'
+        f'<td class="n" data-title="rows">{so[each]:,}</td></tr>'
         for each in order
     ]
     head = ("class", ">precision", ">recall", ">F1", ">rows")
-    whole = table(head, rows[:_LISTED], "classes")
+    whole = table(head, rows[:_LISTED], "stack")
     if len(rows) > _LISTED:
-        whole += folded(f"The other {len(rows) - _LISTED:,} classes", table(head, rows[_LISTED:], "classes"))
+        whole += folded(f"The other {len(rows) - _LISTED:,} classes", table(head, rows[_LISTED:], "stack"))
     few = [names[each] for each in np.argsort(so, kind="stable") if so[each] < _RARE]
     caption = "In brackets: 95% intervals (Wilson)."
     if few:

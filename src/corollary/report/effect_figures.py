@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import Chart, Scale, bars, escaped, key_of_colours
@@ -107,13 +108,18 @@ def _dependence_figure(comparison: Comparison, found: Dependence) -> str:
         return figure(_label_bars(found, shown, names, what), heading, caption, key_of_colours(names))
     values = found.means[:, shown]
     chart = Chart(
-        Scale.around(found.places), Scale.around(values, pad=0.1), title=heading, description=caption,
+        _across(found.places), Scale.around(values, pad=0.1), title=heading, description=caption,
         x_label=shortened(found.column, 40), y_label=what, height=250,
     )  # fmt: skip
     for index in range(values.shape[1]):
         chart.line(found.places, values[:, index], f"s{index}")
         chart.points(found.places, values[:, index], f"s{index}")
     return figure(chart.svg(), heading, f"{caption} Dots are quantiles of the column.", key_of_colours(names))
+
+
+def _across(places: NDArray[np.float64]) -> Scale:
+    around = Scale.around(places)
+    return Scale(around.low, around.high, whole=bool(np.all(places == np.floor(places))))
 
 
 def _label_bars(found: Dependence, shown: list[int], names: list[str], what: str) -> str:

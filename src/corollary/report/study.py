@@ -15,11 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
-from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.comparison import Comparison
-from corollary.evaluate.cross_validation import predict
-from corollary.evaluate.metrics import Prediction
+from corollary.report.exchanged import said_by
 from corollary.tabular.values import labels
 
 MOST_ROWS = 3000
@@ -97,29 +95,14 @@ def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:
 
 def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
     target = comparison.target
+    weights = None if target.weights is None else target.weights[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             said = said_by(model, comparison.features.iloc[rows])
-            return comparison.metric(target.values[rows], said, target.classes)
+            return comparison.metric(target.values[rows], said, target.classes, weights)
         except ValueError:
             return float("nan")
-
-
-@dataclass(frozen=True)
-class Said(Prediction):
-    """A prediction for the same rows several times over, which can be taken apart again."""
-
-    def parts(self, repeats: int) -> list[Prediction]:
-        values = np.split(self.values, repeats)
-        shares: list[Any] = [None] * repeats if self.probabilities is None else np.split(self.probabilities, repeats)
-        return [Prediction(*each) for each in zip(values, shares, strict=True)]
-
-
-def said_by(model: Any, rows: Any) -> Said:
-    """What a fitted model says about rows of the table, which are prepared once for labels and probabilities."""
-    found = predict(model, rows) if not isinstance(model, Pipeline) else predict(model[-1], model[:-1].transform(rows))
-    return Said(found.values, found.probabilities)
 
 
 def _splits(comparison: Comparison) -> tuple[Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]], bool]:

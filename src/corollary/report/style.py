@@ -82,8 +82,8 @@ figcaption { color: var(--soft); font-size: 0.82rem; line-height: 1.45; margin-t
 .legend i { display: inline-block; width: 14px; height: 3px; border-radius: 2px; margin-right: 6px;
   vertical-align: middle;
   background: var(--c); }
-td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 150px; }
-.interval .chart { width: 150px; }
+td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 164px; }
+.interval .chart { width: 150px; max-width: none; }
 .name { white-space: nowrap; }
 .board th small { display: block; font-weight: 400; font-size: 0.76rem; color: var(--soft); max-width: 22em; }
 .bars, .values { width: 100%; } .bars td, .bars th, .values td, .values th { border: 0; padding: 2px 8px 2px 0; }
@@ -106,7 +106,6 @@ td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .inte
   background: color-mix(in srgb, var(--c) calc(var(--v) * var(--heat)), var(--panel)); }
 .heat tbody td.minus { --c: var(--c1); } .heat small { display: block; font-size: 0.76rem; }
 .whole { grid-column: 1 / -1; } .side { display: flex; flex-wrap: wrap; gap: 14px 28px; align-items: flex-start; }
-.classes { width: auto; } .classes .n { padding-left: 10px; }
 .checks { list-style: none; padding: 0; margin: 12px 0 0; font: 0.92rem/1.5 var(--sans); }
 .checks li { display: grid; grid-template-columns: 26px 190px 1fr; padding: 9px 0;
   border-bottom: 1px solid var(--line); }
@@ -143,6 +142,8 @@ footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 
   :root { color-scheme: light; --paper: #fff; }
   body { background: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } nav { display: none; }
+  .board { font-size: 0.72rem; } .board td, .board th { padding-right: 8px; }
+  .board .interval, .board thead th:nth-child(4) { display: none; }
   h2 { margin-top: 28px; break-after: avoid; } h3, .lead, thead { break-after: avoid; }
   tr, .checks li, .card, pre { break-inside: avoid; } details::details-content { content-visibility: visible; }
   summary { list-style: none; }

@@ -13,6 +13,7 @@ from corollary.report.document import figure, table
 from corollary.tabular.messages import shortened
 
 _DRAWS = 40
+_COLUMNS = ("from", "precision", "recall", "F1", "called")
 _AIMS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("highest F1", {"by": "f"}),
     ("a miss costs 5 false alarms", {"by": "cost", "false_negative": 5.0}),
@@ -54,16 +55,17 @@ def _aims(found: list[tuple[str, Threshold]], name: str) -> str:
     for words, chosen in found:
         interval = f"{chosen.value:.3f} ({chosen.interval[0]:.2f}–{chosen.interval[1]:.2f})"
         rows.append(_line(words, interval, chosen.at))
-    whole = table(("aim", ">from", ">precision", ">recall", ">F1", ">called"), rows, "classes")
+    whole = table(("aim", *(f">{name}" for name in _COLUMNS)), rows, "stack")
     caption = (
         f"Called: the share of rows that would be called {shortened(name, 24)}. In brackets: how far the choice moves "
         f"with the rows (bootstrap, {_DRAWS} draws). Thresholds were chosen on the rows they are judged by here, so "
         "expect a little less on new rows."
     )
-    return figure(whole, "Thresholds for common aims", caption)
+    return figure(whole, "Thresholds for common aims", caption, whole=True)
 
 
 def _line(words: str, value: str, at: dict[str, float]) -> str:
     shown = [value, *("–" if np.isnan(at[each]) else f"{at[each]:.3f}" for each in ("precision", "recall", "f"))]
-    cells = "".join(f'<td class="n">{each}</td>' for each in (*shown, f"{at['called']:.1%}"))
+    pairs = zip(_COLUMNS, (*shown, f"{at['called']:.1%}"), strict=True)
+    cells = "".join(f'<td class="n" data-title="{name}">{each}</td>' for name, each in pairs)
     return f'<tr><th scope="row">{escaped(words)}</th>{cells}</tr>'

@@ -7,6 +7,7 @@ import time
 import warnings
 
 import numpy as np
+from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.bias_variance import bias_variance
 from corollary.evaluate.comparison import Comparison, decimals_for
@@ -14,7 +15,7 @@ from corollary.evaluate.wording import between, decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
 from corollary.report.study import Study
-from corollary.tabular.messages import count
+from corollary.tabular.messages import count, one_line
 
 _SAMPLE = 900
 _DRAWS = 15
@@ -30,9 +31,9 @@ def luck(comparison: Comparison) -> str:
         return one if models == 1 and len(comparison.trials) <= 1 else ""
     places = decimals((bias.interval[1] - bias.interval[0]) / 2)
     if bias.bias > 0:
-        how = f"about {number(bias.bias, places)} of it is luck of having chosen the best of {bias.configurations}"
+        how = f"it is too good by about {number(bias.bias, places)}, the luck of choosing among {bias.configurations}"
     else:
-        how = f"no luck of having chosen the best of {bias.configurations} could be seen in it"
+        how = f"no luck of choosing among {bias.configurations} shows in it"
     words = (
         f"The best {metric.label}, {number(bias.best_score, places)}, is that of the configuration that did best on "
         f"these very folds: {how} ({between(bias.interval, places)}). "
@@ -110,10 +111,19 @@ def parts_figure(comparison: Comparison) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            X, y = comparison.features.iloc[rows], comparison.target.values[rows]
-            found = bias_variance(comparison.best_, X, y, draws=_DRAWS, method="resample", progress=in_time)
-        except (TimeoutError, ValueError, TypeError, AttributeError):
-            return ""
+            model, X = comparison.best_, comparison.features.iloc[rows]
+            if isinstance(model, Pipeline):  # prepared once: what differs from fit to fit is the model
+                model, X = model[-1], model[:-1].transform(X)
+            y = comparison.target.values[rows]
+            found = bias_variance(model, X, y, draws=_DRAWS, method="resample", progress=in_time)
+        except (TimeoutError, ValueError, TypeError, AttributeError) as error:
+            slow = isinstance(error, TimeoutError)
+            why = (
+                "its fits take too long for a report"
+                if slow
+                else f"it cannot be fitted to few rows ({one_line(error)})"
+            )
+            return figure("", "Bias and variance", f"Not measured: {why}.")
     what = "error rate" if found.loss == "0-1" else "mean squared error"
     names = ["bias and noise", "variance"]
     drawn = bars(names, [found.bias, found.variance], title=f"Parts of the {what}")
