@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs warmup clean
+.PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs dist warmup clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -54,6 +54,9 @@ bench-threads: $(VENV)/extra-bench ## time against 1, 2, 4, … threads; worth i
 
 docs: $(VENV)/extra-docs ## build the documentation into site/
 	$(BIN)/mkdocs build --strict
+
+dist: $(VENV)/extra-test ## build sdist and wheel into dist/, and try the wheel in a clean environment
+	$(BIN)/python -m tests.installing
 
 warmup: $(VENV)/core ## compile every kernel into the on-disk cache
 	$(BIN)/corollary warmup

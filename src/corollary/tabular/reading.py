@@ -23,7 +23,7 @@ from corollary.tabular.values import all_numbers
 
 _SEPARATORS = {"csv": ",", "txt": ",", "tsv": "\t", "tab": "\t"}
 _PARQUET = ("parquet", "pq")
-_PYARROW = 'Parquet needs the package pyarrow; install it with: pip install "corollary[parquet]"'
+_PYARROW = 'Parquet needs the package pyarrow; install it with: pip install "corollary-learn[parquet]"'
 
 
 @dataclass(frozen=True)
