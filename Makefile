@@ -6,7 +6,7 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs dist warmup clean
 
-help: ## list the targets
+help:
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/made: 

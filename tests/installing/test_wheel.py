@@ -11,9 +11,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.installing.building import ROOT, SMOKE, build, contents, says
 
 import corollary
-from tests.installing.building import ROOT, SMOKE, build, contents, says
 
 PACKAGE = ROOT / "src" / "corollary"
 

@@ -16,6 +16,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
+from corollary import __version__
 from corollary.evaluate.candidates import PRESETS, Candidate, candidates_for
 from corollary.evaluate.comparison import Comparison, Row, ranked
 from corollary.evaluate.cross_validation import CrossValidation, Progress, evidence_of
@@ -157,8 +158,9 @@ def _check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
 
 def versions() -> dict[str, str]:
     """Of Python and of the packages that decide the numbers."""
-    packages = ("corollary", "scikit-learn", "numpy", "scipy", "pandas")
-    return {"Python": platform.python_version()} | {name: version(name) for name in packages}
+    packages = ("scikit-learn", "numpy", "scipy", "pandas")
+    own = {"Python": platform.python_version(), "corollary": __version__}
+    return own | {name: version(name) for name in packages}
 
 
 def _refit(
