@@ -53,7 +53,7 @@ bench-threads: $(VENV)/extra-bench ## time against 1, 2, 4, … threads; worth i
 	$(BIN)/python -m benchmarks.curves_picture
 
 docs: $(VENV)/extra-docs ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 dist: $(VENV)/extra-test ## build sdist and wheel into dist/, and try the wheel in a clean environment
 	$(BIN)/python -m tests.installing

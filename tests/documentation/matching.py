@@ -1,8 +1,8 @@
 """Whether a printed text is what the page shows.
 
 Words must be equal. Numbers may differ by two per cent beyond what rounding them as on the page explains, by anything
-below 1e-8 (certificates and rounding differ from machine to machine), and times by anything. Line breaks and the lengths
-of rules do not count. An ellipsis on the page, ``…``, stands for whatever was left out there.
+below 1e-8 (certificates and rounding differ from machine to machine), and times by anything. Line breaks and lengths of
+rules do not count. An ellipsis on the page, ``…``, stands for whatever was left out there.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def steps(text: str) -> Iterator[Step]:
             yield from _session(block)
         elif block.language == "python":
             after = following if following and following.language == "text" else None
-            if after and not text[block.end : after.start].strip("`text \n"):
+            if after and not text[block.end : after.start].replace("```", "").removesuffix("text\n").strip():
                 yield Step("python", block.content, after.content, block.line, (after.start, after.end))
             else:
                 yield Step("python", block.content, None, block.line)

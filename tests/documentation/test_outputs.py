@@ -14,7 +14,8 @@ from tests.documentation.running import place, run
 LANGUAGES = {"console", "python", "text", "py", "sh", "formula"}
 
 
-@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+# the gallery's commands are run one by one, pictures and all, in tests/test_examples.py
+@pytest.mark.parametrize("page", [page for page in TEXTS if page.stem != "gallery"], ids=lambda page: page.stem)
 def test_what_a_page_shows_is_what_is_printed(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with place(page.stem) as module:

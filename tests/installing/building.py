@@ -18,7 +18,7 @@ BACKEND = "import sys, setuptools.build_meta as backend; getattr(backend, sys.ar
 
 
 def build(out: Path, work: Path) -> tuple[Path, Path]:
-    """Build (archive, wheel) into ``out``, in copies below ``work``; the checkout stays as it is, nothing is fetched."""
+    """Build (archive, wheel) into ``out``, in copies below ``work``; the checkout stays as it is."""
     source = work / "checkout"
     source.mkdir(parents=True)
     for place in (ROOT / name for name in PROJECT):
