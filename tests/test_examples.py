@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
-
 from tests.documentation.matching import difference
 from tests.documentation.pages import DOCS, ROOT, steps
 

@@ -47,13 +47,13 @@ def test_every_topic_is_there_once() -> None:
 def test_every_estimator_is_under_its_topic_with_its_file() -> None:
     table = rows(THERE)
     for entry in ESTIMATORS.values():
-        _, names, _, files, _ = table[entry.canon]
+        _, names, _, files = table[entry.canon]
         assert entry.name in named(names), f"{entry.canon}: {entry.name}"
         assert f"`{entry.module.replace('.', '/')}.py`" in files, f"{entry.canon}: {entry.module}"
 
 
 def test_what_is_there_is_there_and_its_page_speaks_of_it() -> None:
-    for topic, (_, names, _, files, page) in rows(THERE).items():
+    for topic, (page, names, _, files) in rows(THERE).items():
         for name in named(names):
             assert name == "compare" or resolved(name) is not None, f"{topic}: {name}"
         for file in re.findall(r"`([^`]+\.py)`", files):
