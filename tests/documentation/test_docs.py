@@ -85,3 +85,8 @@ def test_the_table_of_pairs_is_true(loss: str, penalty: str, solver: str) -> Non
     evidence = model.fit(X, y).evidence_
     assert evidence.holds
     assert solver == ("closed form" if evidence.status is Status.EXACT else evidence.solver)
+
+
+def test_formulas_are_written_in_characters() -> None:
+    """The site runs no program that would set TeX."""
+    assert [page.name for page in TEXTS if re.search(r"\\\(|\\\[|\$\$", page.read_text(encoding="utf-8"))] == []

@@ -5,6 +5,7 @@ The environment is made anew, with the dependencies that the wheel declares and 
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import tempfile
@@ -27,7 +28,8 @@ def main() -> None:
         subprocess.run([str(part) for part in pip], check=True, cwd=work)
         print(says(binaries / "python", SMOKE, home), end="")
         print(says(binaries / "corollary", "--version"), end="")
-        print(says(binaries / "corollary", "models").strip().splitlines()[-1])
+        models = json.loads(says(binaries / "corollary", "models", "--json"))
+        print(f"{len(models)} models")
     for made in (archive, wheel):
         print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.1f} MB")
 
