@@ -8,8 +8,10 @@ It holds strings only, so reading it imports nothing.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 
@@ -191,6 +193,30 @@ FUNCTIONS: dict[str, str] = {
     "n_threads": "core.thread_count",
 }
 
+# functions and results of one package only: ``corollary.evaluate.nested``, not ``corollary.nested``
+OF_PACKAGE: dict[str, dict[str, str]] = {
+    "evaluate": {
+        "OptimisationBias": "optimisation_bias",
+        "optimisation_bias": "optimisation_bias",
+        "bootstrap_optimisation_bias": "optimisation_bias",
+        "nested": "nested",
+        "Nested": "nested",
+        "bias_variance": "bias_variance",
+        "BiasVariance": "bias_variance",
+        "learning_curve": "curves",
+        "validation_curve": "curves",
+        "Curve": "curve",
+        "paired_test": "paired",
+        "PairedTest": "paired",
+        "compare_models": "models_compared",
+        "ModelsCompared": "models_compared",
+        "calibration": "calibration",
+        "Calibration": "calibration",
+        "threshold": "threshold",
+        "Threshold": "threshold",
+    },
+}
+
 
 def all_estimators(task: str | None = None) -> list[Entry]:
     """Every estimator of the library, in canon order, with its task, capabilities and CANON id.
@@ -205,15 +231,29 @@ def all_estimators(task: str | None = None) -> list[Entry]:
 
 
 def lazy_family(package: str, *modules: str) -> tuple[list[str], Callable[[str], Any]]:
-    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above; ``modules`` are public too."""
+    """The ``__all__`` and ``__getattr__`` of a family's package, from the tables above; ``modules`` are public too.
+
+    A function may have the name of the module that it lives in; the name is then the function's, whoever imports the
+    module.
+    """
     places = {entry.name: entry.module for entry in ESTIMATORS.values()} | FUNCTIONS
-    names = sorted(name for name, module in places.items() if module.split(".")[0] == package)
+    places = {name: module for name, module in places.items() if module.split(".")[0] == package}
+    if package in OF_PACKAGE:
+        places = {name: f"{package}.{module}" for name, module in OF_PACKAGE[package].items()}
+
+    class Family(ModuleType):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not (name in places and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    if f"corollary.{package}" in sys.modules:  # a module that only repeats the names has no children to mind
+        sys.modules[f"corollary.{package}"].__class__ = Family
 
     def getattribute(name: str) -> Any:
         if name in modules:
             return importlib.import_module(f"corollary.{package}.{name}")
-        if name not in names:
+        if name not in places:
             raise AttributeError(f"module 'corollary.{package}' has no attribute {name!r}")
         return getattr(importlib.import_module(f"corollary.{places[name]}"), name)
 
-    return [*names, *modules], getattribute
+    return [*sorted(places), *modules], getattribute
