@@ -22,6 +22,11 @@ EXAMPLES = HERE.parents[1] / "examples"
 
 # the order of the gallery, and a short title for each example
 SECTIONS = {
+    "Tables and models": {
+        "compare_table": "Which model for this table?",
+        "bias_variance": "Bias, variance and noise",
+        "costly_mistakes": "A threshold that pays",
+    },
     "Linear models": {
         "certified_lasso": "A lasso with its proof",
         "any_loss_any_penalty": "Any loss, any penalty",

@@ -12,7 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corollary.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,13 @@ class Entry:
         """Import the class."""
         cls: type[Any] = getattr(importlib.import_module(f"corollary.{self.module}"), self.name)
         return cls
+
+    def space(self, rows: int) -> Space:
+        """What ``corollary compare`` tries of it on a table of so many rows."""
+        from corollary.spaces import SMALL, SMALL_SPACES, SPACES, Space
+
+        small = SMALL_SPACES.get(self.name) if rows < SMALL else None
+        return small or SPACES.get(self.name, Space())
 
     @property
     def family(self) -> str:
@@ -130,7 +140,7 @@ def _table() -> Iterator[Entry]:
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
 TRANSFORMERS: dict[str, Entry] = {
     name: Entry(name, "tabular.columns", "–", ("transform",))
-    for name in ("NumberColumns", "CategoryColumns", "DateColumns")
+    for name in ("NumberColumns", "CategoryColumns", "CategoryCodes", "DateColumns", "TextColumns", "Components")
 }
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
