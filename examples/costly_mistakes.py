@@ -1,9 +1,9 @@
 """Probabilities that mean what they say, and a threshold for mistakes that do not cost the same.
 
 Six measurements of 3000 patients, generated: one in eight is ill, the measurements move together, and to miss an
-illness costs ten times as much as a false alarm. Held-out probabilities are first held against what happened (naive Bayes takes
-what moves together for separate news, and is too sure of itself); then the threshold of least cost is chosen, with how
-firm that choice is and what to expect on new rows.
+illness costs ten times as much as a false alarm. Held-out probabilities are first held against what happened (naive
+Bayes takes what moves together for separate news, and is too sure of itself); then the threshold of least cost is
+chosen, with how firm that choice is and what to expect on new rows.
 
 Run: python examples/costly_mistakes.py --out costly_mistakes.png
 """
