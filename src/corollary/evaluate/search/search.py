@@ -14,11 +14,11 @@ from corollary.evaluate.cross_validation import weights_for
 from corollary.evaluate.leaderboard import Row, Trial, ranked
 from corollary.evaluate.metrics import Prediction
 from corollary.evaluate.optimisation_bias import OptimisationBias
-from corollary.evaluate.search.blend import Blend, blend
+from corollary.evaluate.search.blend import Blend, blend, member_names
 from corollary.evaluate.search.fixed import run_short_list
 from corollary.evaluate.search.halving import Halving
 from corollary.evaluate.search.luck import luck_of
-from corollary.evaluate.search.refit import Refitted, member_names, pipeline_of, refit, vote_of
+from corollary.evaluate.search.refit import Refitted, pipeline_of, refit, vote_of
 from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.tried import Tried
 from corollary.tabular.messages import InputError, one_line
@@ -77,7 +77,7 @@ class Search:
         rows += [
             Row(each.name, each.canon, baseline=each.baseline, skipped=True,
                 error="interrupted" if self.interrupted else "there was no time for it")
-            for each in self.candidates if each.name not in leaders
+            for each in self.candidates if each.name not in leaders and each.space(rows_in_all).searched
         ]  # fmt: skip
         if mixed is not None:
             rows.append(mixed.row)
