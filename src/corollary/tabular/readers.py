@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from corollary.core.fitted import Booleans, Count, Fitted, Floats, ListOf, Maybe, Names, Text
+from corollary.core.limits import Integer, Limit
 from corollary.tabular.messages import shown
 from corollary.tabular.values import date_format, dates, is_plain_number, labels, numbers
 
@@ -177,6 +178,8 @@ class CategoryCodes(OneToOneFeatureMixin, ColumnReader):
         "has_rare_": Booleans("d"),
     }
 
+    limits: ClassVar[dict[str, Limit]] = {"at_least": Integer(1), "most": Integer(2)}
+
     def __init__(self, at_least: int = 1, most: int = 255) -> None:
         self.at_least = at_least
         self.most = most
@@ -198,11 +201,13 @@ class CategoryCodes(OneToOneFeatureMixin, ColumnReader):
         return kept[enough], not enough.all()
 
     def _read(self, series: Any, index: int) -> NDArray[np.float64]:
-        texts, known = labels(series), self.labels_[index]
-        codes = pd.Index(known.astype(object)).get_indexer(texts).astype(np.float64)
-        codes[codes < 0] = len(known) if self.has_rare_[index] else np.nan
-        codes[texts == None] = np.nan  # noqa: E711 (elementwise)
-        return codes
+        known = self.labels_[index].tolist()
+        other = float(len(known)) if self.has_rare_[index] else np.nan
+        codes = {label: float(code) for code, label in enumerate(known)}
+        at, distinct = pd.factorize(labels(series))
+        table = np.array([*(codes.get(label, other) for label in distinct), np.nan])  # code −1 (missing) picks the NaN
+        found: NDArray[np.float64] = table[at]
+        return found
 
     def _check_state(self) -> None:
         if any(len(np.unique(known)) != len(known) for known in self.labels_):
