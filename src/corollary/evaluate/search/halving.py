@@ -145,7 +145,11 @@ class Halving:
             return best[:1]
         floor = self.lead(self.base)
         bar = floor + _MOST_OF_IT * (self.lead(best[0]) - floor)
-        return [best[0], *(tried for tried in best[1:most] if self.lead(tried) >= bar)]
+        near = [best[0], *(tried for tried in best[1:] if self.lead(tried) >= bar)]
+        of_models: dict[str, Tried] = {}
+        for tried in near:
+            of_models.setdefault(tried.name, tried)
+        return list(dict.fromkeys([*of_models.values(), *near]))[:most]  # different models blend better
 
     def _to_finish(self) -> float:
         """Seconds for the folds that the best still lacks and for its last fit, and some for those near it."""
