@@ -25,7 +25,7 @@ from corollary.evaluate.search.tried import Tried
 _THIRD = 3
 _BLENDED = 4  # configurations for whose last fit time is kept
 _MOST_OF_IT = 0.85
-_FOR_OTHERS = 0.15  # of the time, for finishing those that are near the best
+_FOR_OTHERS = 0.2  # of the time, for finishing those that are near the best
 _LOOKING = 0.4  # of the time, in which new configurations come first
 _PAIR = 1e-9  # seconds for a pair of rows
 _SLACK = 1.2  # a fit may take longer than those before
@@ -208,8 +208,10 @@ class Halving:
         of_models: dict[str, Tried] = {}
         for tried in self._best_first():
             of_models.setdefault(tried.name, tried)
-        for tried in dict.fromkeys([*self._near(), *of_models.values(), *self._best_first()[: 2 * _BLENDED]]):
+        near = self._near()
+        for tried in dict.fromkeys([*near, *of_models.values(), *self._best_first()[: 2 * _BLENDED]]):
+            own = self._last_fit(tried) if tried in near[1:] else 0.0  # to be blended it is fitted to every row too
             while tried.alive and len(tried.scores) < self.folds:
-                if self.clock.left < self._next_fold(tried) + self._last_fits():
+                if self.clock.left < self._next_fold(tried) + self._last_fits() + own:
                     break
                 self._fold([tried])
