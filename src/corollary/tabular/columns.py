@@ -11,10 +11,10 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from corollary.tabular.codes import CategoryCodes
 from corollary.tabular.readers import (
     MISSING_LABEL,
     RARE_LABEL,
-    CategoryCodes,
     CategoryColumns,
     ColumnReader,
     DateColumns,
