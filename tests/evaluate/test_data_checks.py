@@ -88,7 +88,7 @@ def test_ids_that_repeat_are_told() -> None:
     columns = {"userId": np.arange(ROWS) // 6, "patient": [f"P{i // 3}" for i in range(ROWS)]}
     check = _checks(y, **columns)["Rows that belong together"]
     assert not check.fine
-    assert "The same 'userId' (50 different), 'patient' (100 different) are in training and test" in check.detail
+    assert "Rows share 'userId' (50 different values), 'patient' (100 different values), by name ids" in check.detail
     assert "--split group:userId" in check.detail
     assert _checks(y, "group:userId", **columns)["Rows that belong together"].fine
 

@@ -260,7 +260,7 @@ def _tables() -> Iterator[Subject]:
     for reader, table in (
         (NumberColumns(), days.assign(day="1")),
         (CategoryColumns(), days),
-        (CategoryCodes(), days),
+        (CategoryCodes(), notes),
         (DateColumns(), days),
         (TextColumns(), notes),
         (TextColumns(components=2), notes),

@@ -12,6 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 from sklearn.preprocessing import normalize
 
 from corollary.core.fitted import Fitted, Flag, Floats, ListOf, Names
+from corollary.core.limits import Choice, Integer, Limit
 from corollary.tabular.readers import ColumnReader, named_columns
 from corollary.tabular.values import labels
 
@@ -64,10 +65,16 @@ class TextColumns(ColumnReader):
 
     fitted: ClassVar[dict[str, Fitted]] = ColumnReader.fitted | {
         "words_": ListOf(Names("?"), "d"),
-        "weights_": ListOf(Floats("?"), "d"),
-        "components_": ListOf(Floats("?", "?"), "d"),
-        "scales_": Floats("d", low=0.0),
+        "weights_": ListOf(Floats("?", low=0.0, high=100.0), "d"),  # 1 + the logarithm of a count
+        "components_": ListOf(Floats("?", "?", low=-1.01, high=1.01), "d"),  # unit rows
+        "scales_": Floats("d", low=0.0, high=1e6),
         "hashed_": Flag(),
+    }
+
+    limits: ClassVar[dict[str, Limit]] = {
+        "most_words": Integer(1),
+        "count_up_to": Integer(1),
+        "components": Choice(None) | Integer(1),
     }
 
     def __init__(self, most_words: int = 20_000, count_up_to: int = 100_000, components: int | None = None) -> None:

@@ -25,7 +25,7 @@ from corollary.evaluate.search.tried import Tried
 _THIRD = 3
 _BLENDED = 4  # configurations for whose last fit time is kept
 _MOST_OF_IT = 0.85
-_FOR_OTHERS = 0.15  # of the time, for finishing those that are near the best
+_FOR_OTHERS = 0.2  # of the time, for finishing those that are near the best
 _LOOKING = 0.4  # of the time, in which new configurations come first
 _PAIR = 1e-9  # seconds for a pair of rows
 _SLACK = 1.2  # a fit may take longer than those before
@@ -145,7 +145,11 @@ class Halving:
             return best[:1]
         floor = self.lead(self.base)
         bar = floor + _MOST_OF_IT * (self.lead(best[0]) - floor)
-        return [best[0], *(tried for tried in best[1:most] if self.lead(tried) >= bar)]
+        near = [best[0], *(tried for tried in best[1:] if self.lead(tried) >= bar)]
+        of_models: dict[str, Tried] = {}
+        for tried in near:
+            of_models.setdefault(tried.name, tried)
+        return list(dict.fromkeys([*of_models.values(), *near]))[:most]  # different models blend better
 
     def _to_finish(self) -> float:
         """Seconds for the folds that the best still lacks and for its last fit, and some for those near it."""
@@ -204,8 +208,10 @@ class Halving:
         of_models: dict[str, Tried] = {}
         for tried in self._best_first():
             of_models.setdefault(tried.name, tried)
-        for tried in dict.fromkeys([*self._near(), *of_models.values(), *self._best_first()[: 2 * _BLENDED]]):
+        near = self._near()
+        for tried in dict.fromkeys([*near, *of_models.values(), *self._best_first()[: 2 * _BLENDED]]):
+            own = self._last_fit(tried) if tried in near[1:] else 0.0  # to be blended it is fitted to every row too
             while tried.alive and len(tried.scores) < self.folds:
-                if self.clock.left < self._next_fold(tried) + self._last_fits():
+                if self.clock.left < self._next_fold(tried) + self._last_fits() + own:
                     break
                 self._fold([tried])

@@ -12,6 +12,7 @@ from corollary.tabular.columns import categorical_positions, preparation
 from corollary.tabular.roles import Column
 
 COMPONENTS = 50
+_FEW_ROWS = 3000  # up to which all components are found faster than they are missed
 _WIDE = 1000  # columns from which more of them than rows are too many for most models
 
 
@@ -37,9 +38,11 @@ class Preparing:
         kind = "native" if native else "plain"
         train = self.folds.part(kind, 0).train
         rows, width = train.shape
-        if hasattr(train, "tocsr") and not get_tags(model).input_tags.sparse:
-            return "reduced", (f"sees {COMPONENTS} principal components, because the {width:,} columns are sparse",)
-        if width > _WIDE and width > rows and wide in ("reduced", "rotated"):
+        if hasattr(train, "tocsr"):
+            if get_tags(model).input_tags.sparse and wide != "reduced":
+                return kind, ()
+            return "reduced", (f"sees {COMPONENTS} principal components of the {width:,} columns, which are sparse",)
+        if width > _WIDE and width > rows and (wide == "reduced" or (wide == "rotated" and rows < _FEW_ROWS)):
             seen = f"{COMPONENTS} principal components" if wide == "reduced" else "all principal components"
             return wide, (f"sees {seen} of the {width:,} columns",)
         if native:

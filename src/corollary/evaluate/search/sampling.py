@@ -14,6 +14,7 @@ from corollary.spaces import Range, Space
 
 _NEAR = 0.6  # how often a draw is near the best so far, once there are a few
 _ATTEMPTS = 20
+_OF_A_RANGE = 8  # configurations are drawn for each parameter that has a range
 
 
 class Sampler:
@@ -24,6 +25,8 @@ class Sampler:
         self._random = np.random.default_rng([seed, *candidate.name.encode()])
         self._seen: set[str] = set()
         self.drawn = 0
+        open_ranges = sum(len(kind) > 2 for kind in space.ranges.values())
+        self._most = len(space.first) + _OF_A_RANGE * open_ranges
 
     def first(self, count: int) -> list[Configuration]:
         """The first ``count`` that the space begins with."""
@@ -36,7 +39,7 @@ class Sampler:
             self.drawn += 1
             if self._is_new(settings):
                 return Configuration(self.candidate, settings)
-        if not self.space.ranges:
+        if self.drawn >= self._most:
             return None
         for _ in range(_ATTEMPTS):
             settings = self._draw(best)
