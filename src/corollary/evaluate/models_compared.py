@@ -75,7 +75,7 @@ class ModelsCompared:
                 test = self.tests[self.best, name]
                 half = (test.interval[1] - test.interval[0]) / 2
                 cells[2] = f"{number(test.difference, places)} ± {number(half, places)}"
-                cells[3] = shown_p(self.p_values[self.best, name]).removeprefix("p").removeprefix(" = ").strip()
+                cells[3] = shown_p(self.p_values[self.best, name])
             lines.append(cells)
         widths = [max(len(line[column]) for line in lines) for column in range(4)]
         text = ["  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
