@@ -26,6 +26,7 @@ SECTIONS = {
         "compare_table": "Which model for this table?",
         "bias_variance": "Bias, variance and noise",
         "costly_mistakes": "A threshold that pays",
+        "judging_models": "How good is it really?",
     },
     "Linear models": {
         "certified_lasso": "A lasso with its proof",

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from corollary.evaluate.wording import number, shown_p
+from corollary.evaluate.wording import number, told_p
 from corollary.tabular.messages import count, shown
 
 Values = NDArray[np.float64]
@@ -101,7 +101,7 @@ class Calibration:
         return (
             f"Probabilities of {what} are off by {number(self.expected_error, 3)} on average (by chance alone: "
             f"{number(self.by_chance, 3)}), the Brier score is {number(self.brier, 4)}; {self.outside} of "
-            f"{count(len(self.rows), 'bin')} outside of the 95 % interval, {shown_p(self.p_value)}: {self.verdict}."
+            f"{count(len(self.rows), 'bin')} outside of the 95 % interval, {told_p(self.p_value)}: {self.verdict}."
         )
 
 

@@ -75,13 +75,17 @@ class ModelsCompared:
                 test = self.tests[self.best, name]
                 half = (test.interval[1] - test.interval[0]) / 2
                 cells[2] = f"{number(test.difference, places)} ± {number(half, places)}"
-                cells[3] = shown_p(self.p_values[self.best, name]).removeprefix("p").removeprefix(" = ").strip()
+                cells[3] = shown_p(self.p_values[self.best, name])
             lines.append(cells)
         widths = [max(len(line[column]) for line in lines) for column in range(4)]
         text = ["  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
                 for line in lines]  # fmt: skip
         names = self.tied
-        told = f"{self.best} cannot be told apart from {', '.join(names)}." if names else f"{self.best} is the best."
+        told = (
+            f"{self.best} cannot be told apart from {', '.join(names)}."
+            if names
+            else f"{self.best} is better than every other (p < 0.05)."
+        )
         return "\n".join([*text, "", told])
 
 

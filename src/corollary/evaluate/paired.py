@@ -16,7 +16,7 @@ from corollary.evaluate.jobs import Progress, about, run_jobs
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.recorded import RecordedClassifier, RecordedRegressor
 from corollary.evaluate.scoring import NamedScorer, check_rows, fitted, held_out_share, scorer_of, splits_of, take
-from corollary.evaluate.wording import between, decimals, number, shown_p
+from corollary.evaluate.wording import between, decimals, number, told_p
 
 METHODS = ("corrected t", "mcnemar", "bootstrap")
 
@@ -58,7 +58,7 @@ class PairedTest:
         a, b = (number(score, places) for score in self.scores)
         return (
             f"{self.scoring} {a} and {b}: {verdict} (difference {number(self.difference, places)}, "
-            f"{between(self.interval, places)}, {shown_p(self.p_value)}, {self.method})."
+            f"{between(self.interval, places)}, {told_p(self.p_value)}, {self.method})."
         )
 
 

@@ -32,6 +32,8 @@ def plot_nested(found: Nested, ax: Any = None) -> Any:
     ax.set(xlabel="outer fold", ylabel=found.scoring.name)
     if len(folds) <= 20:
         ax.set_xticks(folds)
+    bottom, top = ax.get_ylim()
+    ax.set_ylim(bottom, top + 0.22 * (top - bottom))  # room for the legend
     ax.legend(frameon=False, fontsize="small")
     return ax
 

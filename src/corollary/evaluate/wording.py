@@ -27,5 +27,10 @@ def between(interval: tuple[float, float], places: int | None = None) -> str:
 
 
 def shown_p(p: float) -> str:
+    """``"0.03"``, or ``"< 0.001"``."""
+    return "< 0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def told_p(p: float) -> str:
     """``"p = 0.03"``, or ``"p < 0.001"``."""
-    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+    return f"p {'' if p < 0.001 else '= '}{shown_p(p)}"

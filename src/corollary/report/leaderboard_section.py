@@ -11,7 +11,8 @@ import numpy as np
 from corollary.evaluate.comparison import Comparison, Row, decimals_for, shown_score, shown_seconds
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.models_compared import holm
-from corollary.evaluate.paired import corrected_t, shown_p
+from corollary.evaluate.paired import corrected_t
+from corollary.evaluate.wording import shown_p
 from corollary.report.charts import Scale, drawing, escaped
 from corollary.report.document import folded, table
 from corollary.tabular.messages import count, shortened
