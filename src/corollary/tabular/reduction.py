@@ -53,7 +53,7 @@ class Components(TransformerMixin, BaseEstimator):
             self.model_ = TruncatedSVD(kept, random_state=self.random_state).fit(X)
         else:
             # of a few directions the leading digits do, by iteration; all of them are found at once
-            few = {"svd_solver": "randomized", "tol": 1e-4} if 4 * kept <= min(X.shape) else {}
+            few: dict[str, Any] = {"svd_solver": "randomized", "tol": 1e-4} if 4 * kept <= min(X.shape) else {}
             pca = PCA(kept, random_state=self.random_state, **few)
             self.model_ = pca.fit(X.toarray() if issparse(X) else X)
         return self
