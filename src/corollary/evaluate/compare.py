@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
@@ -193,7 +194,9 @@ def compare(
             raise
         last = runner.fitted(outcome.leaders[best]) if best in outcome.leaders else None
         part = result(rows=outcome.rows, best=best, best_=last, seconds=clock.elapsed)
-        raise Interrupted(part, len(splits)) from None
+        what = "the model has seen the training part of one fold only" if last is not None else "there is no model"
+        told = (*part.notes, f"interrupted before the last fit: {what}")
+        raise Interrupted(replace(part, notes=told), len(splits)) from None
 
 
 # what decides the outcome of one fit, beside the data and the configuration

@@ -202,7 +202,9 @@ class Comparison:
             for pairs in (list(enumerate(zip(line, widths, strict=True))) for line in lines)
         ]
         failed = [f"{row.model}: {row.error}" for row in self.rows if row.error]
-        return "\n".join([*text, *failed, "", self.summary()])
+        folds = max((row.folds_done for row in self.rows), default=0)
+        part = [f"{row.model}: {row.folds_done} of {folds} folds" for row in self.rows if 0 < row.folds_done < folds]
+        return "\n".join([*text, *part, *failed, "", self.summary()])
 
     def _repr_html_(self) -> str:
         from corollary.evaluate.notebook import head_of

@@ -63,17 +63,11 @@ def blend(done: Sequence[Tried], judge: Judge) -> Blend | None:
     shares = _shares(tables, weights, judge, list(range(folds)))
     if np.count_nonzero(shares) < 2:
         return None
-    scores = {
-        metric.name: metric.over(
-            [judge.score(metric, fold, part) for fold, part in enumerate(parts)], judge.folds.test_share
-        )
-        for metric in judge.metrics
-    }
     kept = np.flatnonzero(shares)
     seconds = float(sum(members[each].seconds for each in kept))
     chosen = tuple(members[each] for each in kept)
     settings = dict(zip(member_names(chosen), (round(float(share), 2) for share in shares[kept]), strict=True))
-    row = Row(NAME, "T6", scores, seconds, tried=len(members), folds_done=folds, settings=settings)
+    row = Row(NAME, "T6", judge.scores(parts), seconds, tried=len(members), folds_done=folds, settings=settings)
     return Blend(chosen, shares[kept], parts, row)
 
 

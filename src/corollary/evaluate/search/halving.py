@@ -67,6 +67,8 @@ class Halving:
                 break
             self._fold(batch)
         self._complete()
+        if self.runner.progress is not None:
+            self.runner.progress(self.runner.fits, self.runner.fits, "")
         for tried in self.runner.tried:
             if tried.alive and not tried.done(self.folds):
                 tried.dropped = "the time was used up" if tried.scores else "there was no time for it"

@@ -14,7 +14,7 @@ from corollary.tabular.target import Target
 
 _MOST = 40  # configurations: those that are far behind are never chosen, whatever the draw
 _DRAWS, _FEW_DRAWS = 200, 40
-_CELLS = 20_000_000
+_CELLS = 10_000_000
 
 
 def luck_of(
@@ -59,11 +59,12 @@ def _additive(
     if losses is None:
         return None
     table = np.stack([losses(truth, each, target.classes) for each in said])
-    w = np.ones(len(truth)) if weights is None else weights
     root = metric.name == "rmse"
 
     def score(configuration: int, drawn: NDArray[np.intp]) -> float:
-        mean = float(np.average(table[configuration, drawn], weights=w[drawn])) if w[drawn].any() else np.nan
+        losses = table[configuration][drawn]
+        w = None if weights is None else weights[drawn]
+        mean = float("nan") if w is not None and not w.any() else float(np.average(losses, weights=w))
         return float(np.sqrt(mean)) if root else mean
 
     return score

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import UndefinedMetricWarning
 
 from corollary.core.evidence import worst_of
 from corollary.evaluate.candidates import Configuration
 from corollary.evaluate.cross_validation import FoldFit
 from corollary.evaluate.leaderboard import Row, Trial
-from corollary.evaluate.metrics import Metric, Prediction
+from corollary.evaluate.metrics import Metric, Prediction, Score
 from corollary.tabular.messages import one_line
 from corollary.tabular.target import Target
 
@@ -75,7 +78,20 @@ class Judge:
         """A metric of what was said about the rows of a fold."""
         rows = self.folds.held_out(fold)
         weights = None if self.target.weights is None else self.target.weights[rows]
-        return metric(self.target.values[rows], said, self.target.classes, weights)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UndefinedMetricWarning)  # a fold of one class has no AUC: no number says so
+            return metric(self.target.values[rows], said, self.target.classes, weights)
+
+    def scores(self, said: Sequence[Prediction]) -> dict[str, Score]:
+        """Every metric over the folds; one that cannot be worked out beside the one that ranks is no number."""
+        found: dict[str, Score] = {}
+        for metric in self.metrics:
+            try:
+                values = [self.score(metric, fold, each) for fold, each in enumerate(said)]
+            except ValueError:
+                values = [float("nan")] * len(said)
+            found[metric.name] = metric.over(values, self.folds.test_share)
+        return found
 
     def note(self, tried: Tried, fit: FoldFit) -> None:
         """Keep a finished fit with its configuration."""
@@ -100,15 +116,10 @@ class Judge:
             reason = tried.error or tried.dropped or "there was no time for it"
             return replace(row, error=reason, skipped=not tried.error)
         said = [fit.prediction for fit in fits if fit.prediction is not None]
-        found = {
-            metric.name: metric.over(
-                [self.score(metric, fold, each) for fold, each in enumerate(said)], self.folds.test_share
-            )
-            for metric in self.metrics
-        }
         evidence = [fit.evidence for fit in fits if fit.evidence is not None]
         return replace(
-            row, scores=found, error="", skipped=False, fit_seconds=float(np.mean([fit.seconds for fit in fits])),
+            row, scores=self.scores(said), error="", skipped=False,
+            fit_seconds=float(np.mean([fit.seconds for fit in fits])),
             evidence=worst_of(evidence) if evidence else None, folds_done=len(fits),
         )  # fmt: skip
 
