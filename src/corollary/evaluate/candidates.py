@@ -33,7 +33,7 @@ class Candidate:
 
     def space(self, rows: int) -> Space:
         """What is tried of it; of the user's models, what they are."""
-        return self.source.space(rows) if isinstance(self.source, Entry) else Space(cost=0, share=0.15, wide=True)
+        return self.source.space(rows) if isinstance(self.source, Entry) else Space(cost=0, share=0.15, wide="plain")
 
     @property
     def baseline(self) -> bool:

@@ -130,7 +130,7 @@ def compare(
     Interrupted
         A KeyboardInterrupt whose ``comparison`` holds what was finished when Ctrl-C was pressed.
 
-    Cost: without a time, folds × configurations fits (of a table with more than 5 000 rows, each fold halves a model's
+    Cost: without a time, folds × configurations fits (of a large table, each fold halves a model's
     configurations), and one more; the prepared folds stay in memory up to 2 GB.
 
     Examples
@@ -178,7 +178,7 @@ def compare(
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
         notes=_notes(table.notes, note, prepared.notes, how, runner), settings=settings, bias=outcome.bias,
-        trials=outcome.trials, split=split, judged=None if how.kind != "time" else prepared.judged,
+        trials=outcome.trials, split=split, judged=outcome.judged,
     )  # fmt: skip
     try:
         if search.interrupted:

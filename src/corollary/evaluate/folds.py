@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.pipeline import Pipeline
 
+from corollary.core.parallel import one_blas_thread
 from corollary.tabular.messages import sentences
 
 _CACHE_BYTES = 2 * 1024**3
@@ -69,6 +71,11 @@ class PreparedFolds:
         """Rows of the whole table for each row of a training part."""
         return float(np.mean([len(self._X) / len(train) for train, _ in self._splits]))
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows the last training and test part have."""
+        return len(self._splits[-1][0]), len(self._splits[-1][1])
+
     def make(self, kind: str) -> Any:
         """The preparation of this kind, not fitted."""
         return self._kinds[kind]()
@@ -84,12 +91,18 @@ class PreparedFolds:
             return self._kept[kind, fold]
         began = time.perf_counter()
         train, test = self._splits[fold]
-        with warnings.catch_warnings(record=True) as caught:
+        # threads of BLAS for so small a work wait for each other longer than they help
+        with warnings.catch_warnings(record=True) as caught, one_blas_thread():
             warnings.simplefilter("always")
             prepare = clone(self.make(kind))
-            rows = prepare.fit_transform(self._X.iloc[train])
+            if isinstance(prepare, Pipeline):  # components of rows that are prepared already
+                plain, last = self.part("plain", fold), prepare[-1]
+                rows, judged = last.fit_transform(plain.train), last.transform(plain.test)
+                prepare = Pipeline([(prepare.steps[0][0], plain.prepare), (prepare.steps[-1][0], last)])
+            else:
+                rows, judged = prepare.fit_transform(self._X.iloc[train]), prepare.transform(self._X.iloc[test])
             weights = None if self._weights is None else self._weights[train]
-            part = Part(rows, self._y[train], prepare.transform(self._X.iloc[test]), weights, prepare)
+            part = Part(rows, self._y[train], judged, weights, prepare)
         known = "Found unknown categories"  # a rare yes/no value outside a training part is no news
         new = [text for text in sentences(caught) if not text.startswith(known)]
         self.notes = tuple(dict.fromkeys((*self.notes, *new)))

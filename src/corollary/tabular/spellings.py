@@ -64,6 +64,12 @@ def find_spelling(texts: NDArray[np.object_]) -> Spelling:
     return Spelling(decimal, note)
 
 
+def usual_decimals(texts: NDArray[np.object_]) -> list[str]:
+    """The decimal marks with which more than half of the first texts are numbers."""
+    head = texts[:200]
+    return [decimal for decimal in ".," if 2 * sum(_match(text, decimal) is not None for text in head) > len(head)]
+
+
 def _all_fit(texts: Sequence[str] | NDArray[np.object_], decimal: str) -> bool:
     return all(_match(text, decimal) for text in texts)
 

@@ -43,13 +43,14 @@ def labels(series: Any) -> NDArray[np.object_]:
     Cost: one pass, and one conversion for each distinct value.
     """
     codes, distinct = pd.factorize(pd.Series(series))
-    texts = [_label(value) for value in distinct]
+    texts = [label(value) for value in distinct]
     table = np.array([*(None if text in MISSING_TEXT else text for text in texts), None], dtype=object)
     found: NDArray[np.object_] = table[codes]  # code −1 (missing) picks the None at the end
     return found
 
 
-def _label(value: Any) -> str:
+def label(value: Any) -> str:
+    """One value as text."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value).strip()

@@ -9,7 +9,7 @@ from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.sampling import Sampler
 from corollary.evaluate.search.tried import Tried
 
-SMALL_TABLE = 5000  # rows up to which every configuration gets every fold
+_ROWS, _CELLS = 5000, 2_000_000  # up to so many rows, and cells times classes, every configuration gets every fold
 
 
 def run_short_list(runner: Runner, candidates: Sequence[Candidate], rows: int, seed: int) -> None:
@@ -21,7 +21,9 @@ def run_short_list(runner: Runner, candidates: Sequence[Candidate], rows: int, s
         found = Sampler(candidate, space, seed).first(space.short)
         groups.append([runner.start(each, space.wide) for each in found])
     folds = len(runner.folds)
-    halve = rows > SMALL_TABLE
+    classes = runner.judge.target.classes
+    cells = runner.folds.part("plain", 0).train.shape[1] * rows * (1 if classes is None else max(1, len(classes) - 1))
+    halve = rows > _ROWS or cells > _CELLS
     runner.planned = sum(_fits(len(group), folds, halve) for group in groups)
     for _ in range(folds):
         runner.run([tried for group in groups for tried in group if tried.alive])

@@ -21,6 +21,7 @@ def kinds_of(columns: Sequence[Column], rows: int) -> dict[str, Callable[[], Any
         "plain": lambda: preparation(columns, rows),
         "native": lambda: preparation(columns, rows, native=True),
         "reduced": lambda: preparation(columns, rows, components=COMPONENTS),
+        "rotated": lambda: preparation(columns, rows, components=rows),
     }
 
 
@@ -30,16 +31,17 @@ class Preparing:
     def __init__(self, folds: PreparedFolds, columns: Sequence[Column]) -> None:
         self.folds, self.positions = folds, categorical_positions(columns)
 
-    def __call__(self, model: Any, wide: bool) -> tuple[str, tuple[str, ...]]:
-        """The kind, and a note if the model sees components only; ``wide`` models afford more columns than rows."""
+    def __call__(self, model: Any, wide: str) -> tuple[str, tuple[str, ...]]:
+        """The kind, and a note if the model sees components only; ``wide`` is its kind for more columns than rows."""
         native = takes_categories(model)
         kind = "native" if native else "plain"
         train = self.folds.part(kind, 0).train
         rows, width = train.shape
         if hasattr(train, "tocsr") and not get_tags(model).input_tags.sparse:
             return "reduced", (f"sees {COMPONENTS} principal components, because the {width:,} columns are sparse",)
-        if not wide and width > _WIDE and width > rows:
-            return "reduced", (f"sees {COMPONENTS} principal components of the {width:,} columns",)
+        if width > _WIDE and width > rows and wide in ("reduced", "rotated"):
+            seen = f"{COMPONENTS} principal components" if wide == "reduced" else "all principal components"
+            return wide, (f"sees {seen} of the {width:,} columns",)
         if native:
             model.set_params(categorical_features=self.positions or None)
         return kind, ()

@@ -13,10 +13,11 @@ from sklearn.pipeline import Pipeline
 
 from corollary.base import Estimator
 from corollary.core.evidence import Evidence
+from corollary.core.parallel import one_blas_thread
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 from corollary.evaluate.cross_validation import evidence_of, limited, weights_for
 from corollary.evaluate.folds import PreparedFolds
-from corollary.evaluate.search.blend import Blend
+from corollary.evaluate.search.blend import Blend, member_names
 from corollary.evaluate.search.tried import Tried
 from corollary.tabular.messages import sentences
 from corollary.tabular.target import Target
@@ -51,15 +52,6 @@ def pipeline_of(tried: Tried, folds: PreparedFolds) -> Pipeline:
     return Pipeline([("prepare", folds.make(tried.kind)), ("model", model)])
 
 
-def member_names(members: tuple[Tried, ...]) -> list[str]:
-    """The names of the models, with a number for a second configuration of one."""
-    names: list[str] = []
-    for tried in members:
-        count = 1 + sum(name.split(" ")[0] == tried.name for name in names)
-        names.append(tried.name if count == 1 else f"{tried.name} {count}")
-    return names
-
-
 def vote_of(found: Blend, folds: PreparedFolds, target: Target) -> Any:
     """The blend as a vote of pipelines, not fitted."""
     members = list(zip(member_names(found.members), (pipeline_of(each, folds) for each in found.members), strict=True))
@@ -78,7 +70,8 @@ def refit(model: Any, X: Any, target: Target, seed: int, seconds: float | None) 
         warnings.simplefilter("always")
         if isinstance(model, Pipeline):  # step by step: the time is for the model
             began, (prepare, last) = time.monotonic(), (model[0], model[-1])
-            rows = prepare.fit_transform(X)
+            with one_blas_thread():
+                rows = prepare.fit_transform(X)
             limited(last, None if seconds is None else max(0.5, seconds - (time.monotonic() - began)))
             last.fit(rows, y, **weights_for(last, weights))
             if seconds is not None and isinstance(last, Estimator):
