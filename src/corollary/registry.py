@@ -194,6 +194,7 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "model_report": "report.model_page",
     "patch_sklearn": "patch",
     "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",

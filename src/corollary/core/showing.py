@@ -9,10 +9,10 @@ from sklearn.base import is_classifier, is_regressor
 from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 
-from corollary.core.evidence import Evidence
+from corollary.core.evidence import TONES, Evidence
 
 _BANNER = (
-    '<div style="font:14px/1.5 system-ui,sans-serif;margin:0 0 6px;padding:6px 10px;border-left:3px solid currentColor;'
+    '<div style="font:14px/1.5 system-ui,sans-serif;margin:0 0 6px;padding:6px 10px;border-left:3px solid {colour};'
     'overflow-wrap:anywhere">{evidence}</div>'
 )
 
@@ -31,12 +31,10 @@ class Shown:
         return explain(self, X, background=background, draws=draws, random_state=random_state)
 
     @available_if(_predicts_a_target)
-    def report(
-        self, X: Any, y: Any, *, sample_weight: Any = None, background: Any = None, random_state: Any = 0
-    ) -> Any:
+    def report(self, X: Any, y: Any, *, background: Any = None, random_state: Any = 0) -> Any:
         """A page on how well this model does on rows X with answers y: see :func:`corollary.model_report`."""
         report = importlib.import_module("corollary.report.model_page").model_report
-        return report(self, X, y, sample_weight=sample_weight, background=background, random_state=random_state)
+        return report(self, X, y, background=background, random_state=random_state)
 
     def _html_repr(self) -> str:
         """scikit-learn's diagram; of a fitted model the evidence goes before it."""
@@ -44,4 +42,5 @@ class Shown:
         evidence = vars(self).get("evidence_")
         if not isinstance(evidence, Evidence):
             return str(diagram)
-        return _BANNER.format(evidence=evidence._repr_html_()) + diagram
+        colour = TONES[evidence.tone].replace("inherit", "currentColor")
+        return _BANNER.format(colour=colour, evidence=evidence._repr_html_()) + diagram

@@ -114,6 +114,8 @@ def sources_of(pipeline: Any, X: Any) -> list[str] | None:
         return None
     if made == names:  # scalers and imputers
         return names
+    if len(pipeline) > 2:
+        return None
     trace = getattr(columns, "feature_sources", None)
     try:
         found = None if trace is None else [str(source) for source in trace(pipeline)]

@@ -63,20 +63,25 @@ class Rows:
         return self.native[rows]
 
     def over(self, other: Rows) -> Rows:
-        """These rows with those of another below them, in the types of these; sparse ones become dense."""
+        """These rows with those of another below them; sparse ones become dense, and categories those of these."""
         if not self.framed:
             below = other.native if not other.framed else other.as_pandas().to_numpy()
             return Rows(np.concatenate([_dense(self.native), _dense(below)]))
-        if other.native is self.native:
-            return Rows.of(nw.concat([self.frame, self.frame]).to_native())
-        if not other.framed or other.names != self.names:
+        if not other.framed:  # rows that a model keeps have no names
+            kind = self.frame.implementation
+            return self.over(Rows.of(nw.from_numpy(_dense(other.native), self.frame.columns, backend=kind).to_native()))
+        if other.names != self.names:
             raise ValueError(f"background must have the columns of X, {self.names[:8]}, by name.")
-        below = other.frame.with_columns(
-            *(nw.col(name).cast(kind) for name, kind in self.frame.schema.items() if other.frame.schema[name] != kind)
-        )
-        if self.frame.implementation.is_pandas():  # categories that differ would become plain objects
-            below = nw.from_native(below.to_native().astype(self.native.dtypes.to_dict()), eager_only=True)
-        return Rows.of(nw.concat([self.frame, below]).to_native())
+        above, below = self.frame, other.frame
+        for name, kind in above.schema.items():
+            if kind.is_numeric() and below.schema[name] != kind:
+                above, below = (each.with_columns(nw.col(name).cast(nw.Float64)) for each in (above, below))
+            elif below.schema[name] != kind:
+                below = below.with_columns(nw.col(name).cast(kind))
+        if above.implementation.is_pandas():  # categories that differ would become plain objects
+            kinds = {name: kind for name, kind in self.native.dtypes.items() if str(kind) == "category"}
+            below = nw.from_native(below.to_native().astype(kinds), eager_only=True)
+        return Rows.of(nw.concat([above, below]).to_native())
 
     def mixed(self, chosen: Array, groups: Array) -> Any:
         """Rows made of cells: column j of the m-th has the value of row ``chosen[m, groups[j]]``."""

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
 from corollary.core.fitted import Fitted, Floats, Labels, Matrix
+from corollary.core.loss import SoftmaxLoss
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
@@ -42,7 +43,7 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
 
     @property
     def _raw_meaning(self) -> str:
-        return "log-odds" if len(self.classes_) == 2 else "score"
+        return SoftmaxLoss.link.raw_name(len(self.classes_))
 
     @predicting
     def decision_function(self, X: Any) -> Array:

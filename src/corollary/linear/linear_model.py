@@ -277,10 +277,7 @@ class LinearModel(LinearPredictor):
 
     @property
     def _raw_meaning(self) -> str:
-        loss = as_loss(self.loss)
-        if _is_classifier(self):
-            return "log-odds" if loss.name in ("logistic", "softmax") and len(self.classes_) == 2 else "score"
-        return "prediction" if loss.link.in_units_of_y else "logarithm of the prediction"
+        return as_loss(self.loss).link.raw_name(len(self.classes_) if _is_classifier(self) else None)
 
     @available_if(_is_classifier)
     @predicting

@@ -170,7 +170,10 @@ def output_names(model: Any, n_outputs: int) -> tuple[str, ...]:
 
 
 def _meaning(model: Any) -> str:
-    summed = hasattr(model, "start_") or isinstance(model, Additive)
+    classes = len(model.classes_) if is_classifier(model) and isinstance(model.classes_, np.ndarray) else None
+    if hasattr(model, "start_"):  # boosted: a sum of steps on the loss
+        found: str = model._loss_of_fit().link.raw_name(classes)
+        return found
     if is_classifier(model):
-        return "score" if summed else "probability"
-    return "raw prediction" if summed else "prediction"
+        return "score" if isinstance(model, Additive) else "probability"
+    return "prediction"
