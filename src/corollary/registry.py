@@ -214,7 +214,23 @@ FUNCTIONS: dict[str, str] = {
 OF_PACKAGE: dict[str, dict[str, str]] = {
     "evaluate": {
         "OptimisationBias": "optimisation_bias",
+        "optimisation_bias": "optimisation_bias",
         "bootstrap_optimisation_bias": "optimisation_bias",
+        "nested": "nested",
+        "Nested": "nested",
+        "bias_variance": "bias_variance",
+        "BiasVariance": "bias_variance",
+        "learning_curve": "curves",
+        "validation_curve": "curves",
+        "Curve": "curve",
+        "paired_test": "paired",
+        "PairedTest": "paired",
+        "compare_models": "models_compared",
+        "ModelsCompared": "models_compared",
+        "calibration": "calibration",
+        "Calibration": "calibration",
+        "threshold": "threshold",
+        "Threshold": "threshold",
     },
 }
 

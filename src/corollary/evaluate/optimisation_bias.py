@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from corollary.evaluate.wording import between, decimals, number
+from corollary.evaluate.jobs import Progress
+from corollary.evaluate.wording import between, decimals, number, shown_p
 from corollary.tabular.messages import count
 
-METHODS = ("nesting", "permutation", "bootstrap")
 _MOST_FAILURES = 20  # draws in a row without a score (of rows with one class, for instance) before giving up
 
 
@@ -75,8 +75,98 @@ class OptimisationBias:
             f"{number(self.corrected, places)} on new rows."
         )
         if self.p_value is not None:
-            text += f" On shuffled targets the search did as well in a share of {self.p_value:.2g}."
+            text += f" Searches on shuffled targets get as far with {shown_p(self.p_value)}."
         return text
+
+
+def optimisation_bias(
+    search: Any,
+    X: Any,
+    y: Any,
+    *,
+    method: str = "nesting",
+    cv: Any = 5,
+    inner: Any = None,
+    scoring: Any = None,
+    repeats: int | None = None,
+    groups: Any = None,
+    sample_weight: Any = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+    resume: Any = None,
+) -> OptimisationBias:
+    """How much of the best score of a search is luck.
+
+    - ``"nesting"``: the search is done again in each outer fold; luck is its best score less the score of its choice on
+      the fold's test part. Needs no assumption; its interval is wide.
+    - ``"permutation"``: the search is done again on shuffled targets, of which nothing can be learnt; luck is its best
+      score less the score on rows held out. It is the luck of a search that finds nothing, as a rule more than that of
+      one that finds something, so the interval begins below zero. Says also how easily luck alone gets as far
+      (``p_value``).
+    - ``"bootstrap"``: every configuration predicts each row once while it is held out; the choice is made on a
+      bootstrap sample of these rows and scored on the others. The cheapest: see :func:`bootstrap_optimisation_bias`.
+
+    Parameters
+    ----------
+    search : search or mapping of str to estimator
+        A ``GridSearchCV`` or any other with ``best_score_`` after its fit, or models by name, one of which is chosen.
+        ``"bootstrap"`` needs ``cv_results_["params"]`` too.
+    X, y : arrays or tables with the same number of rows
+    method : {"nesting", "permutation", "bootstrap"}
+    cv : int, splitter or iterable of splits
+        Outer folds of nesting and permutation.
+    inner : int, splitter or iterable of splits, optional
+        The folds within the search, in place of its own.
+    scoring : str or callable, optional
+        In place of the search's own.
+    repeats : int ≥ 2, optional
+        Permutations (by default 30) or bootstrap draws (200). Outer folds are as many as ``cv`` gives.
+    groups, sample_weight : arrays, optional
+        As in :func:`nested`. The bootstrap draws whole groups.
+    seed : int
+        Of permutations and draws.
+    n_jobs : int, optional
+        Fits at the same time.
+    progress, resume
+        As in :func:`nested`.
+
+    Returns
+    -------
+    OptimisationBias
+
+    Notes
+    -----
+    *Cost*: nesting, one search for each outer fold and one more; permutation, ``repeats`` searches and one more;
+    bootstrap, about as many fits as the search.
+
+    References
+    ----------
+    Cawley and Talbot, On over-fitting in model selection, JMLR 11, 2010. Ojala and Garriga, Permutation tests for
+    studying classifier performance, JMLR 11, 2010. Tsamardinos, Greasidou, Borboudakis, Bootstrapping the
+    out-of-sample predictions, Machine Learning 107, 2018.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from corollary import KNeighborsClassifier
+    >>> from corollary.evaluate import optimisation_bias
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(80, 3)), rng.integers(0, 2, 80)  # nothing to learn: the truth is 0.5
+    >>> search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3, 5, 7, 9, 11]})
+    >>> luck = optimisation_bias(search, X, y, method="bootstrap")
+    >>> luck.corrected < luck.best_score
+    True
+    """
+    from corollary.evaluate.luck import BY_METHOD, Study
+
+    if method not in BY_METHOD:
+        raise ValueError(f"method must be one of {', '.join(map(repr, BY_METHOD))}, but it is {method!r}.")
+    if repeats is not None and repeats < 2:
+        raise ValueError(f"repeats must be at least 2, but it is {repeats}.")
+    study = Study.of(search, X, y, cv, inner, scoring, groups, sample_weight, seed, n_jobs, progress, resume)
+    return BY_METHOD[method](study, repeats)
 
 
 def bootstrap_optimisation_bias(
@@ -137,29 +227,9 @@ def bootstrap_optimisation_bias(
         if value < least:
             raise ValueError(f"{name} must be at least {least}, but it is {value}.")
     sign = 1.0 if greater_is_better else -1.0
-
-    def scores_of(taken: NDArray[np.intp]) -> NDArray[np.float64]:
-        return np.array([sign * _scored(score, each, taken) for each in range(configurations)])
-
-    on_all = scores_of(np.arange(rows))
-    if np.isnan(on_all).all():
-        raise ValueError("score gives no number for any configuration on all rows.")
-    best = float(np.nanmax(on_all))
-    member_of = _members(groups, rows)
-    rng = np.random.default_rng(seed)
-    unseen: list[float] = []
-    failures = 0
-    while len(unseen) < draws:
-        drawn, rest = _draw(rng, member_of, rows)
-        inside = scores_of(drawn) if rest.size else np.array([np.nan])
-        outside = math.nan if np.isnan(inside).all() else sign * _scored(score, int(np.nanargmax(inside)), rest)
-        failures = failures + 1 if math.isnan(outside) else 0
-        if failures > _MOST_FAILURES:
-            raise ValueError(
-                f"score gives no number for {failures} bootstrap samples in a row: too few rows, or classes."
-            )
-        if not math.isnan(outside):
-            unseen.append(outside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of metrics that are not defined for some samples
+        best, unseen = _choices_judged(score, configurations, rows, sign, draws, seed, members_of(groups, rows))
     low, high = np.quantile(best - np.array(unseen), [0.025, 0.975])
     return OptimisationBias(
         "bootstrap",
@@ -172,17 +242,49 @@ def bootstrap_optimisation_bias(
     )
 
 
+def _choices_judged(
+    score: Callable[[int, NDArray[np.intp]], float],
+    configurations: int,
+    rows: int,
+    sign: float,
+    draws: int,
+    seed: int,
+    members: list[NDArray[np.intp]] | None,
+) -> tuple[float, list[float]]:
+    """The best score on all rows, and for every draw the score outside of the sample of what was best in it."""
+
+    def scores_of(taken: NDArray[np.intp]) -> NDArray[np.float64]:
+        return np.array([sign * _scored(score, each, taken) for each in range(configurations)])
+
+    on_all = scores_of(np.arange(rows))
+    if np.isnan(on_all).all():
+        raise ValueError("score gives no number for any configuration on all rows.")
+    rng = np.random.default_rng(seed)
+    unseen: list[float] = []
+    failures = 0
+    while len(unseen) < draws:
+        drawn, rest = draw_rows(rng, members, rows)
+        inside = scores_of(drawn) if rest.size else np.array([np.nan])
+        outside = math.nan if np.isnan(inside).all() else sign * _scored(score, int(np.nanargmax(inside)), rest)
+        failures = failures + 1 if math.isnan(outside) else 0
+        if failures > _MOST_FAILURES:
+            raise ValueError(
+                f"score gives no number for {failures} bootstrap samples in a row: too few rows, or classes."
+            )
+        if not math.isnan(outside):
+            unseen.append(outside)
+    return float(np.nanmax(on_all)), unseen
+
+
 def _scored(score: Callable[[int, NDArray[np.intp]], float], configuration: int, rows: NDArray[np.intp]) -> float:
     """The score, or NaN where these rows have none."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of metrics that are not defined for some samples
-        try:
-            return float(score(configuration, rows))
-        except ValueError:
-            return math.nan
+    try:
+        return float(score(configuration, rows))
+    except ValueError:
+        return math.nan
 
 
-def _members(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
+def members_of(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
     """The rows of each group, or None if every row is one."""
     if groups is None:
         return None
@@ -192,7 +294,7 @@ def _members(groups: Any, rows: int) -> list[NDArray[np.intp]] | None:
     return [np.flatnonzero(codes == code) for code in range(codes.max() + 1)]
 
 
-def _draw(
+def draw_rows(
     rng: np.random.Generator, member_of: list[NDArray[np.intp]] | None, rows: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rows drawn with replacement, and those that were not drawn."""
