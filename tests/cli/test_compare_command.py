@@ -256,7 +256,7 @@ def test_every_option_reaches_the_comparison(run: Run, visits: Path, tmp_path: P
     assert outcome.code == 0, outcome.err
     text = " ".join(outcome.out.split())
     for words in ("over 3 folds, whose patient is in no other part", "Hold-out", "on rows that had no say in anything",
-                  "1 number, 1 category", "--id visit --out predictions.csv"):  # fmt: skip
+                  "2 numbers, 1 category", "--id visit --out predictions.csv"):  # fmt: skip
         assert words in text, words
     assert diary.exists()
     again = run("compare", visits, "-t", "ill", *options)
@@ -264,6 +264,7 @@ def test_every_option_reaches_the_comparison(run: Run, visits: Path, tmp_path: P
     told = run("inspect", model)
     card = " ".join(told.out.split())
     for words in ("Predicts ill (classification: no, yes)", "Score log-loss ", "95% interval", "Hold-out",
+                  "Left out patient (says which rows belong together)",
                   "whose patient is in no other part", "Data visits.csv: 90 rows", "SHA-256 ",
                   "seed 0", "Evidence"):  # fmt: skip
         assert words in card, words
