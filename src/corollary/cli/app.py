@@ -13,7 +13,7 @@ _WELCOME = """Compare models on a table, keep the best one, and know what is cer
 \b
   corollary demo                                   a tour, without network
   corollary compare houses.csv -t price            rank the models
-  corollary compare houses.csv -t price --minutes 5          search for the best
+  corollary compare houses.csv -t price --minutes 5  search for the best
   corollary compare houses.csv -t price --report r.html --save best.corollary
   corollary predict best.corollary new-houses.csv  use the best one
   corollary inspect best.corollary                 what it is and how good
@@ -130,9 +130,9 @@ def compare(
     The task, the kinds of columns, missing values, categories, dates and text are found and treated inside the folds.
 
     \b
-      corollary compare houses.csv -t price                    a minute's answer
-      corollary compare houses.csv -t price --minutes 5        search settings too
-      corollary compare sales.csv -t units --split time:day    judge on later rows
+      corollary compare houses.csv -t price                  a minute's answer
+      corollary compare houses.csv -t price --minutes 5      search settings too
+      corollary compare sales.csv -t units --split time:day  judge on later rows
       corollary compare visits.csv -t ill --split group:patient --report r.html
       corollary compare train.csv -t y --holdout test.csv --save best.corollary
       zcat log.gz | corollary compare - -t failed
@@ -207,7 +207,7 @@ def cluster(
     \b
       corollary cluster customers.csv
       corollary cluster customers.csv --k 4 --method gmm --labels groups.csv
-      corollary cluster customers.csv --columns age --columns spend --report r.html
+      corollary cluster shops.csv --columns size --columns sales --report r.html
     """
     from corollary.cli.clustering import run_cluster
 
@@ -256,7 +256,8 @@ def network(
 ) -> int:
     """Learn which columns depend on which, and ask.
 
-    The network is learnt from a table or read from BIF. Answers come with what each finding changes, and by which ways; --picture draws that.
+    The network is learnt from a table or read from BIF. Answers come with what each finding changes, and by which
+    ways; --picture draws that.
 
     \b
       corollary network survey.csv --save survey.bif --picture survey.png
@@ -324,7 +325,8 @@ def warmup(
 def doctor(json: AsJson = False) -> int:
     """Look at this machine: what is wrong, what to do.
 
-    Versions, optional packages, threads, memory, compiled code, and a small fit as a test. The exit code is 1 only if something does not work.
+    Versions, optional packages, threads, memory, compiled code, and a small fit as a test. The exit code is 1 only
+    if something does not work.
     """
     from corollary.cli.doctor import run_doctor
 
