@@ -13,8 +13,10 @@ _WELCOME = """Compare models on a table, keep the best one, and know what is cer
 \b
   corollary demo                                   a tour, without network
   corollary compare houses.csv -t price            rank the models
+  corollary compare houses.csv -t price --minutes 5  search for the best
   corollary compare houses.csv -t price --report r.html --save best.corollary
   corollary predict best.corollary new-houses.csv  use the best one
+  corollary inspect best.corollary                 what it is and how good
   corollary cluster customers.csv                  find groups of similar rows
   corollary network survey.csv                     learn what depends on what
 
@@ -128,9 +130,9 @@ def compare(
     The task, the kinds of columns, missing values, categories, dates and text are found and treated inside the folds.
 
     \b
-      corollary compare houses.csv -t price                    a minute's answer
-      corollary compare houses.csv -t price --minutes 5        search settings too
-      corollary compare sales.csv -t units --split time:day    judge on later rows
+      corollary compare houses.csv -t price                  a minute's answer
+      corollary compare houses.csv -t price --minutes 5      search settings too
+      corollary compare sales.csv -t units --split time:day  judge on later rows
       corollary compare visits.csv -t ill --split group:patient --report r.html
       corollary compare train.csv -t y --holdout test.csv --save best.corollary
       zcat log.gz | corollary compare - -t failed
@@ -205,7 +207,7 @@ def cluster(
     \b
       corollary cluster customers.csv
       corollary cluster customers.csv --k 4 --method gmm --labels groups.csv
-      corollary cluster customers.csv --columns age --columns spend --report r.html
+      corollary cluster shops.csv --columns size --columns sales --report r.html
     """
     from corollary.cli.clustering import run_cluster
 
@@ -252,9 +254,10 @@ def network(
     no_header: NoHeader = False,
     encoding: Encoding = "utf-8",
 ) -> int:
-    """Learn which columns depend on which, or read a network, and ask it.
+    """Learn which columns depend on which, and ask.
 
-    Answers come with what each finding changes, and by which ways; --picture draws that.
+    The network is learnt from a table or read from BIF. Answers come with what each finding changes, and by which
+    ways; --picture draws that.
 
     \b
       corollary network survey.csv --save survey.bif --picture survey.png
@@ -292,7 +295,9 @@ def models(
 
 @app.command()
 def inspect(file: Model, json: AsJson = False) -> int:
-    """Say what is in a model file, without running anything in it: target, columns, score, data, evidence.
+    """Say what is in a model file, as a model card.
+
+    Target, columns, score and how it was found, data, evidence; nothing in the file is run.
 
     \b
       corollary inspect best.corollary
@@ -318,9 +323,10 @@ def warmup(
 
 @app.command()
 def doctor(json: AsJson = False) -> int:
-    """Look at this machine: versions, threads, compiled code; what is wrong, and what to do.
+    """Look at this machine: what is wrong, what to do.
 
-    The exit code is 1 only if something does not work.
+    Versions, optional packages, threads, memory, compiled code, and a small fit as a test. The exit code is 1 only
+    if something does not work.
     """
     from corollary.cli.doctor import run_doctor
 
@@ -331,7 +337,7 @@ def doctor(json: AsJson = False) -> int:
 def completion(
     shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)],
 ) -> int:
-    """Print what makes a shell complete our commands, options and their values.
+    """Print what makes a shell complete our commands.
 
     \b
       eval "$(corollary completion bash)"        in ~/.bashrc
@@ -350,7 +356,7 @@ def demo(
         "corollary-demo"
     ),
 ) -> int:
-    """Compare models on a data set that comes along; no network needed."""
+    """Compare models on data that come along, offline."""
     from corollary.cli.comparing import run_demo
 
     return run_demo(out)

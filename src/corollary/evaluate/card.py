@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from corollary.io.card import CLASSES, COLUMNS, ColumnOfCard, ModelCard, plain_line
 from corollary.tabular.messages import count
+from corollary.tabular.roles import Column, Role
 
 if TYPE_CHECKING:
     from corollary.evaluate.comparison import Comparison
@@ -36,16 +37,19 @@ def model_card(comparison: Comparison) -> ModelCard:
         seed=int(settings.get("seed", 0)),
         classes=tuple(classes[:CLASSES]),
         n_classes=len(classes),
-        columns=tuple(
-            ColumnOfCard(plain_line(each.name), each.role.value, plain_line(each.note))
-            for each in facts.columns[:COLUMNS]
-        ),
+        columns=tuple(_column(comparison, each) for each in facts.columns[:COLUMNS]),
         n_columns=len(facts.columns),
         luck="" if comparison.bias is None else plain_line(comparison.bias, 900),
         holdout={each: value for each, value in (comparison.holdout or {}).items() if math.isfinite(value)},
         settings={each: plain_line(value) for each, value in row.settings.items()},
         versions=dict(settings.get("versions", {})),
     )
+
+
+def _column(comparison: Comparison, column: Column) -> ColumnOfCard:
+    if comparison.split == f"group:{column.name}":  # a column that the model was not given
+        return ColumnOfCard(plain_line(column.name), Role.UNUSED.value, "says which rows belong together")
+    return ColumnOfCard(plain_line(column.name), column.role.value, plain_line(column.note))
 
 
 def validation_words(comparison: Comparison) -> str:
