@@ -12,9 +12,10 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from corollary.spaces import SMALL, SMALL_SPACES, SPACES, Space
+if TYPE_CHECKING:
+    from corollary.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Entry:
 
     def space(self, rows: int) -> Space:
         """What ``corollary compare`` tries of it on a table of so many rows."""
+        from corollary.spaces import SMALL, SMALL_SPACES, SPACES, Space
+
         small = SMALL_SPACES.get(self.name) if rows < SMALL else None
         return small or SPACES.get(self.name, Space())
 

@@ -21,29 +21,35 @@ class Space:
     A search then draws from ``ranges``. ``cost`` orders models from cheap to dear; ``share`` of the time is what one
     fit of a search may take. ``wide`` is what it sees of a table with more columns than rows (and
     more than 1 000): all of them ("plain"), a few principal components ("reduced"), or all of these ("rotated"), which
-    changes nothing for a model with a penalty that does not mind turning.
+    changes nothing for a model with a penalty that does not mind turning. A model that searches by itself what another
+    line has as a range is not ``searched`` again. ``pairs``: predicting looks at pairs of rows, which is known to be
+    slow before it is tried.
     """
 
     first: tuple[Mapping[str, Any], ...] = ({},)
     ranges: Mapping[str, Range] = field(default_factory=dict)
     short: int = 1
     cost: int = 5
-    share: float = 0.05
+    share: float = 0.03
     wide: str = "reduced"
+    searched: bool = True
+    pairs: bool = False
 
 
 _BOOSTING = Space(
     first=(
         {"n_estimators": 200, "early_stopping": True},
-        {"learning_rate": 0.07, "n_estimators": 1000, "max_leaf_nodes": 63, "l2_regularization": 1.0,
+        {"learning_rate": 0.2, "n_estimators": 600, "max_leaf_nodes": 63, "l2_regularization": 2.0,
+         "early_stopping": True},
+        {"learning_rate": 0.07, "n_estimators": 1000, "max_leaf_nodes": 48, "l2_regularization": 1.0,
          "max_features_per_tree": 0.7, "early_stopping": True, "n_iter_no_change": 20},
-        {"learning_rate": 0.1, "n_estimators": 600, "max_leaf_nodes": 127, "l2_regularization": 5.0,
-         "max_features_per_tree": 0.8, "early_stopping": True, "n_iter_no_change": 20},
+        {"learning_rate": 0.12, "n_estimators": 600, "max_leaf_nodes": 160, "l2_regularization": 5.0,
+         "max_features_per_tree": 0.8, "early_stopping": True},
         {"learning_rate": 0.05, "n_estimators": 1500, "max_leaf_nodes": 16, "max_features_per_tree": 0.6,
          "early_stopping": True, "n_iter_no_change": 30},
     ),
     ranges={
-        "learning_rate": ("log", 0.02, 0.2),
+        "learning_rate": ("log", 0.03, 0.3),
         "max_leaf_nodes": ("whole", 8, 255),
         "min_samples_leaf": ("whole", 3, 100),
         "l2_regularization": ("log", 0.01, 100.0),
@@ -56,7 +62,7 @@ _BOOSTING = Space(
     },
     short=1,
     cost=3,
-    share=0.08,
+    share=0.06,
 )  # fmt: skip
 
 _SMALL_BOOSTING = Space(
@@ -88,7 +94,7 @@ _FOREST_RANGES: dict[str, Range] = {
     "n_estimators": ("one of", 200),
 }
 _CLASS_FORESTS = Space(
-    first=({"min_samples_leaf": 5}, {}, {"min_samples_leaf": 20}, {"min_samples_leaf": 2, "max_features": 0.35}),
+    first=({"min_samples_leaf": 5}, {}, {"min_samples_leaf": 20}, {"max_features": 0.35}),
     ranges=_FOREST_RANGES | {"criterion": ("one of", "gini", "entropy")}, short=3, cost=6, share=0.06, wide="plain",
 )  # fmt: skip
 _NUMBER_FORESTS = Space(
@@ -99,22 +105,22 @@ _TREES = Space(({}, {"min_samples_leaf": 30}), {"min_samples_leaf": ("whole", 3,
 _NEIGHBOURS = Space(
     ({"n_neighbors": 15, "weights": "distance"}, {}, {"n_neighbors": 40}),
     {"n_neighbors": ("whole", 1, 100), "weights": ("one of", "uniform", "distance"), "p": ("one of", 1, 2)},
-    short=2, cost=5,
+    short=2, cost=5, pairs=True,
 )  # fmt: skip
 
 SPACES: dict[str, Space] = {
     "GaussianNB": Space(({}, {"var_smoothing": 1e-3}), {"var_smoothing": ("log", 1e-9, 1.0)}, short=2, cost=1),
     "LinearRegression": Space(cost=1, wide="plain"),
     "RidgeCV": Space(cost=1, wide="plain"),
-    "LassoCV": Space(cost=4, wide="plain"),
-    "ElasticNetCV": Space(cost=5),
+    "LassoCV": Space(cost=4, share=0.05, wide="plain"),
+    "ElasticNetCV": Space(cost=5, searched=False),
     "HuberRegressor": Space(
         ({}, {"alpha": 1.0}), {"alpha": ("log", 1e-4, 100.0), "epsilon": ("linear", 1.1, 2.5)}, cost=4
     ),
     "LogisticRegression": Space(
         ({}, {"C": 0.1}, {"C": 10.0}), {"C": ("log", 1e-3, 1e3)}, short=3, cost=4, share=0.1, wide="rotated"
     ),
-    "LogisticRegressionCV": Space(cost=7),
+    "LogisticRegressionCV": Space(cost=7, searched=False),
     "DecisionTreeClassifier": _TREES,
     "DecisionTreeRegressor": _TREES,
     "RandomForestClassifier": _CLASS_FORESTS,

@@ -178,7 +178,7 @@ def compare(
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
         notes=_notes(table.notes, note, prepared.notes, how, runner), settings=settings, bias=outcome.bias,
-        trials=outcome.trials, split=split, judged=None if how.kind != "time" else prepared.judged,
+        trials=outcome.trials, split=split, judged=outcome.judged,
     )  # fmt: skip
     try:
         if search.interrupted:

@@ -37,7 +37,7 @@ class Comparison:
         keeps it whole. Of a comparison that was interrupted it is the best so far as it was fitted to one fold's
         training part, or None.
     out_of_fold : mapping of str to Prediction
-        For each model with all folds, what it said about each of ``judged_rows`` while that row was held out.
+        For each model with as many folds as the best, what it said about each of ``judged_rows`` while held out.
     checks, notes : tuple
         What is odd about the data; what was done to it.
     settings : mapping
@@ -56,7 +56,7 @@ class Comparison:
     seconds : float
         Wall-clock seconds of the whole comparison.
     judged : array of int or None
-        The rows that were held out in some fold, where these are not all (``split="time:…"``).
+        The rows that were held out in some fold, where these are not all (``split="time:…"``, or an interruption).
     """
 
     facts: DataFacts

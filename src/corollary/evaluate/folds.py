@@ -71,6 +71,11 @@ class PreparedFolds:
         """Rows of the whole table for each row of a training part."""
         return float(np.mean([len(self._X) / len(train) for train, _ in self._splits]))
 
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows the last training and test part have."""
+        return len(self._splits[-1][0]), len(self._splits[-1][1])
+
     def make(self, kind: str) -> Any:
         """The preparation of this kind, not fitted."""
         return self._kinds[kind]()

@@ -17,10 +17,10 @@ from corollary.evaluate.metrics import Metric, Score
 class Row:
     """One line of the leaderboard: a model in the best of the configurations that were tried.
 
-    ``settings`` are what the search chose (only what differs from the model's defaults), out of ``tried``
-    configurations that were scored. ``folds_done`` of the folds were finished when the time ended: a model with fewer
-    than all of them stands after those that have all. ``error`` says why a model has no scores; ``tied``: not told
-    apart from the best, which is never said of a model that does not beat the baseline.
+    ``settings`` are what the search chose (only what differs from the model's defaults; of a blend, the share of each
+    member), out of ``tried`` configurations that were scored. ``folds_done`` of the folds were finished when the time
+    ended: a model with fewer than all of them stands after those that have all. ``error`` says why a model has no
+    scores; ``tied``: not told apart from the best, which is never said of a model that does not beat the baseline.
     """
 
     model: str

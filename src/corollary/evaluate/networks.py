@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from corollary.core.evidence import Evidence
@@ -230,16 +231,14 @@ def _role(column: Column, rows: int, *, named: bool) -> Column:
 def _values(series: Any, column: Column) -> Any:
     """Text as states, few numbers as states in their order, many numbers as numbers."""
     if column.role is Role.NUMBER and column.distinct > FEW:
-        return numbers(series)
+        return numbers(series, column.decimal)
     texts = labels(series)
-    present = sorted(
-        {text for text in texts if text is not None}, key=_as_number if column.role is Role.NUMBER else None
-    )
+    present = pd.unique(texts[texts != None])  # noqa: E711 (elementwise)
+    if column.role is Role.NUMBER:
+        present = present[np.argsort(numbers(pd.Series(present), column.decimal), kind="stable")]
+    else:
+        present = np.sort(present)
     return pd.Categorical(texts, categories=present)
-
-
-def _as_number(text: str) -> float:
-    return float(text)
 
 
 def _target(series: Any, name: str, source: str) -> Any:

@@ -135,8 +135,7 @@ def _moments(series: Any, source: str) -> NDArray[Any]:
                 "write dates as 2024-12-31, or use another --split"
             )
         series = dates(series, form)
-    found: NDArray[Any] = pd.to_datetime(series, utc=True).to_numpy().astype("int64")
-    return found
+    return np.asarray(pd.DatetimeIndex(pd.to_datetime(series, utc=True)).asi8)
 
 
 def _group(

@@ -84,7 +84,7 @@ def _plain_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) ->
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", min_frequency=at_least, max_categories=_MAX_CATEGORIES
     )
-    yield "numbers", Role.NUMBER, make_pipeline(NumberColumns(), *_fill_and_scale())
+    yield "numbers", Role.NUMBER, make_pipeline(_numbers(columns[Role.NUMBER]), *_fill_and_scale())
     yield "dates", Role.DATE, make_pipeline(_dates(columns[Role.DATE]), *_fill_and_scale())
     yield "booleans", Role.BOOLEAN, make_pipeline(CategoryColumns(), flags)
     yield "categories", Role.CATEGORY, make_pipeline(CategoryColumns(), encoder)
@@ -94,7 +94,7 @@ def _plain_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) ->
 def _native_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) -> Iterator[tuple[str, Role, Any]]:
     # categories come first, so that where they are does not depend on the parts that dates and text have
     yield "categories", Role.CATEGORY, CategoryCodes(at_least=at_least, most=_MOST_CODES)
-    yield "numbers", Role.NUMBER, NumberColumns()
+    yield "numbers", Role.NUMBER, _numbers(columns[Role.NUMBER])
     yield "booleans", Role.BOOLEAN, CategoryCodes(most=_MOST_CODES)
     yield "dates", Role.DATE, _dates(columns[Role.DATE])
     yield "text", Role.TEXT, TextColumns(most_words=_most_words(rows), components=_TOPICS)
@@ -102,6 +102,11 @@ def _native_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) -
 
 def _fill_and_scale() -> list[Any]:
     return [SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()]
+
+
+def _numbers(columns: list[Column]) -> NumberColumns:
+    decimals = [column.decimal for column in columns]
+    return NumberColumns(decimals if any(decimals) else None)
 
 
 def _dates(columns: list[Column]) -> DateColumns:

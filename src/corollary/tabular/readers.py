@@ -84,6 +84,12 @@ class ColumnReader(TransformerMixin, BaseEstimator):
 class NumberColumns(OneToOneFeatureMixin, ColumnReader):
     """Columns of numbers in any spelling as float64; missing, ``?`` and infinite values become NaN.
 
+    Parameters
+    ----------
+    decimals : sequence of {"", ".", ","}, optional
+        For each column the decimal mark of numbers written as people do (``$3,750.50``, ``12.3%``, ``(1,200)``), or
+        ``""`` for plain ones. By default all are plain.
+
     Examples
     --------
     >>> import pandas as pd
@@ -91,7 +97,28 @@ class NumberColumns(OneToOneFeatureMixin, ColumnReader):
     >>> NumberColumns().fit_transform(pd.DataFrame({"a": ["1", "?"]}))
     array([[ 1.],
            [nan]])
+    >>> NumberColumns([","]).fit_transform(pd.DataFrame({"a": ["€1.200,50", "(3)"]}))
+    array([[1200.5],
+           [  -3. ]])
     """
+
+    def __init__(self, decimals: Sequence[str] | None = None) -> None:
+        self.decimals = decimals
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Remember the columns."""
+        super().fit(X)
+        self._check_state()
+        return self
+
+    def _check_state(self) -> None:
+        marks = self.decimals
+        if marks is None:
+            return
+        if not all(isinstance(mark, str) and mark in ("", ".", ",") for mark in marks):
+            raise ValueError(f'decimals: expected "", "." or "," for every column, got {marks!r}')
+        if len(marks) != self.n_features_in_:
+            raise ValueError(f"decimals: expected {self.n_features_in_} (one per column), got {len(marks)}")
 
     def transform(self, X: Any) -> Any:
         """Read every column of ``X``; an unreadable value is a ``ValueError`` that names column and row."""
@@ -104,7 +131,7 @@ class NumberColumns(OneToOneFeatureMixin, ColumnReader):
         return super().transform(X)
 
     def _read(self, series: Any, index: int) -> NDArray[np.float64]:
-        return numbers(series)
+        return numbers(series, "" if self.decimals is None else self.decimals[index])
 
 
 class CategoryColumns(OneToOneFeatureMixin, ColumnReader):

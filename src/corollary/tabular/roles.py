@@ -13,7 +13,8 @@ import pandas as pd
 
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
-from corollary.tabular.values import all_numbers, date_format, is_plain_number, labels, numbers, strangers
+from corollary.tabular.spellings import Spelling, find_spelling, usual_decimals
+from corollary.tabular.values import all_numbers, date_format, is_plain_number, label, labels, numbers, strangers
 
 MINIMUM_ROWS = 5
 _BOOLEAN_WORDS = ({"true", "false"}, {"yes", "no"}, {"t", "f"}, {"y", "n"}, {"on", "off"})
@@ -43,6 +44,7 @@ class Column:
     distinct: int
     note: str = ""
     date_format: str = ""
+    decimal: str = ""  # the mark of numbers that are written as people do: $3,750.50
 
 
 @dataclass(frozen=True)
@@ -125,50 +127,69 @@ def _without_text(column: Column, text: bool) -> Column:
 
 
 def _column(series: Any, name: str, source: str, categorical: bool = False) -> Column:
-    rows = len(series)
+    if is_plain_number(series) and not categorical:
+        return _number(series, name)  # without making text of it: tables of numbers can be very wide
     try:
         texts = labels(series)
     except TypeError:
         return Column(name, Role.UNUSED, int(series.isna().sum()), 0, "nested values (lists or objects)")
     present = texts[texts != None]  # noqa: E711 (elementwise)
     distinct = pd.unique(present)
-    missing = rows - len(present)
+    missing = len(series) - len(present)
 
-    def column(role: Role, note: str = "", form: str = "") -> Column:
-        return Column(name, role, missing, len(distinct), note, form)
+    def column(role: Role, note: str = "", form: str = "", decimal: str = "") -> Column:
+        return Column(name, role, missing, len(distinct), note, form, decimal)
 
-    if len(present) == 0:
-        return column(Role.UNUSED, "every value is missing")
-    if len(distinct) == 1 and missing == 0:
-        return column(Role.UNUSED, f"constant (always {shown(distinct[0], 20)})")
+    kind = pd.api.types
+    if nothing := _nothing(distinct, missing):
+        return column(Role.UNUSED, nothing)
     if categorical:
         return column(Role.CATEGORY, "as asked")
-    kind = pd.api.types
     if kind.is_bool_dtype(series) or {text.lower() for text in distinct[:3]} in _BOOLEAN_WORDS:
         return column(Role.BOOLEAN)
     if kind.is_datetime64_any_dtype(series):
         return column(Role.DATE)
     if isinstance(series.dtype, pd.CategoricalDtype):
         return column(Role.CATEGORY)
-    if is_plain_number(series) or kind.is_timedelta64_dtype(series):
-        return _number(series, column, name, len(distinct))
+    if kind.is_timedelta64_dtype(series):
+        return column(Role.NUMBER)
     if kind.is_complex_dtype(series):
         return column(Role.UNUSED, "complex numbers")
-    if odd := strangers(series, texts):
+    spelling = Spelling() if all_numbers(distinct) else find_spelling(distinct)
+    if spelling.decimal:
+        return column(Role.NUMBER, spelling.note, decimal=spelling.decimal)
+    tried = (strangers(series, texts, decimal) for decimal in ("", *usual_decimals(distinct)))
+    if odd := next(filter(None, tried), ""):
         advice = f"correct it, make it empty, or leave the column out with {as_option('--drop', name)}"
         raise InputError(f"{source}: column {shown(name)} holds numbers, but {odd}; {advice}")
-    return _text(present, distinct, column)
+    found = _text(present, distinct, column)
+    return replace(found, note="; ".join(filter(None, (found.note, spelling.note))))
 
 
-def _number(series: Any, column: Any, name: str, distinct: int) -> Column:
+def _nothing(distinct: Any, missing: int) -> str:
+    """Why a column can tell nothing, if it cannot."""
+    if len(distinct) == 0:
+        return "every value is missing"
+    return f"constant (always {shown(distinct[0], 20)})" if len(distinct) == 1 and not missing else ""
+
+
+def _number(series: Any, name: str) -> Column:
     found = numbers(series)
-    if distinct == len(found) and _IDENTIFIER_NAME.match(name) and np.all(found == np.floor(found)):
-        identifier: Column = column(Role.UNUSED, "identifier (every value differs)")
-        return identifier
-    infinite = int(np.isnan(found).sum() - pd.Series(series).isna().sum())
-    note = f"{count(infinite, 'infinite value')} treated as missing" if infinite else ""
-    plain: Column = column(Role.NUMBER, note)
-    return plain
+    gone = series.isna().to_numpy()
+    distinct = pd.unique(series.to_numpy()[~gone])
+    infinite = int(np.isnan(found).sum() - gone.sum())
+    note = _nothing([label(value) for value in distinct[:2]], int(gone.sum()))
+    role = Role.UNUSED if note else Role.NUMBER
+    if not note and len(distinct) == len(found) and is_id_name(name) and np.all(found == np.floor(found)):
+        role, note = Role.UNUSED, "identifier (every value differs)"
+    elif not note and infinite:
+        note = f"{count(infinite, 'infinite value')} treated as missing"
+    return Column(name, role, int(gone.sum()), len(distinct), note)
+
+
+def is_id_name(name: str) -> bool:
+    """Whether a column of this name is likely to number things: ``id``, ``userId``, ``row_number``."""
+    return _IDENTIFIER_NAME.match(name) is not None
 
 
 def _text(present: Any, distinct: Any, column: Any) -> Column:

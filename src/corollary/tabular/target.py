@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
 from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
+from corollary.tabular.spellings import find_spelling
 from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
+_FEW_LABELS = 20
 TASKS = ("auto", "regression", "classification")
 
 
@@ -165,6 +167,9 @@ def read_target(series: Any, task: str, source: str) -> Target:
     distinct = pd.unique(texts)
     if len(distinct) == 1:
         raise InputError(f"{where} is constant (always {shown(distinct[0])}); there is nothing to learn")
+    series, said = _as_written(series, distinct, task)
+    if said:
+        texts = labels(series)
     if task != "classification" and (odd := strangers(series, texts)):
         raise InputError(f"{where} holds numbers, but {odd}; correct it, or use --task classification")
     numeric = _numeric_values(series, distinct)
@@ -173,12 +178,23 @@ def read_target(series: Any, task: str, source: str) -> Target:
         task = found
     else:
         reason = "as asked"
+    reason = f"{reason} ({said})" if said else reason
     if task == "regression":
         return Target(name, "regression", reason, _regression_values(series, where))
     values = _class_values(series, texts, numeric)
     classes, counts = np.unique(values, return_counts=True)
     _refuse_single_rows(classes, counts, where)
     return Target(name, "classification", reason, values, classes)
+
+
+def _as_written(series: Any, distinct: NDArray[np.object_], task: str) -> tuple[Any, str]:
+    """A target of money, per cent or the like as numbers, and how it was read; few different ones stay classes."""
+    if task == "classification" or (task == "auto" and len(distinct) <= _FEW_LABELS) or all_numbers(distinct):
+        return series, ""
+    spelling = find_spelling(distinct)
+    if not spelling.decimal:
+        return series, ""
+    return pd.Series(numbers(series, spelling.decimal), index=series.index, name=series.name), spelling.note
 
 
 def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.float64] | None:
@@ -195,7 +211,7 @@ def _find_task(series: Any, numeric: NDArray[np.float64] | None, distinct: int) 
     if numeric is None:
         return "classification", f"because the target is text with {distinct:,} different values"
     whole = bool(np.all(numeric == np.floor(numeric)))
-    if whole and distinct <= min(20, max(2, int(np.sqrt(len(numeric))))):
+    if whole and distinct <= min(_FEW_LABELS, max(2, int(np.sqrt(len(numeric))))):
         return "classification", f"because the target has only {distinct} different whole numbers"
     kind = "whole numbers" if whole else "numbers"
     return "regression", f"because the target has {distinct:,} different {kind}"

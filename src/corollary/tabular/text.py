@@ -20,7 +20,7 @@ _READING = {"ngram_range": (1, 2), "token_pattern": r"(?u)\w+|[^\w\s]", "dtype":
 
 
 class TextColumns(ColumnReader):
-    """Columns of free text as their words and pairs of words, weighted by tf-idf; each text has length 1.
+    """Columns of free text as their words and pairs of words, weighted by tf-idf; all texts have one length.
 
     The weight of a word is (1 + log of how often it stands in the text) · (1 + log((1 + n) / (1 + texts with it))).
 
@@ -42,6 +42,9 @@ class TextColumns(ColumnReader):
         1 + log((1 + n) / (1 + texts with it)) of each.
     components_ : list of ndarray
         The directions of the SVD (none without ``components``).
+    scales_ : ndarray
+        The length that a text is given: the root of how many of its words are known, on average, so that text counts
+        like as many standardised numbers.
     hashed_ : bool
 
     Cost: one pass over the texts; the SVD adds some passes over their word counts.
@@ -63,6 +66,7 @@ class TextColumns(ColumnReader):
         "words_": ListOf(Names("?"), "d"),
         "weights_": ListOf(Floats("?"), "d"),
         "components_": ListOf(Floats("?", "?"), "d"),
+        "scales_": Floats("d", low=0.0),
         "hashed_": Flag(),
     }
 
@@ -77,11 +81,12 @@ class TextColumns(ColumnReader):
         texts = [_texts(series) for _, series in named_columns(X)]
         self.hashed_ = len(texts[0]) > self.count_up_to
         self.words_ = [np.array([], dtype=str) if self.hashed_ else self._frequent(each) for each in texts]
-        self.weights_, self.components_ = [], []
+        self.weights_, self.components_, self.scales_ = [], [], np.ones(len(texts))
         for index, each in enumerate(texts):
             counts = self._counts(each, index)
             with_it = np.bincount(counts.indices, minlength=counts.shape[1])
             self.weights_.append(1.0 + np.log((1.0 + len(each)) / (1.0 + with_it)))
+            self.scales_[index] = np.sqrt(max(1.0, counts.nnz / max(1, np.count_nonzero(np.diff(counts.indptr)))))
             self.components_.append(self._directions(_weighted(counts, self.weights_[index])))
         return self
 
@@ -112,7 +117,7 @@ class TextColumns(ColumnReader):
 
     def _read(self, series: Any, index: int) -> Any:
         texts = _texts(series)
-        rows = _weighted(self._counts(texts, index), self.weights_[index])
+        rows = _weighted(self._counts(texts, index), self.weights_[index]) * self.scales_[index]
         if self.components is None:
             return rows
         length = np.array([len(text) or np.nan for text in texts])
@@ -124,13 +129,13 @@ class TextColumns(ColumnReader):
     def parts(self) -> list[list[str]]:
         """The words of every column; or its length and the numbers of its components."""
         if self.components is not None:
-            return [["length", *(f"topic {k + 1}" for k in range(len(each)))] for each in self.components_]
+            return [["length", *(f"component {k + 1}" for k in range(len(each)))] for each in self.components_]
         if self.hashed_:
             return [[f"words {k + 1}" for k in range(_HASHES)] for _ in self.words_]
         return [each.tolist() for each in self.words_]
 
     def described(self, column: str, part: str) -> str:
-        """A feature in words: ``message has 'free'``, ``message (topic 1)``."""
+        """A feature in words: ``message has 'free'``, ``message (component 1)``."""
         counted = self.components is None and not self.hashed_
         return f"{column} has {part!r}" if counted else super().described(column, part)
 

@@ -71,8 +71,19 @@ def blend(done: Sequence[Tried], judge: Judge) -> Blend | None:
     }
     kept = np.flatnonzero(shares)
     seconds = float(sum(members[each].seconds for each in kept))
-    row = Row(NAME, "T6", scores, seconds, tried=1, folds_done=folds)
-    return Blend(tuple(members[each] for each in kept), shares[kept], parts, row)
+    chosen = tuple(members[each] for each in kept)
+    settings = dict(zip(member_names(chosen), (round(float(share), 2) for share in shares[kept]), strict=True))
+    row = Row(NAME, "T6", scores, seconds, tried=len(members), folds_done=folds, settings=settings)
+    return Blend(chosen, shares[kept], parts, row)
+
+
+def member_names(members: Sequence[Tried]) -> list[str]:
+    """The names of the models, with a number for a second configuration of one."""
+    names: list[str] = []
+    for index, tried in enumerate(members):
+        before = sum(each.name == tried.name for each in members[:index])
+        names.append(f"{tried.name} {before + 1}" if before else tried.name)
+    return names
 
 
 def mixed(shares: NDArray[np.float64], said: Sequence[Prediction], classes: NDArray[np.generic] | None) -> Prediction:

@@ -17,7 +17,7 @@ from corollary.core.parallel import one_blas_thread
 from corollary.ensemble.combine.voting import VotingClassifier, VotingRegressor
 from corollary.evaluate.cross_validation import evidence_of, limited, weights_for
 from corollary.evaluate.folds import PreparedFolds
-from corollary.evaluate.search.blend import Blend
+from corollary.evaluate.search.blend import Blend, member_names
 from corollary.evaluate.search.tried import Tried
 from corollary.tabular.messages import sentences
 from corollary.tabular.target import Target
@@ -50,15 +50,6 @@ def pipeline_of(tried: Tried, folds: PreparedFolds) -> Pipeline:
     """Preparation and model of a configuration, not fitted."""
     model = clone(tried.model).set_params(**last_settings(tried))
     return Pipeline([("prepare", folds.make(tried.kind)), ("model", model)])
-
-
-def member_names(members: tuple[Tried, ...]) -> list[str]:
-    """The names of the models, with a number for a second configuration of one."""
-    names: list[str] = []
-    for tried in members:
-        count = 1 + sum(name.split(" ")[0] == tried.name for name in names)
-        names.append(tried.name if count == 1 else f"{tried.name} {count}")
-    return names
 
 
 def vote_of(found: Blend, folds: PreparedFolds, target: Target) -> Any:

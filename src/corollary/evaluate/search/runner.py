@@ -10,7 +10,7 @@ import joblib
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from corollary.evaluate.candidates import Configuration
+from corollary.evaluate.candidates import Candidate, Configuration
 from corollary.evaluate.cross_validation import FoldFit, Progress, fit_fold
 from corollary.evaluate.folds import PreparedFolds
 from corollary.evaluate.search.clock import Clock
@@ -46,6 +46,10 @@ class Runner:
         except (Exception, SystemExit) as error:
             tried.error = one_line(error)
         return tried
+
+    def refuse(self, candidate: Candidate, reason: str) -> None:
+        """A candidate that is not tried, and why."""
+        self.tried.append(Tried(Configuration(candidate), dropped=reason, skipped=True))
 
     def run(self, batch: Sequence[Tried], seconds: float | None = None) -> None:
         """The next fold of each; a fit that listens is stopped after ``seconds``."""

@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from corollary.evaluate.candidates import Candidate
 from corollary.evaluate.cross_validation import weights_for
 from corollary.evaluate.leaderboard import Row, Trial, ranked
 from corollary.evaluate.metrics import Prediction
 from corollary.evaluate.optimisation_bias import OptimisationBias
-from corollary.evaluate.search.blend import Blend, blend
+from corollary.evaluate.search.blend import Blend, blend, member_names
 from corollary.evaluate.search.fixed import run_short_list
 from corollary.evaluate.search.halving import Halving
 from corollary.evaluate.search.luck import luck_of
-from corollary.evaluate.search.refit import Refitted, member_names, pipeline_of, refit, vote_of
+from corollary.evaluate.search.refit import Refitted, pipeline_of, refit, vote_of
 from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.tried import Tried
 from corollary.tabular.messages import InputError, one_line
@@ -32,6 +33,7 @@ class Found:
     trials: tuple[Trial, ...]
     bias: OptimisationBias | None
     leaders: dict[str, Tried]  # the best configuration of each model
+    judged: NDArray[np.intp] | None  # the rows that ``out_of_fold`` speaks of, if these are not all
     blend: Blend | None = None
 
 
@@ -64,6 +66,7 @@ class Search:
         return [each for each in complete if not each.configuration.candidate.baseline and np.isfinite(each.mean)]
 
     def _found(self) -> Found:
+        rows_in_all = len(self.judge.target.values)
         done = self._done()
         mixed = self._blend(done) if self.runner.clock.limited and not self.interrupted else None
         leaders = self._leaders()
@@ -74,15 +77,18 @@ class Search:
         rows += [
             Row(each.name, each.canon, baseline=each.baseline, skipped=True,
                 error="interrupted" if self.interrupted else "there was no time for it")
-            for each in self.candidates if each.name not in leaders
+            for each in self.candidates if each.name not in leaders and each.space(rows_in_all).searched
         ]  # fmt: skip
         if mixed is not None:
             rows.append(mixed.row)
         folds = len(self.judge.folds)
+        order = ranked(rows, self.judge.metric, folds)
+        best = next((row for row in order if row.rank is not None and not row.baseline), None)
+        some = folds if best is None else best.folds_done  # fewer only if no model has all of them
         out_of_fold = {
-            name: self.judge.out_of_fold(tried) for name, tried in leaders.items() if tried.done(folds)
-        }  # fmt: skip
-        said = [self.judge.out_of_fold(each) for each in done]
+            name: self.judge.out_of_fold(tried, some) for name, tried in leaders.items() if len(tried.scores) >= some
+        }
+        said = [self.judge.out_of_fold(each, folds) for each in done]
         if mixed is not None:
             out_of_fold[mixed.row.model] = self.judge.gathered(mixed.said)
             said.append(out_of_fold[mixed.row.model])
@@ -91,7 +97,8 @@ class Search:
         if not self.interrupted:
             bias = luck_of(said, self.judge.target, self.judge.folds.judged, self.judge.metric, self.seed, groups)
         trials = tuple(each.trial() for each in self.runner.tried if not each.configuration.candidate.baseline)
-        return Found(ranked(rows, self.judge.metric, folds), out_of_fold, trials, bias, leaders, mixed)
+        judged = None if len(np.unique(self.judge.order(some))) == rows_in_all else np.sort(self.judge.order(some))
+        return Found(order, out_of_fold, trials, bias, leaders, judged, mixed)
 
     def _leaders(self) -> dict[str, Tried]:
         """The best configuration of each model: of those with the most folds, the one with the best mean."""
@@ -117,7 +124,7 @@ class Search:
             needed = sum(each.seconds + self.judge.folds.seconds(each.kind) for each in found.members)
             if 1.1 * grown * needed <= self.runner.clock.left:
                 return found
-            best, *others = sorted(found.members, key=able.index)  # a blend without the best would be of no use
+            _, *others = sorted(found.members, key=able.index)  # a blend without the best would be of no use
             if not others:
                 return None
             slowest = max(others, key=lambda each: each.seconds)

@@ -125,6 +125,6 @@ class Judge:
         """The held-out rows of the first folds, one after the other."""
         return np.concatenate([self.folds.held_out(fold) for fold in range(folds)])
 
-    def out_of_fold(self, tried: Tried) -> Prediction:
-        """What a configuration with all folds said of every judged row."""
-        return self.gathered([fit.prediction for fit in tried.fits if fit.prediction is not None])
+    def out_of_fold(self, tried: Tried, folds: int) -> Prediction:
+        """What a configuration said of the held-out rows of the first ``folds``."""
+        return self.gathered([fit.prediction for fit in tried.fits[:folds] if fit.prediction is not None])
