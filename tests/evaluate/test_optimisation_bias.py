@@ -68,7 +68,7 @@ def test_the_interval_covers_the_luck(method: str, simulations: int, name: str) 
 @pytest.mark.parametrize("name", WORLDS)
 @pytest.mark.parametrize("method", ["nesting", "permutation", "bootstrap"])
 def test_the_interval_covers_the_luck_in_many_simulations(method: str, name: str, rows: int) -> None:
-    assert covered(method, WORLDS[name], rows, 300) >= 0.9
+    assert covered(method, WORLDS[name], rows, 200) >= 0.9
 
 
 def test_luck_is_found_where_there_is_nothing_else() -> None:

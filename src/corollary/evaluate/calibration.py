@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from corollary.evaluate.wording import number
+from corollary.evaluate.wording import number, shown_p
 from corollary.tabular.messages import count, shown
 
 Values = NDArray[np.float64]
@@ -88,7 +88,8 @@ class Calibration:
     @property
     def verdict(self) -> str:
         """In a few words whether, and in which direction, the probabilities are wrong."""
-        if self.p_value >= 0.05 and self.outside <= max(1, len(self.rows) // 10):
+        chance = stats.binom.sf(self.outside - 1, len(self.rows), 0.05)  # of so many bins outside of their intervals
+        if self.p_value >= 0.05 and chance >= 0.01:
             return "nothing speaks against them"
         off = np.average(self.predicted - self.observed, weights=self.rows)
         if abs(off) < 0.5 * self.expected_error:
@@ -100,7 +101,7 @@ class Calibration:
         return (
             f"Probabilities of {what} are off by {number(self.expected_error, 3)} on average (by chance alone: "
             f"{number(self.by_chance, 3)}), the Brier score is {number(self.brier, 4)}; {self.outside} of "
-            f"{count(len(self.rows), 'bin')} outside of the 95 % interval, p = {self.p_value:.2g}: {self.verdict}."
+            f"{count(len(self.rows), 'bin')} outside of the 95 % interval, {shown_p(self.p_value)}: {self.verdict}."
         )
 
 

@@ -106,8 +106,8 @@ def _of_rows(curve: Curve) -> str:
             "model may do better, more data of this kind little."
         )
     return (
-        "Training and test scores have met: more data of this kind would not help; if the score is too low, the model "
-        "underfits, and other columns or a more flexible model are what is left to try."
+        "The test score no longer rises visibly and is close to the training score: more data of this kind would help "
+        "little; if the score is too low, the model underfits, and a more flexible one or other columns may do better."
     )
 
 

@@ -102,6 +102,7 @@ class Cuts:
     weights: Values
     ends: NDArray[np.intp]  # rows above each cut
     thresholds: Values
+    levels: Values  # the distinct scores, falling
 
     @classmethod
     def of(cls, positive: NDArray[np.bool_], scores: Values, sample_weight: Any) -> Cuts:
@@ -112,7 +113,7 @@ class Cuts:
         middle = (ranked[ends[1:-1] - 1] + ranked[ends[1:-1]]) / 2
         middle = np.where(middle > ranked[ends[1:-1]], middle, ranked[ends[1:-1] - 1])  # neighbours in float64
         thresholds = np.concatenate([[np.nextafter(ranked[0], np.inf)], middle, [ranked[-1]]])
-        return cls(positive[order], weights[order], ends, thresholds)
+        return cls(positive[order], weights[order], ends, thresholds, ranked[ends[1:] - 1])
 
     def measures(self, wish: Wish, weights: Values | None = None) -> dict[str, Values]:
         """Counts and rates at every cut; precision is NaN where nothing is called positive."""
@@ -134,20 +135,23 @@ class Cuts:
 
     def place_of(self, threshold: float) -> int:
         """The cut that calls the same rows positive as this threshold."""
-        return int(np.count_nonzero(self.thresholds >= threshold)) - 1 if threshold <= self.thresholds[0] else 0
+        return int(np.count_nonzero(self.levels >= threshold))
 
-    def bootstrap(self, wish: Wish, draws: int, seed: int) -> tuple[Values, float]:
-        """Thresholds chosen on bootstrap samples, and the criterion on the rows outside of them."""
-        rng, rows, column = np.random.default_rng(seed), len(self.weights), CRITERIA[wish.by].column
+    def bootstrap(self, wish: Wish, draws: int, seed: int) -> tuple[Values, float, float]:
+        """Thresholds chosen on bootstrap samples; on the rows outside of them, the criterion and what has a limit."""
+        rng, rows, criterion = np.random.default_rng(seed), len(self.weights), CRITERIA[wish.by]
         chosen: list[float] = []
-        unseen: list[float] = []
+        outside: list[tuple[float, float]] = []
         for _ in range(draws):
             times = np.bincount(rng.integers(0, rows, rows), minlength=rows)
             place = wish.choose(self.measures(wish, self.weights * times))
             if place is None:
                 continue
             chosen.append(float(self.thresholds[place]))
-            unseen.append(float(self.measures(wish, self.weights * (times == 0))[column][place]))
-        if not chosen:
-            return self.thresholds[:1], float("nan")
-        return np.array(chosen), float(np.nanmean(unseen)) if np.isfinite(unseen).any() else float("nan")
+            rest = self.measures(wish, self.weights * (times == 0))
+            outside.append((rest[criterion.column][place], rest[criterion.limited or criterion.column][place]))
+        found = np.array(outside).reshape(-1, 2)
+        found = found[np.isfinite(found).all(axis=1)]
+        if not len(found):
+            return np.array(chosen or self.thresholds[:1]), float("nan"), float("nan")
+        return np.array(chosen), float(found[:, 0].mean()), float(found[:, 1].mean())

@@ -149,10 +149,11 @@ def by_bootstrap(study: Study, repeats: int | None) -> OptimisationBias:
     parts = [results[start : start + len(splits)] for start in range(0, len(results), len(splits))]
     models, rows = recorded_models(parts, [test for _, test in splits], estimator, study.y)
     y, weights = np.asarray(study.y)[rows], None if study.weights is None else np.asarray(study.weights)[rows]
-    scorer = _scorer_of_predictions(study)
+    scorer = study.scorer.of_predictions
 
     def score(configuration: int, chosen: NDArray[np.intp]) -> float:
-        return scorer(models[configuration], chosen, y[chosen], None if weights is None else weights[chosen])
+        some = {} if weights is None else {"sample_weight": weights[chosen]}
+        return float(scorer(models[configuration], chosen, y[chosen], **some))
 
     return bootstrap_optimisation_bias(
         score,
@@ -175,16 +176,6 @@ def _settings(study: Study) -> list[dict[str, Any]]:
         if each not in tried:
             tried.append(each)
     return tried
-
-
-def _scorer_of_predictions(study: Study) -> NamedScorer:
-    """The search's scorer, as one that can be asked about a model of recorded predictions."""
-    scoring = study.search.scoring
-    if isinstance(scoring, Mapping):
-        scoring = scoring[study.search.refit]
-    elif isinstance(scoring, (list, tuple, set)):
-        scoring = study.search.refit
-    return scorer_of(study.search.estimator, study.scorer.name if scoring is None else scoring)
 
 
 BY_METHOD: dict[str, Callable[[Study, int | None], OptimisationBias]] = {

@@ -11,9 +11,9 @@ import numpy as np
 
 from corollary.evaluate.jobs import Progress
 from corollary.evaluate.metrics import Score
-from corollary.evaluate.paired import PairedTest, corrected_t, scores_on_folds, shown_p
+from corollary.evaluate.paired import PairedTest, corrected_t, scores_on_folds
 from corollary.evaluate.scoring import NamedScorer, scorer_of
-from corollary.evaluate.wording import decimals, number
+from corollary.evaluate.wording import decimals, number, shown_p
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class ModelsCompared:
                 test = self.tests[self.best, name]
                 half = (test.interval[1] - test.interval[0]) / 2
                 cells[2] = f"{number(test.difference, places)} ± {number(half, places)}"
-                cells[3] = shown_p(self.p_values[self.best, name])
+                cells[3] = shown_p(self.p_values[self.best, name]).removeprefix("p").removeprefix(" = ").strip()
             lines.append(cells)
         widths = [max(len(line[column]) for line in lines) for column in range(4)]
         text = ["  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])

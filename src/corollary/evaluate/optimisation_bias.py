@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.evaluate.jobs import Progress
-from corollary.evaluate.wording import between, decimals, number
+from corollary.evaluate.wording import between, decimals, number, shown_p
 from corollary.tabular.messages import count
 
 _MOST_FAILURES = 20  # draws in a row without a score (of rows with one class, for instance) before giving up
@@ -75,7 +75,7 @@ class OptimisationBias:
             f"{number(self.corrected, places)} on new rows."
         )
         if self.p_value is not None:
-            text += f" Searches on shuffled targets get as far with p = {self.p_value:.2g}."
+            text += f" Searches on shuffled targets get as far with {shown_p(self.p_value)}."
         return text
 
 

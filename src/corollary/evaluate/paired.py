@@ -16,7 +16,7 @@ from corollary.evaluate.jobs import Progress, about, run_jobs
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.recorded import RecordedClassifier, RecordedRegressor
 from corollary.evaluate.scoring import NamedScorer, check_rows, fitted, held_out_share, scorer_of, splits_of, take
-from corollary.evaluate.wording import between, decimals, number
+from corollary.evaluate.wording import between, decimals, number, shown_p
 
 METHODS = ("corrected t", "mcnemar", "bootstrap")
 
@@ -58,13 +58,8 @@ class PairedTest:
         a, b = (number(score, places) for score in self.scores)
         return (
             f"{self.scoring} {a} and {b}: {verdict} (difference {number(self.difference, places)}, "
-            f"{between(self.interval, places)}, p = {shown_p(self.p_value)}, {self.method})."
+            f"{between(self.interval, places)}, {shown_p(self.p_value)}, {self.method})."
         )
-
-
-def shown_p(p: float) -> str:
-    """``"0.03"``, or ``"< 0.001"``."""
-    return "< 0.001" if p < 0.001 else f"{p:.2g}"
 
 
 def paired_test(

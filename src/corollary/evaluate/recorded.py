@@ -59,6 +59,10 @@ class _Recorded(BaseEstimator):
         if classes is not None:
             self.classes_ = classes
 
+    def fit(self, X: Any, y: Any = None) -> Any:
+        """Nothing: what it says is known."""
+        return self
+
     @available_if(_has("predict"))
     def predict(self, rows: NDArray[np.intp]) -> NDArray[Any]:
         return self.said["predict"][rows]

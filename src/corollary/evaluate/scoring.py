@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import GridSearchCV, check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
@@ -28,14 +29,15 @@ class NamedScorer:
     """A scorer (greater is better, as everywhere in scikit-learn), what it is called, and the range of its scores."""
 
     name: str
-    scorer: Any
+    scorer: Any = field(compare=False)
+    of_predictions: Any = field(compare=False)  # the same by name: takes weights, and asks only for predictions
     low: float = -np.inf
     high: float = np.inf
 
     def __call__(self, model: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
         if sample_weight is None:
             return float(self.scorer(model, X, y))
-        return float(self.scorer(model, X, y, sample_weight=sample_weight))
+        return float(self.of_predictions(model, X, y, sample_weight=sample_weight))
 
     def interval(self, score: Score) -> tuple[float, float]:
         """The score's 95 % interval within the range."""
@@ -49,20 +51,24 @@ def scorer_of(model: Any, scoring: Any) -> NamedScorer:
         raise ValueError(
             "scoring must be one scorer, a name or a callable, but several came; judge with one at a time."
         )
-    name = scoring if isinstance(scoring, str) else _own_name(model) if scoring is None else _name_of(scoring)
+    if isinstance(scoring, str) and scoring not in (names := get_scorer_names()):
+        near = get_close_matches(scoring, names, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "sklearn.metrics.get_scorer_names() lists them."
+        raise ValueError(f"scoring {scoring!r} is not one of scikit-learn's scorers; {hint}")
+    own = _own(model) if scoring is None else scoring
+    name = own if isinstance(own, str) else _name_of(own)
     low, high = _range(name)
-    return NamedScorer(name, check_scoring(model, scoring=scoring), low, high)
+    return NamedScorer(name, check_scoring(model, scoring=scoring), check_scoring(model, scoring=own), low, high)
 
 
-def _own_name(model: Any) -> str:
+def _own(model: Any) -> Any:
+    """What a model scores by, as a name or a scorer: a search by its ``scoring``, others by what their kind does."""
     inner = getattr(model, "scoring", None)
-    if isinstance(inner, str):
-        return inner
-    if isinstance(inner, (list, tuple, set, Mapping)):
-        return str(getattr(model, "refit", "score"))
-    if inner is not None:
-        return _name_of(inner)
-    return "accuracy" if is_classifier(model) else "r2"
+    if isinstance(inner, Mapping):
+        return inner[model.refit]
+    if isinstance(inner, (list, tuple, set)):
+        return str(model.refit)
+    return inner if inner is not None else "accuracy" if is_classifier(model) else "r2"
 
 
 def _name_of(scorer: Any) -> str:

@@ -34,6 +34,8 @@ class Threshold:
         The criterion on these rows, at this threshold: cost for each row, F, recall or precision. Too good by a little.
     unseen : float
         The same, chosen on bootstrap samples and measured on the rows outside of them: what to expect.
+    unseen_limited : float or None
+        The same of what has a limit, precision for instance, which on new rows may well be missed by a little.
     at : dict of str to float
         Counts and rates at the threshold: ``tp``, ``fp``, ``fn``, ``tn``, ``precision``, ``recall``, ``fpr``, …
     usual : dict of str to float
@@ -51,6 +53,7 @@ class Threshold:
     criterion: str
     achieved: float
     unseen: float
+    unseen_limited: float | None
     at: dict[str, float]
     usual: dict[str, float]
     by: str
@@ -103,11 +106,14 @@ class Threshold:
 
     def __str__(self) -> str:
         now, usual = ([number(rates[name], 3) for name in ("precision", "recall")] for rates in (self.at, self.usual))
+        limited = ""
+        if self.unseen_limited is not None:
+            limited = f" (with {CRITERIA[self.by].limited} {number(self.unseen_limited, 3)})"
         shift = f"{'+' if self.bias_shift >= 0 else '−'}{number(abs(self.bias_shift), 2)}"
         return (
             f"Call {shown(self.label)} from {number(self.value, 3)} on (bootstrap {number(self.interval[0], 3)} to "
-            f"{number(self.interval[1], 3)}; the same as {shift} to the intercept): {self.criterion} "
-            f"{number(self.achieved, 3)} on these rows, {number(self.unseen, 3)} to be expected on others. Precision "
+            f"{number(self.interval[1], 3)}; the same as {shift} to the intercept): {self.criterion} is "
+            f"{number(self.achieved, 3)} on these rows, {number(self.unseen, 3)} to be expected on others{limited}. Precision "
             f"{now[0]} and recall {now[1]}; at {0.5 if self.probabilities else 0} they are {usual[0]} and {usual[1]}."
         )
 
@@ -186,10 +192,8 @@ def threshold(
     table = cuts.measures(wish)
     place = wish.choose(table)
     if place is None:
-        raise ValueError(
-            f"no threshold gives {wish.limit_words}; the highest that can be had is {wish.reach(cuts):.3g}."
-        )
-    chosen, unseen = cuts.bootstrap(wish, draws, seed)
+        raise ValueError(f"no threshold gives {wish.limit_words}; at the most it is {wish.reach(cuts):.3g}.")
+    chosen, unseen, limited = cuts.bootstrap(wish, draws, seed)
     low, high = np.quantile(chosen, [0.025, 0.975])
     usual = cuts.place_of(0.5 if probabilities else 0.0)
     return Threshold(
@@ -198,6 +202,7 @@ def threshold(
         wish.words,
         float(table[CRITERIA[by].column][place]),
         unseen,
+        limited if wish.limit is not None else None,
         {key: float(values[place]) for key, values in table.items()},
         {key: float(values[usual]) for key, values in table.items()},
         by,

@@ -24,3 +24,8 @@ def between(interval: tuple[float, float], places: int | None = None) -> str:
     low, high = interval
     places = decimals((high - low) / 2) if places is None else places
     return f"95 % interval {number(low, places)} to {number(high, places)}"
+
+
+def shown_p(p: float) -> str:
+    """``"p = 0.03"``, or ``"p < 0.001"``."""
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
