@@ -28,7 +28,8 @@ demo: $(VENV)/core ## compare models on an embedded data set; writes a report an
 
 # Reports are tested in a browser. Debian's is installed where that can be done; without one those tests are skipped.
 chromium:
-	@command -v chromium chromium-browser google-chrome >/dev/null || test -n "$$COROLLARY_CHROMIUM" \
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| test -n "$$COROLLARY_CHROMIUM" \
 	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	     && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
 	|| echo "There is no Chromium here and none can be installed: tests of reports in a browser will be skipped."
