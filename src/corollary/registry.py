@@ -7,6 +7,7 @@ It holds strings only, so reading it imports nothing.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator
@@ -56,8 +57,8 @@ class Entry:
     def capabilities(self) -> frozenset[str]:
         """What it can do, read from its scikit-learn tags and its methods (imports the class).
 
-        Any of: ``sparse``, ``missing``, ``multi_output``, ``sample_weight``, ``class_weight``, ``probabilities``,
-        ``incremental``, ``path``.
+        Any of: ``sparse``, ``missing``, ``categories``, ``multi_output``, ``sample_weight``, ``class_weight``,
+        ``probabilities``, ``incremental``, ``path``.
         """
         from sklearn.utils import get_tags
         from sklearn.utils.validation import has_fit_parameter
@@ -68,6 +69,9 @@ class Entry:
         found = {
             "sparse": tags.input_tags.sparse,
             "missing": tags.input_tags.allow_nan,
+            "categories": "categorical_features" in model.get_params(deep=False)
+            or tags.input_tags.categorical
+            or tags.input_tags.string,
             "multi_output": tags.target_tags.multi_output,
             "sample_weight": has_fit_parameter(model, "sample_weight"),
             "class_weight": "class_weight" in model.get_params(deep=False),
@@ -160,6 +164,8 @@ PARTS: dict[str, tuple[str, str]] = {
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.paths",
     "enet_path": "linear.paths",
+    "explain": "explaining.explain",
+    "Explanation": "core.explanation",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
@@ -188,6 +194,7 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "model_report": "report.model_page",
     "patch_sklearn": "patch",
     "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",
@@ -238,6 +245,19 @@ def all_estimators(task: str | None = None) -> list[Entry]:
     ['LogisticRegression']
     """
     return [entry for entry in ESTIMATORS.values() if task is None or task in entry.tasks]
+
+
+@functools.cache
+def models_with(capability: str, task: str) -> tuple[str, ...]:
+    """Names of models for a task that have a capability: those that `compare` tries first if any do, else all.
+
+    >>> models_with("missing", "regression")
+    ('RandomForestRegressor', 'GradientBoostingRegressor')
+    """
+    first = [
+        entry.name for entry in all_estimators(task) if entry.compare == "fast" and capability in entry.capabilities
+    ]
+    return tuple(first or [entry.name for entry in all_estimators(task) if capability in entry.capabilities])
 
 
 def lazy_family(package: str, *modules: str) -> tuple[list[str], Callable[[str], Any]]:

@@ -17,6 +17,7 @@ from corollary.evaluate.cross_validation import Progress
 from corollary.evaluate.data_checks import run_checks
 from corollary.evaluate.folds import PreparedFolds
 from corollary.evaluate.metrics import metrics_for
+from corollary.evaluate.notebook import notebook_progress
 from corollary.evaluate.search.clock import Clock
 from corollary.evaluate.search.diary import Diary
 from corollary.evaluate.search.holdout import HoldOut
@@ -117,7 +118,7 @@ def compare(
     models : mapping of str to estimator, optional
         Your own candidates instead of the registry's.
     progress : callable, optional
-        Called with (fits done, fits in all, what is being done).
+        Called with (fits done, fits in all, what is being done); in a notebook there is a bar without one.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def compare(
     kept = None if holdout is None else HoldOut(holdout, list(X.columns), found, weights, header, encoding)
     prepared = PreparedFolds(kinds_of(used, len(X)), X, found.values, splits, found.weights)
     about = {name: settings[name] for name in _DECIDING} | {"sha256": facts.sha256, "folds": len(splits)}
-    judge = Judge(prepared, found, shown_metrics)
+    judge, progress = Judge(prepared, found, shown_metrics), progress or notebook_progress()
     runner = Runner(prepared, judge, Preparing(prepared, used), seed, n_jobs, clock, Diary(resume, about), progress)
     candidates = candidates_for(found.task, "full" if clock.limited else preset, models)
     groups = frame[how.column].astype(str).to_numpy() if how.kind == "group" else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -206,10 +205,9 @@ class Comparison:
         return "\n".join([*text, *failed, "", self.summary()])
 
     def _repr_html_(self) -> str:
-        head, *body = ([html.escape(cell) for cell in line] for line in self.table())
-        rows = "".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in body)
-        table = f"<table><thead><tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{rows}</tbody></table>"
-        return f"{table}<p>{html.escape(self.summary())}</p>"
+        from corollary.evaluate.notebook import head_of
+
+        return head_of(self)
 
 
 def decimals_for(score: Score) -> int:

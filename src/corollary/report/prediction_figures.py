@@ -117,7 +117,7 @@ def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], 
 def predicted_against_actual(truth: NDArray[np.float64], said: Prediction, name: str) -> str:
     """Each row's prediction against what was so."""
     scale = Scale.around(np.concatenate([truth, np.clip(said.values, *_reach(truth))]))
-    chart = Chart(scale, scale, title="Predicted against actual", description="Held-out predictions against the truth.",
+    chart = Chart(scale, scale, title="Predicted against actual", description="Predictions against the truth.",
                   x_label=f"predicted {shortened(name, 30)}", y_label=f"actual {shortened(name, 30)}")  # fmt: skip
     _cloud(chart, said.values, truth)
     chart.line([scale.low, scale.high], [scale.low, scale.high], "soft", dashed=True)

@@ -144,7 +144,8 @@ footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 
   body { background: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } nav { display: none; }
   .board { font-size: 0.7rem; } .board td, .board th { padding-right: 7px; } .board .name { white-space: normal; }
-  .board th[scope=row] { overflow-wrap: anywhere; min-width: 11em; }
+  .pair .stack { font-size: 0.72rem; } .pair .stack td, .pair .stack th { padding-right: 7px; }
+  .board th[scope=row] { min-width: 11em; } tbody th, tbody td { overflow-wrap: anywhere; }
   .board .interval, .board thead th:nth-child(4) { display: none; }
   h2 { margin-top: 28px; break-after: avoid; } h3, .lead, thead { break-after: avoid; }
   tr, .checks li, .card, pre { break-inside: avoid; } details::details-content { content-visibility: visible; }
