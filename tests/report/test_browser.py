@@ -157,8 +157,16 @@ def test_the_leaderboard_shows_every_column_on_a_phone(browser: Browser, reports
     assert all(visible for row in shown for _, visible in row)
 
 
+@pytest.mark.parametrize("width", [1100, 1280])
+def test_the_leaderboard_fits_a_wide_screen(browser: Browser, reports: dict[str, Path], width: int) -> None:
+    browser.open(reports["two"], width=width)
+    box = "document.querySelector('.board').parentElement"
+    assert browser.ask(f"{box}.scrollWidth - {box}.clientWidth") <= 0
+
+
 def test_on_paper(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
     browser.open(reports["two"], width=760, dark=True, media="print")
+    assert browser.ask("document.scrollingElement.scrollWidth") <= 760
     assert browser.ask("getComputedStyle(document.querySelector('nav')).display") == "none"
     assert browser.ask(CONTRAST) == []
     assert browser.ask("getComputedStyle(document.body).color") == "rgb(29, 33, 41)"  # ink, though the screen is dark

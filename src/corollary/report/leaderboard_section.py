@@ -128,16 +128,16 @@ def _interval_scale(comparison: Comparison) -> Scale:
 def _interval(name: str, score: Score, scale: Scale, style: str) -> str:
     """A dot for the mean and a line for its interval, or an arrow to where it lies outside the picture."""
     words = shown_score(score, decimals_for(score), interval=True)
-    low, middle, high = 6 + scale.place(np.nan_to_num([score.low, score.mean, score.high], nan=score.mean)) * 138
+    low, middle, high = 6 + scale.place(np.nan_to_num([score.low, score.mean, score.high], nan=score.mean)) * 98
     parts = [
         f'<line class="line {style}" x1="{low:.1f}" x2="{high:.1f}" y1="8" y2="8"/>',
         f'<circle class="fill {style}" cx="{middle:.1f}" cy="8" r="4"/>',
     ]
     if not scale.low <= score.mean <= scale.high:
         beyond = score.mean > scale.high
-        parts = [f'<text x="{146 if beyond else 4}" y="12" text-anchor="{"end" if beyond else "start"}">'
+        parts = [f'<text x="{106 if beyond else 4}" y="12" text-anchor="{"end" if beyond else "start"}">'
                  f"{'far off →' if beyond else '← far off'}</text>"]  # fmt: skip
-    return drawing(150, 16, f"Interval of {name}", words, parts)
+    return drawing(110, 16, f"Interval of {name}", words, parts)
 
 
 def _blend(comparison: Comparison) -> str:

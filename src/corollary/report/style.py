@@ -29,7 +29,7 @@ STYLE = (
 * { box-sizing: border-box; }
 html { -webkit-text-size-adjust: 100%; }
 body { margin: 0; background: var(--paper); color: var(--ink); font: 16px/1.55 var(--serif); }
-main { max-width: 1060px; margin: 0 auto; padding: 56px 32px 72px; }
+main { max-width: 1100px; margin: 0 auto; padding: 56px 32px 72px; }
 h1, h2, h3 { line-height: 1.2; text-wrap: balance; overflow-wrap: anywhere; }
 h1 { font-size: 2.3rem; font-weight: 600; letter-spacing: -0.012em; margin: 4px 0 8px; }
 h2 { font-size: 1.35rem; font-weight: 600; margin: 60px 0 6px; padding-top: 14px; border-top: 1px solid var(--line); }
@@ -82,9 +82,10 @@ figcaption { color: var(--soft); font-size: 0.82rem; line-height: 1.45; margin-t
 .legend i { display: inline-block; width: 14px; height: 3px; border-radius: 2px; margin-right: 6px;
   vertical-align: middle;
   background: var(--c); }
-td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 164px; }
-.interval .chart { width: 150px; max-width: none; }
+td.interval { vertical-align: middle; padding-top: 0; padding-bottom: 0; } .interval { width: 120px; }
+.interval .chart { width: 110px; max-width: none; }
 .name { white-space: nowrap; }
+.board td, .board th { padding-right: 11px; }
 .board th small { display: block; font-weight: 400; font-size: 0.76rem; color: var(--soft); max-width: 22em; }
 .bars, .values { width: 100%; } .bars td, .bars th, .values td, .values th { border: 0; padding: 2px 8px 2px 0; }
 .bars th { width: 34%; } .values th { width: 40%; } .bars th, .values th { font-weight: 400; overflow-wrap: anywhere; }
@@ -142,7 +143,9 @@ footer { color: var(--soft); font-size: 0.82rem; margin-top: 56px; padding-top: 
   :root { color-scheme: light; --paper: #fff; }
   body { background: none; font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   main { max-width: none; padding: 0; } nav { display: none; }
-  .board { font-size: 0.72rem; } .board td, .board th { padding-right: 8px; }
+  .board { font-size: 0.7rem; } .board td, .board th { padding-right: 7px; } .board .name { white-space: normal; }
+  .pair .stack { font-size: 0.72rem; } .pair .stack td, .pair .stack th { padding-right: 7px; }
+  .board th[scope=row] { min-width: 11em; } tbody th, tbody td { overflow-wrap: anywhere; }
   .board .interval, .board thead th:nth-child(4) { display: none; }
   h2 { margin-top: 28px; break-after: avoid; } h3, .lead, thead { break-after: avoid; }
   tr, .checks li, .card, pre { break-inside: avoid; } details::details-content { content-visibility: visible; }
