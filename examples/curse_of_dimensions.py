@@ -85,9 +85,8 @@ def main() -> None:
     for d in (2, 10):
         print(f"in {d} dimensions a tenth of the points is in a cube of side {edge_length(0.1, d):.2f}")
     measured = {d: simulated(d, 500, rng) for d in (1, 2, 5, 10, 20, 30)}
-    print(
-        f"the nearest of 500 points in 10 dimensions is at {median_nearest_distance(10, 500):.2f}, measured {measured[10]:.2f}"
-    )
+    formula = median_nearest_distance(10, 500)
+    print(f"the nearest of 500 points in 10 dimensions is at {formula:.2f}, measured {measured[10]:.2f}")
     noise = [0, 1, 3, 10, 30, 100, 300]
     found = accuracies(noise, rng)
     for name, values in found.items():
