@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs dist warmup clean
+.PHONY: help demo chromium test test-slow test-peers adversary check bench bench-threads docs dist warmup clean
 
 help:
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,7 +26,14 @@ $(VENV)/extra-%: $(VENV)/core pyproject.toml
 demo: $(VENV)/core ## compare models on an embedded data set; writes a report and a model file
 	$(BIN)/corollary demo
 
-test: $(VENV)/extra-test ## all tests but the slow ones
+# Reports are tested in a browser. Debian's is installed where that can be done; without one those tests are skipped.
+chromium:
+	@command -v chromium chromium-browser google-chrome >/dev/null || test -n "$$COROLLARY_CHROMIUM" \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	     && apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium >/dev/null; } \
+	|| echo "There is no Chromium here and none can be installed: tests of reports in a browser will be skipped."
+
+test: $(VENV)/extra-test chromium ## all tests but the slow ones
 	$(BIN)/python -m pytest -m "not slow" -n $${COROLLARY_TEST_WORKERS:-2} --dist worksteal
 
 test-slow: $(VENV)/extra-test ## the long tests

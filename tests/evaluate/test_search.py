@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
@@ -20,6 +22,7 @@ import corollary
 from corollary.evaluate.compare import Interrupted
 from corollary.evaluate.leaderboard import Row, ranked
 from corollary.evaluate.metrics import METRICS
+from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.sampling import Sampler
 from corollary.registry import ESTIMATORS, all_estimators
 from corollary.tabular.messages import InputError
@@ -349,3 +352,13 @@ def test_more_columns_than_rows_are_seen_by_their_components() -> None:
         plain.best_row.scores["log-loss"].folds, rows["LogisticRegression"].scores["log-loss"].folds, rtol=1e-3
     )
     assert result.best_.predict(data).shape == (60,)
+
+
+def test_words_of_text_stay_sparse_for_models_that_take_them() -> None:
+    class Folds:
+        def part(self, kind: str, fold: int) -> Any:
+            return SimpleNamespace(train=scipy.sparse.csr_array((2_000, 5_000)))
+
+    prepare = Preparing(Folds(), [])  # type: ignore[arg-type]
+    assert prepare(corollary.LogisticRegression(), "rotated") == ("plain", ())
+    assert prepare(corollary.GaussianNB(), "rotated")[0] == "reduced"

@@ -149,11 +149,11 @@ def _belonging(columns: tuple[Column, ...], rows: int, split: str) -> Check | No
     repeated = [column for column in columns if _is_repeated_id(column, rows)]
     if not repeated:
         return None
-    named = ", ".join(f"{shown(column.name)} ({column.distinct:,} different)" for column in repeated[:3])
+    named = ", ".join(f"{shown(column.name)} ({column.distinct:,} different values)" for column in repeated[:3])
     advice = f"If the model is for new ones, use {as_option('--split', f'group:{repeated[0].name}')}."
-    return Check(
-        title, f"The same {named} are in training and test, by their names ids that repeat. {advice}", fine=False
-    )
+    ids = "an id" if len(repeated) == 1 else "ids"
+    detail = f"Rows share {named}, by name {ids}: rows of one are in training and in test. {advice}"
+    return Check(title, detail, fine=False)
 
 
 def _is_repeated_id(column: Column, rows: int) -> bool:

@@ -114,7 +114,9 @@ def _dates(columns: list[Column]) -> DateColumns:
 
 
 def _most_words(rows: int) -> int:
-    return min(20_000, max(1_000, rows))
+    """As many as rows where they stay sparse; of a small table, which is dense, half as many."""
+    few = rows // 2 if rows * rows <= 2 * _DENSE_TEXT_CELLS else rows
+    return min(20_000, max(200, few))
 
 
 def _is_dense(columns: dict[Role, list[Column]], rows: int) -> bool:

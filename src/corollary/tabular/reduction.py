@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import TruncatedSVD
 from sklearn.utils.validation import check_is_fitted
 
+from corollary.base import EvidenceWarning
 from corollary.core.fitted import Count, Fitted, Model
 from corollary.decomposition.pca import PCA
 
@@ -53,9 +55,11 @@ class Components(TransformerMixin, BaseEstimator):
             self.model_ = TruncatedSVD(kept, random_state=self.random_state).fit(X)
         else:
             # of a few directions the leading digits do, by iteration; all of them are found at once
-            few = {"svd_solver": "randomized", "tol": 1e-4} if 4 * kept <= min(X.shape) else {}
+            few: dict[str, Any] = {"svd_solver": "randomized", "tol": 1e-4} if 4 * kept <= min(X.shape) else {}
             pca = PCA(kept, random_state=self.random_state, **few)
-            self.model_ = pca.fit(X.toarray() if issparse(X) else X)
+            with warnings.catch_warnings():  # any directions near these do: what is claimed is claimed of the model
+                warnings.simplefilter("ignore", EvidenceWarning)
+                self.model_ = pca.fit(X.toarray() if issparse(X) else X)
         return self
 
     def transform(self, X: Any) -> NDArray[np.float64]:

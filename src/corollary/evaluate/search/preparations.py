@@ -39,6 +39,8 @@ class Preparing:
         rows, width = train.shape
         if hasattr(train, "tocsr") and not get_tags(model).input_tags.sparse:
             return "reduced", (f"sees {COMPONENTS} principal components, because the {width:,} columns are sparse",)
+        if hasattr(train, "tocsr"):
+            return kind, ()  # words of text and the like: as many columns cost no more than their non-zero values
         if width > _WIDE and width > rows and wide in ("reduced", "rotated"):
             seen = f"{COMPONENTS} principal components" if wide == "reduced" else "all principal components"
             return wide, (f"sees {seen} of the {width:,} columns",)
