@@ -42,7 +42,7 @@ class NotebookProgress:
             return
         self._shown = now
         if self._handle is None:
-            self._handle = sys.modules["IPython"].display.display(self, display_id=True)  # type: ignore[attr-defined]
+            self._handle = sys.modules["IPython"].display.display(self, display_id=True)
         else:
             self._handle.update(self)
 

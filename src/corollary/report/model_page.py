@@ -164,7 +164,7 @@ def _told(report: ModelReport) -> str:
         return text
     score, happened = _chosen(report)
     far = float(np.average(np.abs(np.subtract(*calibration_bins(score, happened)[:2]))))
-    return f"{text}; probabilities are off by {far:.2g} on average"
+    return f"{text}; predicted and observed shares differ by {far:.2g} on average"
 
 
 def _chosen(report: ModelReport) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
