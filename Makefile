@@ -4,7 +4,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo chromium test test-slow test-peers adversary check bench bench-threads docs dist warmup clean
+.PHONY: help demo chromium test test-slow test-peers adversary check bench bench-threads bench-automl docs dist warmup clean
 
 help:
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,9 @@ bench: $(VENV)/extra-bench ## side by side with the peers; rewrites docs/benchma
 bench-threads: $(VENV)/extra-bench ## time against 1, 2, 4, … threads; worth it on a machine with many cores
 	$(BIN)/python -m benchmarks.curves --write docs/curves.json
 	$(BIN)/python -m benchmarks.curves_picture
+
+bench-automl: $(VENV)/extra-automl ## compare beside FLAML and AutoGluon, 2 minutes each on 8 tables; DATA=FOLDER of the shared data
+	$(BIN)/python -m benchmarks.automl --data $${DATA:-../shared/data} --write docs/automl.md
 
 docs: $(VENV)/extra-docs ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

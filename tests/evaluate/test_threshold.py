@@ -104,7 +104,7 @@ def test_the_cost_optimum_of_right_probabilities() -> None:
 
 def test_it_reads_as_a_sentence_and_draws() -> None:
     found = threshold(Y, P, by="precision", at_least=0.7)
-    assert str(found).startswith(f"Call '1' from {found.value:.3f} on (bootstrap ")
+    assert str(found).startswith(f"Call '1' from {found.value:.3g} on (bootstrap ")
     assert f"largest recall with precision ≥ 0.7 is {found.achieved:.3f} on these rows" in str(found)
     assert len(found.plot().get_legend().get_texts()) == 2
     assert len(threshold(Y, P).plot().get_legend().get_texts()) == 3

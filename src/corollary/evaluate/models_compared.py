@@ -81,7 +81,11 @@ class ModelsCompared:
         text = ["  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
                 for line in lines]  # fmt: skip
         names = self.tied
-        told = f"{self.best} cannot be told apart from {', '.join(names)}." if names else f"{self.best} is the best."
+        told = (
+            f"{self.best} cannot be told apart from {', '.join(names)}."
+            if names
+            else f"{self.best} is better than every other (p < 0.05)."
+        )
         return "\n".join([*text, "", told])
 
 

@@ -111,10 +111,10 @@ class Threshold:
             limited = f" (with {CRITERIA[self.by].limited} {number(self.unseen_limited, 3)})"
         shift = f"{'+' if self.bias_shift >= 0 else '−'}{number(abs(self.bias_shift), 2)}"
         return (
-            f"Call {shown(self.label)} from {number(self.value, 3)} on (bootstrap {number(self.interval[0], 3)} to "
-            f"{number(self.interval[1], 3)}; the same as {shift} to the intercept): {self.criterion} is "
-            f"{number(self.achieved, 3)} on these rows, {number(self.unseen, 3)} to be expected on others{limited}. Precision "
-            f"{now[0]} and recall {now[1]}; at {0.5 if self.probabilities else 0} they are {usual[0]} and {usual[1]}."
+            f"Call {shown(self.label)} from {self.value:.3g} on (bootstrap {self.interval[0]:.3g} to "
+            f"{self.interval[1]:.3g}; the same as {shift} to the intercept): {self.criterion} is "
+            f"{number(self.achieved, 3)} on these rows, {number(self.unseen, 3)} to be expected on others{limited}. "
+            f"Precision {now[0]}, recall {now[1]}; at {0.5 if self.probabilities else 0} they are {', '.join(usual)}."
         )
 
 

@@ -86,6 +86,14 @@ class Runner:
     def _tell(self, tried: Tried) -> None:
         if self.progress is not None:
             self.progress(self.fits, max(self.planned, self.fits + 1), tried.name)
+        if (leads := getattr(self.progress, "leads", None)) is not None:  # a progress that shows who leads, too
+            scored = [
+                each for each in self.tried if np.isfinite(each.mean) and not each.configuration.candidate.baseline
+            ]
+            sign = 1 if self.judge.metric.greater_is_better else -1
+            best = max(scored, key=lambda each: (len(each.scores), sign * each.mean), default=None)
+            if best is not None:
+                leads(best.name, self.judge.metric.label, best.mean)
 
     def _note(self, tried: Tried, fit: FoldFit) -> None:
         part, fitted = self._part(tried), fit.fitted

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -89,11 +90,11 @@ class ManyDimensions:
 
     def plot(self, ax: Any = None) -> Any:
         """Edges and the distance against the number of dimensions; returns the matplotlib axes."""
-        from corollary.core.drawing import axes
+        from corollary.core.drawing import PALETTE, axes
 
         ax = axes(ax)
-        for fraction, edges in zip(self.fractions, self.edges, strict=True):
-            ax.plot(self.dimensions, edges, lw=1.8, label=f"edge that holds {fraction:.3g} of the volume")
+        for colour, fraction, edges in zip(cycle(PALETTE), self.fractions, self.edges, strict=False):
+            ax.plot(self.dimensions, edges, color=colour, lw=1.8, label=f"edge that holds {fraction:.3g} of the volume")
         label = f"median distance to the nearest of {self.points:,} points"
         ax.plot(self.dimensions, self.distances, color="black", lw=1.4, ls="--", label=label)
         ax.set(xlabel="dimensions", ylabel="share of the whole range", ylim=(0, 1.02), xlim=(0, max(self.dimensions)))

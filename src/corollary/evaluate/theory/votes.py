@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -78,12 +79,12 @@ class Votes:
 
     def plot(self, ax: Any = None) -> Any:
         """The error of the vote against its size, a line for each correlation; returns the matplotlib axes."""
-        from corollary.core.drawing import SOFT, axes
+        from corollary.core.drawing import PALETTE, SOFT, axes
 
         ax = axes(ax)
         ax.axhline(self.error, color=SOFT, lw=1, ls="--", label="one member")
-        for correlation, errors in zip(self.correlations, self.errors, strict=True):
-            ax.plot(self.members, errors, lw=1.8, label=f"errors correlate by {correlation:g}")
+        for colour, correlation, errors in zip(cycle(PALETTE), self.correlations, self.errors, strict=False):
+            ax.plot(self.members, errors, color=colour, lw=1.8, label=f"errors correlate by {correlation:g}")
         ax.set(xlabel="members", ylabel="error of the majority", ylim=(0, None))
         ax.legend(frameon=False, fontsize="small")
         return ax
