@@ -12,7 +12,9 @@ import pytest
 from sklearn.datasets import make_blobs
 from test_bad_input import refused
 
+from corollary.cluster.kmeans import KMeans
 from corollary.core.evidence import Kind
+from corollary.evaluate.cluster_number import choose_number
 from corollary.evaluate.clustering import METHODS
 
 Run = Callable[..., Any]
@@ -75,6 +77,53 @@ def test_one_cluster_when_there_is_one(run: Run, tmp_path: Path) -> None:
     assert found.code == 0, found.err
     assert "1 cluster, because" in found.out
     assert "one group" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_beyond_ten_clusters(run: Run, tmp_path: Path) -> None:
+    centres = [(10 * i, 10 * j) for i in range(4) for j in range(4)]
+    X, _ = make_blobs(640, centers=centres, cluster_std=1.0, random_state=0)
+    path = tmp_path / "grid.csv"
+    pd.DataFrame(X, columns=["x", "y"]).to_csv(path, index=False)
+    found = run("cluster", path)
+    assert found.code == 0, found.err
+    text = " ".join(found.out.split())
+    assert "16 clusters, because Calinski–Harabasz, silhouette and BIC say so" in text
+    assert "The clusters are well apart: silhouette 0." in text
+    assert "elbow and gap are asked for small k only" in text
+    assert all(len(line) <= 80 for line in found.out.splitlines() if str(tmp_path) not in line)
+
+
+def test_no_structure_is_said(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "even.csv"
+    pd.DataFrame(np.random.default_rng(0).uniform(size=(300, 2)), columns=["x", "y"]).to_csv(path, index=False)
+    found = run("cluster", path, "--k", "4", "--method", "kmeans", "--report", tmp_path / "r.html")
+    assert found.code == 0, found.err
+    text = " ".join(found.out.split())
+    assert "4 clusters, as asked. No structure was found: a silhouette of 0." in text
+    assert "Look at nothing shows that there are groups at all" in text
+    assert "No structure was found" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_a_criterion_at_the_edge_is_a_warning() -> None:
+    centres = [(10 * i, 10 * j) for i in range(5) for j in range(6)]
+    X, _ = make_blobs(200, centers=centres, cluster_std=0.5, random_state=0)
+    study, told = choose_number("kmeans", lambda k: KMeans(k, moves=True, random_state=0), X, 0)
+    assert study.ks[-1] == 20  # ten rows for a cluster
+    assert study.best["calinski_harabasz"] == 20
+    assert "Calinski–Harabasz" in told[0]
+    assert "best at k = 20, the largest number that was tried; more clusters might be better still by" in told[0]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "truth"), [("s-set1.csv.gz", 15), ("birch-rg1.csv.gz", 100)])
+def test_the_truth_of_benchmarks(name: str, truth: int, run: Run) -> None:
+    path = Path(__file__).parents[3] / "shared" / "data" / "clustering" / name
+    if not path.exists():
+        pytest.skip("the shared data are not there")
+    drop = ("--drop", "class") if truth == 15 else ()
+    assert f"{truth} clusters, because Calinski–Harabasz, silhouette and BIC say so" in " ".join(
+        run("cluster", path, *drop).out.split()
+    )
 
 
 def test_the_same_seed_gives_the_same_labels(run: Run, shops_csv: Path, tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import io
+import json
 import os
 import signal
 from collections.abc import Callable
@@ -13,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
+from test_bad_input import refused
 
 import corollary
 from corollary import registry
@@ -221,3 +225,94 @@ def test_the_demo_refuses_a_folder_it_cannot_make(run: Run, people_csv: Path) ->
     outcome = run("demo", "--out", people_csv / "tour")
     assert outcome.code == 2
     assert outcome.err.startswith(f"corollary: --out {people_csv / 'tour'}: cannot be created")
+
+
+@pytest.fixture
+def visits(tmp_path: Path) -> Path:
+    """Repeated patients, a day, a weight, an id, a code that is a number, money; one model is enough."""
+    rng = np.random.default_rng(1)
+    n = 90
+    frame = pd.DataFrame({"age": rng.integers(20, 80, n), "patient": np.arange(n) // 3, "ward": rng.integers(1, 4, n)})
+    frame["day"] = pd.date_range("2024-01-01", periods=n).strftime("%Y-%m-%d")
+    frame["counts"], frame["visit"] = rng.integers(1, 4, n), [f"v{i}" for i in range(n)]
+    frame["ill"] = np.where(frame["age"] + rng.normal(0, 10, n) > 50, "yes", "no")
+    path = tmp_path / "visits.csv"
+    frame.to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture
+def only_logistic(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = registry.ESTIMATORS["LogisticRegression"]
+    monkeypatch.setattr(candidates, "all_estimators", lambda task=None: [entry])
+
+
+@pytest.mark.usefixtures("only_logistic")
+def test_every_option_reaches_the_comparison(run: Run, visits: Path, tmp_path: Path) -> None:
+    model, diary = tmp_path / "m.corollary", tmp_path / "diary"
+    options = ("--split", "group:patient", "--holdout", visits, "--weights", "counts", "--categorical", "ward",
+               "--id", "visit", "--drop", "day", "--resume", diary, "--folds", "3", "--save", model)  # fmt: skip
+    outcome = run("compare", visits, "-t", "ill", *options)
+    assert outcome.code == 0, outcome.err
+    text = " ".join(outcome.out.split())
+    for words in ("over 3 folds, whose patient is in no other part", "Hold-out", "on rows that had no say in anything",
+                  "1 number, 1 category", "--id visit --out predictions.csv"):  # fmt: skip
+        assert words in text, words
+    assert diary.exists()
+    again = run("compare", visits, "-t", "ill", *options)
+    assert "of an earlier search did not have to be done again" in " ".join(again.out.split())
+    told = run("inspect", model)
+    card = " ".join(told.out.split())
+    for words in ("Predicts ill (classification: no, yes)", "Score log-loss ", "95% interval", "Hold-out",
+                  "whose patient is in no other part", "Data visits.csv: 90 rows", "SHA-256 ",
+                  "seed 0", "Evidence"):  # fmt: skip
+        assert words in card, words
+    assert all(len(line) <= 80 for line in told.out.splitlines() if not line.startswith((" ", "sklearn", "File")))
+    found = json.loads(run("inspect", model, "--json").out)
+    assert (found["card"]["target"], found["card"]["rows"], found["card"]["classes"]) == ("ill", 90, ["no", "yes"])
+    assert found["card"]["sha256"] == hashlib.sha256(visits.read_bytes()).hexdigest()
+    assert found["card"]["low"] <= found["card"]["score"] <= found["card"]["high"]
+
+
+@pytest.mark.usefixtures("only_logistic")
+def test_later_rows_judge(run: Run, visits: Path) -> None:
+    text = " ".join(run("compare", visits, "-t", "ill", "--split", "time:day", "--drop", "visit").out.split())
+    assert "each later in day than what it learnt from" in text
+
+
+@pytest.mark.usefixtures("only_logistic")
+def test_a_table_from_stdin(run: Run, visits: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(visits.read_bytes())))
+    outcome = run("compare", "-", "-t", "ill")
+    assert outcome.code == 0, outcome.err
+    assert "90 rows" in outcome.out
+
+
+@pytest.mark.usefixtures("only_logistic")
+def test_a_time_is_kept_and_told(run: Run, visits: Path) -> None:
+    outcome = run("compare", visits, "-t", "ill", "--minutes", "0.1")
+    assert outcome.code == 0, outcome.err
+    text = " ".join(outcome.out.split())
+    assert "configurations of 1 model got a score" in text
+    assert "--minutes 0.1" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--minutes", "0"), ("--minutes 0",)),
+        (("--minutes", "1", "--time-budget", "5"), ("--minutes", "--time-budget")),
+        (("--split", "sideways"), ("--split sideways",)),
+        (("--split", "time:nothing"), ("nothing", "column")),
+        (("--split", "time:visit"), ("visit",)),
+        (("--holdout", "gone.csv"), ("gone.csv",)),
+        (("--weights", "nothing"), ("--weights nothing",)),
+        (("--weights", "visit"), ("visit",)),
+        (("--categorical", "nothing"), ("--categorical nothing",)),
+        (("--id", "nothing"), ("--id nothing",)),
+    ],
+)
+def test_bad_values_of_options_are_one_line(
+    options: tuple[str, ...], words: tuple[str, ...], run: Run, visits: Path
+) -> None:
+    refused(run("compare", visits, "-t", "ill", *options), *words)

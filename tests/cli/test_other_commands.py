@@ -48,7 +48,7 @@ def test_inspect_shows_the_pipeline(run: Run, people_csv: Path, tmp_path: Path) 
     outcome = run("inspect", path)
     assert outcome.code == 0
     for words in ("Pipeline", "DateColumns", "LogisticRegression", "Optimal: relative duality gap"):
-        assert words in outcome.out
+        assert words in " ".join(outcome.out.split())
 
 
 def test_warmup_goes_on_when_one_fails(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -64,6 +64,20 @@ def test_warmup_goes_on_when_one_fails(run: Run, monkeypatch: pytest.MonkeyPatch
     assert run("warmup").code == 0
 
 
+@pytest.mark.slow
+def test_warmup_of_everything(run: Run) -> None:
+    outcome = run("warmup")
+    assert outcome.code == 0, outcome.out
+    assert "✗" not in outcome.out
+    assert f"{len(corollary.all_estimators())} estimators in" in outcome.out
+
+
+def test_warmup_of_models_of_two_tasks_and_of_none() -> None:
+    """A model of both tasks has no tags of a classifier to ask; one without a target is fitted without."""
+    for name in ("LinearModel", "KMeans", "LogisticRegression"):
+        assert warming._fit_everywhere(registry.ESTIMATORS[name]) == ""
+
+
 def test_help_teaches_and_is_light() -> None:
     code = """
 import sys
@@ -74,7 +88,8 @@ heavy = {"numpy", "pandas", "sklearn", "numba", "scipy"} & set(sys.modules)
 assert not heavy, heavy
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    for words in ("corollary demo", "corollary predict best.corollary", "warmup", "--time-budget"):
+    for words in ("corollary demo", "corollary predict best.corollary", "warmup", "--time-budget", "--minutes",
+                  "doctor", "time:COLUMN", "stdin"):  # fmt: skip
         assert words in done.stdout
     assert all(len(line) <= 80 for line in done.stdout.split("\n"))
 

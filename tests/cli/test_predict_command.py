@@ -109,3 +109,52 @@ def test_a_model_fitted_to_plain_arrays(run: Run, tmp_path: Path) -> None:
     np.testing.assert_allclose(found["prediction"], [1.0, 2.0])
     table.write_text("a\n0\n")
     assert "the model was fitted with 2" in run("predict", path, table).err
+
+
+def test_ids_join_and_reasons_add_up(run: Run, people: pd.DataFrame, tmp_path: Path) -> None:
+    path, model = tmp_path / "named.csv", tmp_path / "logistic.corollary"
+    people.assign(who=[f"person-{i}" for i in range(60)]).to_csv(path, index=False)
+    X, y = people[["age", "height", "city"]].fillna({"height": 170.0, "city": "Ulm"}), people["rich"]
+    found = corollary.compare(X.assign(rich=y), "rich", models={"m": corollary.LogisticRegression()}, folds=2)
+    corollary.save(found.best_, model)
+    outcome = run("predict", model, path, "--id", "who", "--explain")
+    assert outcome.code == 0, outcome.err
+    told = pd.read_csv(io.StringIO(outcome.out))
+    assert list(told.columns) == [
+        "who",
+        "prediction",
+        "because_1",
+        "adds_1",
+        "because_2",
+        "adds_2",
+        "because_3",
+        "adds_3",
+    ]
+    assert told["who"].tolist() == [f"person-{i}" for i in range(60)]
+    read = pd.read_csv(path)[["age", "height", "city"]]
+    why = corollary.explain(found.best_, read).to_frame()
+    named = told[["because_1", "because_2", "because_3"]].map(lambda text: text.partition(" = ")[0])
+    adds = told[["adds_1", "adds_2", "adds_3"]].to_numpy()
+    assert (np.diff(np.abs(adds), axis=1) <= 0).all()
+    for row in range(60):
+        np.testing.assert_allclose(adds[row], why.loc[row, named.iloc[row].tolist()], rtol=1e-5, atol=1e-9)
+    assert told["because_1"].str.contains("age = ").any()
+    assert "what these columns add to the log-odds of 'rich'" in outcome.err
+    assert "'who'" not in outcome.err  # it is used, as the id
+
+
+def test_an_unknown_id_is_refused(run: Run, people_csv: Path, tmp_path: Path) -> None:
+    model = tmp_path / "m.corollary"
+    corollary.save(corollary.LinearRegression().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [1.0, 2.0, 5.0]), model)
+    table = tmp_path / "two.csv"
+    table.write_text("k,a,b\nx,0,1\ny,1,0\n")
+    outcome = run("predict", model, table, "--id", "key")
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("corollary: --id key: ")
+    assert "no such column" in outcome.err
+    found = run("predict", model, table, "--id", "k")
+    assert pd.read_csv(io.StringIO(found.out))["k"].tolist() == ["x", "y"]
+    table.write_text("a,b\n0,1\n")
+    alone = run("predict", model, table, "--explain")
+    assert (alone.code, alone.err.count("\n")) == (2, 1)
+    assert "--explain" in alone.err

@@ -74,8 +74,8 @@ def test_wide_shows_all(comparison: Comparison) -> None:
 
 def test_the_least_important_goes_first_and_is_named() -> None:
     rows = ["1", "2"]
-    columns = [Column("#", rows), Column("name", ["a" * 30, "b"], left=True, may_shrink=True), Column("x", rows, goes=1),
-               Column("long title", rows, goes=2)]  # fmt: skip
+    name = Column("name", ["a" * 30, "b"], left=True, may_shrink=True)
+    columns = [Column("#", rows), name, Column("x", rows, goes=1), Column("long title", rows, goes=2)]
     assert fitted(columns, 80) == (columns, [])
     kept, gone = fitted(columns, 40)
     assert ([column.title for column in kept], gone) == (["#", "name", "x"], ["long title"])

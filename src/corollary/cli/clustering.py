@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -109,8 +110,8 @@ def _show_choice(console: Console, found: Clustering) -> None:
     words = [f"{', '.join([*gone, *more])} in the report (--report FILE)"] if gone or more else []
     if body[-1][head.index("gap")].strip() == "–":
         words.append("elbow and gap are asked for small k only")
-    if words:
-        console.print(Text("; ".join(words), style="dim"), soft_wrap=True)
+    for line in textwrap.wrap("; ".join(words), console.width):
+        console.print(Text(line, style="dim"), soft_wrap=True)
 
 
 def _show_sizes(console: Console, found: Clustering) -> None:
