@@ -58,10 +58,7 @@ def test_what_is_there_is_there_and_its_page_speaks_of_it() -> None:
             assert name == "compare" or resolved(name) is not None, f"{topic}: {name}"
         for file in re.findall(r"`([^`]+\.py)`", files):
             assert (DOCS.parent / "src" / "corollary" / file).is_file(), f"{topic}: {file}"
-        (file,) = re.findall(r"\((\S+?\.md)", page)
-        if file == "gallery.md":  # whose programs are not in the file; links are checked elsewhere
-            continue
-        text = (DOCS / file).read_text(encoding="utf-8")
+        text = (DOCS / re.findall(r"\((\S+?\.md)", page)[0]).read_text(encoding="utf-8")
         stems = [re.sub("(Classifier|Regressor)$", "", name.split(".")[-1]) for name in named(names)]
         assert any(stem in text for stem in stems), f"{topic}: {page}"
 
