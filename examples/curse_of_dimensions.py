@@ -18,22 +18,13 @@ from sklearn.datasets import make_moons
 
 from corollary import KNeighborsClassifier, LogisticRegression, NearestNeighbors
 from corollary.core.drawing import BLUE, ORANGE, PALETTE, SOFT
+from corollary.evaluate.theory import edge_length, median_nearest_distance
 
 DIMENSIONS = np.arange(1, 31)
 
 
-def side(d: Any, share: float) -> Any:
-    """Of a cube that holds ``share`` of the unit cube in d dimensions."""
-    return share ** (1 / d)
-
-
-def nearest(d: Any, n: int) -> Any:
-    """The median distance from the middle of the unit ball to the nearest of n points in it."""
-    return (1 - 0.5 ** (1 / n)) ** (1 / d)
-
-
 def simulated(d: int, n: int, rng: Any, times: int = 200) -> float:
-    """The same, measured: by draws of n points, and neighbours of the middle."""
+    """The median distance from the middle of the unit ball to the nearest of n points in it, by draws."""
     found = []
     for _ in range(times):
         direction = rng.normal(size=(n, d))
@@ -69,10 +60,10 @@ def draw(measured: dict[int, float], noise: list[int], found: dict[str, list[flo
 
     figure, (cube, ball, classes) = plt.subplots(1, 3, figsize=(12, 3.8), layout="constrained")
     for share, colour in zip((0.01, 0.1, 0.3), (SOFT, BLUE, ORANGE), strict=True):
-        cube.plot(DIMENSIONS, side(DIMENSIONS, share), color=colour, label=f"{share:.0%} of the points")
+        cube.plot(DIMENSIONS, edge_length(share, DIMENSIONS), color=colour, label=f"{share:.0%} of the points")
     cube.set(xlabel="dimensions", ylabel="side of the small cube", ylim=(0, 1))
     cube.set_title("A part of a cube is nearly all of it", loc="left", fontsize="medium", fontweight="bold")
-    ball.plot(DIMENSIONS, nearest(DIMENSIONS, 500), color=BLUE, label="formula")
+    ball.plot(DIMENSIONS, median_nearest_distance(DIMENSIONS, 500), color=BLUE, label="formula")
     ball.plot(list(measured), list(measured.values()), "o", color=ORANGE, label="200 draws of 500 points")
     ball.set(xlabel="dimensions", ylabel="distance of the nearest", ylim=(0, 1))
     ball.set_title("Nearest to the middle, near the edge", loc="left", fontsize="medium", fontweight="bold")
@@ -92,9 +83,10 @@ def main() -> None:
     out = parser.parse_args().out
     rng = np.random.default_rng(0)
     for d in (2, 10):
-        print(f"in {d} dimensions a tenth of the points is in a cube of side {side(d, 0.1):.2f}")
+        print(f"in {d} dimensions a tenth of the points is in a cube of side {edge_length(0.1, d):.2f}")
     measured = {d: simulated(d, 500, rng) for d in (1, 2, 5, 10, 20, 30)}
-    print(f"the nearest of 500 points in 10 dimensions is at {nearest(10, 500):.2f}, measured {measured[10]:.2f}")
+    formula = median_nearest_distance(10, 500)
+    print(f"the nearest of 500 points in 10 dimensions is at {formula:.2f}, measured {measured[10]:.2f}")
     noise = [0, 1, 3, 10, 30, 100, 300]
     found = accuracies(noise, rng)
     for name, values in found.items():

@@ -24,6 +24,7 @@ EXAMPLES = HERE.parents[1] / "examples"
 SECTIONS = {
     "Tables and models": {
         "compare_table": "Which model for this table?",
+        "judging_models": "Six questions to ask of a score",
         "bias_variance": "Bias, variance and noise",
         "costly_mistakes": "A threshold that pays",
         "judging_models": "How good is it really?",

@@ -30,6 +30,7 @@ def main() -> None:
         print(says(binaries / "corollary", "--version"), end="")
         models = json.loads(says(binaries / "corollary", "models", "--json"))
         print(f"{len(models)} models")
+        print(says(binaries / "corollary", "doctor"), end="")
     for made in (archive, wheel):
         print(f"{made.relative_to(ROOT)}: {made.stat().st_size / 1e6:.1f} MB")
 
