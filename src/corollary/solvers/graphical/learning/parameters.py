@@ -54,6 +54,8 @@ def tables_from(counts: Sequence[Array], prior: Prior = NO_PRIOR) -> tuple[Array
 
 def _normalised(cells: Array) -> Array:
     total = cells.sum(axis=-1, keepdims=True)
+    if total.all():
+        return np.asarray(cells / total)
     with np.errstate(invalid="ignore", divide="ignore"):
         table = np.where(total > 0, cells / total, 1.0 / cells.shape[-1])
     return np.asarray(table)
@@ -67,7 +69,12 @@ def unseen(counts: Sequence[Array]) -> int:
 def log_likelihood(counts: Sequence[Array], tables: Sequence[Array]) -> float:
     """Σ N log θ: the log-likelihood of complete rows."""
     with np.errstate(divide="ignore"):
-        return float(sum(xlogy(count, table).sum() for count, table in zip(counts, tables, strict=True)))
+        return float(xlogy(_joined(counts), _joined(tables)).sum())
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    """All of their numbers, one after the other."""
+    return np.concatenate([np.empty(0), *(array.ravel() for array in arrays)])
 
 
 def counted(data: Coded, families: Sequence[Family], prior: Prior = NO_PRIOR) -> tuple[tuple[Array, ...], Evidence]:
@@ -84,12 +91,11 @@ def counting_evidence(
     Where all tables are, the gradient of the likelihood along every one of them is zero.
     """
     counts = [count.reshape(table.shape) for count, table in zip(recounted(data, families), tables, strict=True)]
+    wanted = [_normalised(count + prior.added(count.shape)) for count, prior in zip(counts, priors, strict=True)]
+    errors = _joined(tables) - _joined(wanted)
+    sums = _joined([table.sum(axis=-1) for table in tables]) - 1.0
+    worst = float(max(np.abs(errors).max(initial=0.0), np.abs(sums).max(initial=0.0)))
     total = max(data.total, np.finfo(float).tiny)
-    worst = 0.0
-    for count, table, prior in zip(counts, tables, priors, strict=True):
-        wanted = _normalised(count + prior.added(count.shape))
-        worst = max(worst, float(np.abs(table - wanted).max(initial=0.0)))
-        worst = max(worst, float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0)))
     value, notes = log_likelihood(counts, tables), list[str]()
     bare = unseen([count for count, prior in zip(counts, priors, strict=True) if not (prior.cell or prior.ess)])
     if bare:
