@@ -1,8 +1,9 @@
 """Columns of text as numbers: strings that lie one after the other in memory, as Arrow keeps them.
 
-Few different strings are expected, most of them short. One of at most eight bytes, none of them zero, is a single number
-whose lowest byte that is not zero is its first: no two strings have the same. That number says at once where in a small
-table the code is. Longer ones, and those whose place another string has, are found by probing, and compared as a whole.
+Few different strings are expected, most of them short. One of at most eight bytes, none of them zero, is a number of its
+own: its bytes end at the highest, and the lowest that is not zero is its first. That number says at once where in a
+small table the code is. Longer ones, and those whose place another string has, are found by probing, and compared as a
+whole.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def _put(code, keys, lengths, multiplier, words, entries):
 
 @inner_kernel
 def _put_all(count, keys, lengths, words, entries):
-    """Give each short string its slot by a multiplier, which is returned; if all that are tried fail, some have none."""
+    """Give short strings their slots by a multiplier, which is returned; if all that are tried fail, some have none."""
     multiplier = _ODD
     for _ in range(TRIES):
         words[:] = np.uint64(0)
