@@ -36,11 +36,10 @@ FIRST_SET = 64
 TALL = 32  # rows for each column of a first set: where rows are many, a few columns more cost little
 INNER_STEPS, IDLE_STEPS = 30, 2  # Newton steps on one working set, and those of them that may bring nothing
 SCREEN_GAP = 1e-2
-CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing", "scale")  # in memory, from one iteration to the next
+CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
-FAR, LOOSE = 1e-3, 0.1  # of the loss: steps that promise more are iterations each, and leave the bound as it was
-MANY = 10_000  # rows from which on the former do so, too
+FAR = 0.05  # of the loss: a step that promises more is an iteration, and leaves the bound as it was
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
 PART = 0.3  # of the largest violation: how well a working set is solved along its columns
 NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
@@ -142,9 +141,7 @@ class ProxNewton(Solver):
     def _local_tolerance(self, problem: Problem, state: State, wanted: Array, tol: float) -> float:
         """How exactly to solve the working set: a fraction of what is violated now while columns may still enter."""
         now = float(state.memory["violation"].max(initial=0.0))
-        scale = problem.penalty.l1
-        if not scale:  # the gradient at the start: later ones are small because little is left to do
-            scale = state.memory.setdefault("scale", float(np.abs(state.memory["gradient"]).max(initial=0.0)))
+        scale = problem.penalty.l1 or float(np.abs(state.memory["gradient"]).max(initial=0.0))
         # Newton steps converge quadratically and quadratic models are solved exactly, so the last digits are cheap
         least = max(1e-5 * tol * scale, 1e-15 * scale, 1e-300)
         return least if len(wanted) == problem.design.shape[1] else max(0.03 * min(now, scale), least)
@@ -209,7 +206,10 @@ class ProxNewton(Solver):
         part = problem.design if whole else problem.design.take(wanted)  # all columns need no copy of X
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
-        value, slope, curve = (state.memory[key] for key in ("value", "unbalanced", "curve"))
+        known = "unbalanced" in state.memory  # not of a start that another problem of a path has left
+        value, slope, curve = (
+            (state.memory[key] for key in ("value", "unbalanced", "curve")) if known else problem.derivatives(raw)
+        )
         one_by_one = problem.penalty.quadratic and not problem.penalty.absent
         stall, far = Stall(IDLE_STEPS, STILL), False
         for _ in range(INNER_STEPS):
@@ -236,7 +236,7 @@ class ProxNewton(Solver):
         coef[wanted] = w
         moved = self._moved(state, coef, intercept, raw)
         moved.memory["derivatives"] = value, slope, curve
-        moved.memory["far"] = far and (len(raw) > MANY or -slack > LOOSE * abs(value))
+        moved.memory["far"] = far
         return moved
 
     def _too_wide(self, problem: Problem, s: int) -> bool:
