@@ -1,9 +1,9 @@
 """Columns of text as numbers: strings that lie one after the other in memory, as Arrow keeps them.
 
-Few different strings are expected, most of them short. One of at most eight bytes, none of them zero, is a number of its
-own: its bytes end at the highest, and the lowest that is not zero is its first. That number says at once where in a
-small table the code is. Longer ones, and those whose place another string has, are found by probing, and compared as a
-whole.
+Few different strings are expected, most of them short. One of at most eight bytes, none of them zero, is a number that
+no other has: its bytes end at the highest, and the lowest that is not zero is its first. That number says at once where
+in a small table the code is. Longer ones, and those whose place another string has, are found by probing, and compared
+as a whole.
 """
 
 from __future__ import annotations
