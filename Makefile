@@ -4,9 +4,9 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help demo test test-slow test-peers adversary check bench bench-threads docs warmup clean
+.PHONY: help demo test test-slow test-peers adversary check bench bench-threads bench-automl docs dist warmup clean
 
-help: ## list the targets
+help:
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(VENV)/made: 
@@ -52,8 +52,14 @@ bench-threads: $(VENV)/extra-bench ## time against 1, 2, 4, … threads; worth i
 	$(BIN)/python -m benchmarks.curves --write docs/curves.json
 	$(BIN)/python -m benchmarks.curves_picture
 
+bench-automl: $(VENV)/extra-automl ## compare beside FLAML and AutoGluon, 2 minutes each on 8 tables; DATA=FOLDER of the shared data
+	$(BIN)/python -m benchmarks.automl --data $${DATA:-../shared/data} --write docs/automl.md
+
 docs: $(VENV)/extra-docs ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+dist: $(VENV)/extra-test ## build sdist and wheel into dist/, and try the wheel in a clean environment
+	$(BIN)/python -m tests.installing
 
 warmup: $(VENV)/core ## compile every kernel into the on-disk cache
 	$(BIN)/corollary warmup

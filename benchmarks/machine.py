@@ -7,8 +7,9 @@ import os
 import platform
 from pathlib import Path
 
+import corollary
+
 PACKAGES = (
-    "corollary",
     "numpy",
     "scipy",
     "scikit-learn",
@@ -59,6 +60,7 @@ def describe() -> dict[str, str]:
         "memory": _memory(),
         "system": platform.system(),
         "Python": platform.python_version(),
+        "corollary": corollary.__version__,
     }
     return hardware | {package: _version(package) for package in PACKAGES}
 

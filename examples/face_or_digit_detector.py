@@ -1,9 +1,9 @@
 """A detector trained from scratch in seconds: integral images, Haar features, a boosted cascade, boxes.
 
-With the face data in ``shared/data/images`` beside the repository it learns faces from 19 × 19 crops (MIT CBCL), and
-looks for them in portraits (AT&T Laboratories Cambridge) and around an astronaut (NASA). Without them it learns
-handwritten digits on paper labels, and finds those that were stuck onto a photograph. Negatives come from photographs:
-after each stage, windows that the cascade still mistakes for an object are cut out of them.
+It learns handwritten digits on paper labels, and finds those that were stuck onto a photograph. Negatives come from
+photographs: after each stage, windows that the cascade still mistakes for an object are cut out of them. With ``--faces
+FOLDER`` it learns faces from 19 × 19 crops (MIT CBCL) instead, and looks for them in portraits (AT&T Laboratories
+Cambridge) and around an astronaut (NASA), where you have those pictures.
 
 Run: python examples/face_or_digit_detector.py --out face_or_digit_detector.png
 """
@@ -24,8 +24,6 @@ from corollary.core.drawing import BLUE, ORANGE
 from corollary.ensemble.cascade import CascadeClassifier, Detector
 from corollary.ensemble.cascade.plots import OUTLINE, draw_boxes, draw_features, draw_rates
 from corollary.solvers.trees.cascade.integral import as_grey
-
-FOLDER = Path(__file__).resolve().parents[1] / ".." / "shared" / "data" / "images"
 
 
 @dataclass
@@ -162,9 +160,9 @@ def save(figure: Any, out: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=Path("face_or_digit_detector.png"), help="the picture")
-    parser.add_argument("--digits", action="store_true", help="learn digits even where faces are at hand")
+    parser.add_argument("--faces", type=Path, metavar="FOLDER", help="learn faces from the pictures in this folder")
     arguments = parser.parse_args()
-    task = digits() if arguments.digits or not (FOLDER / "cbcl_faces_train.npz").exists() else faces(FOLDER)
+    task = faces(arguments.faces) if arguments.faces else digits()
     cascade = train(task)
     detector = Detector(cascade, scale_factor=1.1, min_size=task.smallest, min_hits=6)
     results = []

@@ -1,4 +1,4 @@
-"""Five ways to find clusters, on the shapes that are hard for some of them: moons, rings, bridges, unequal sizes.
+"""Five ways to find clusters, on shapes that are hard for some of them: moons, rings, spirals, a bridge, unequal sizes.
 
 k-means and Ward's method look for compact groups, a Gaussian mixture for ellipses; single linkage and spectral
 clustering follow chains of neighbours. The adjusted Rand score is 1 for the true groups and about 0 for random ones.
@@ -20,7 +20,6 @@ from sklearn.metrics import adjusted_rand_score
 from corollary import AgglomerativeClustering, GaussianMixture, KMeans, SpectralClustering
 from corollary.core.drawing import PALETTE
 
-FOLDER = Path(__file__).resolve().parents[2] / "shared" / "data" / "clustering"  # beside the repository, if at all
 METHODS: dict[str, Callable[[int], Any]] = {
     "k-means": lambda k: KMeans(k, n_init=10, random_state=0),
     "Gaussian mixture": lambda k: GaussianMixture(k, n_init=5, random_state=0),
@@ -31,22 +30,21 @@ METHODS: dict[str, Callable[[int], Any]] = {
 
 
 def sets() -> dict[str, tuple[Any, Any]]:
-    """Generated shapes, and the standard ones where they lie beside the repository."""
-    found = {
+    """Six sets of points with their true groups; the same at every call."""
+    rng = np.random.default_rng(0)
+    turn = np.sort(rng.uniform(0.6, 3.2, 150)) * np.pi
+    arm = np.column_stack([turn * np.cos(turn), turn * np.sin(turn)]) + rng.normal(scale=0.25, size=(150, 2))
+    left, right = rng.normal(size=(120, 2)), rng.normal([8, 0], size=(120, 2))
+    bridge = np.column_stack([np.linspace(1, 7, 24), rng.normal(scale=0.15, size=24)])
+    layers = rng.normal(size=(300, 2)) * [2.2, 0.4] + np.repeat([[0, 0], [0, 2.5], [0, 5]], 100, axis=0)
+    return {
         "moons": make_moons(300, noise=0.06, random_state=0),
         "rings": make_circles(300, factor=0.45, noise=0.05, random_state=0),
+        "spirals": (np.vstack([arm, -arm]), np.repeat([0, 1], 150)),
+        "bridge": (np.vstack([left, right, bridge]), np.repeat([0, 1, 0, 1], [120, 120, 12, 12])),
+        "slanted": (layers @ np.array([[0.9, 0.4], [-0.4, 0.9]]), np.repeat([0, 1, 2], 100)),
+        "unequal": make_blobs([30, 200, 90], cluster_std=[0.5, 2.0, 1.0], random_state=3),
     }
-    for name in ("aggregation", "flame", "jain", "pathbased"):
-        path = FOLDER / f"{name}.csv"
-        if path.exists():
-            rows = np.genfromtxt(path, delimiter=",", skip_header=1)
-            found[name] = (rows[:, :-1], rows[:, -1].astype(int))
-    if len(found) == 2:
-        X, y = make_blobs(300, centers=3, random_state=8)
-        found["blobs"] = (X, y)
-        found["slanted"] = (X @ np.array([[0.6, -0.6], [-0.4, 0.8]]), y)
-        found["unequal"] = make_blobs([30, 200, 90], cluster_std=[0.5, 2.0, 1.0], random_state=3)
-    return found
 
 
 def scores(data: dict[str, tuple[Any, Any]]) -> dict[str, dict[str, tuple[Any, float]]]:

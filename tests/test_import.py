@@ -69,3 +69,10 @@ def test_unknown_names() -> None:
         _ = corollary.linear.Lassoo
     with pytest.raises(ImportError):
         from corollary import Lassoo  # noqa: F401
+
+
+def test_judging_is_light_to_import() -> None:
+    loaded = modules_after("import corollary.evaluate; dir(corollary.evaluate)")
+    assert {name for name in loaded if name.startswith("corollary")} == {
+        *("corollary", "corollary.registry", "corollary.evaluate")
+    }

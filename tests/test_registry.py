@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import re
 
 import pytest
 
 import corollary
-from corollary.registry import ESTIMATORS, FUNCTIONS, TRANSFORMERS, Entry, all_estimators
+from corollary.registry import ESTIMATORS, FUNCTIONS, OF_PACKAGE, TRANSFORMERS, Entry, all_estimators
 
 TASKS = {"regression", "classification", "clustering", "transform", "density", "neighbors"}
 
@@ -50,3 +51,14 @@ def test_capabilities_are_read_from_the_classes() -> None:
     for name, capabilities in found.items():
         takes = "sample_weight" in inspect.signature(ESTIMATORS[name].load().fit).parameters
         assert ("sample_weight" in capabilities) == takes
+
+
+@pytest.mark.parametrize("name", OF_PACKAGE["evaluate"])
+def test_names_of_a_package_resolve_there(name: str) -> None:
+    assert callable(getattr(corollary.evaluate, name))
+    assert name not in dir(corollary)
+
+
+def test_a_function_keeps_its_name_when_its_module_is_imported() -> None:
+    importlib.import_module("corollary.cluster.choose_k")
+    assert corollary.cluster.choose_k is corollary.choose_k

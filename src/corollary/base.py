@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 import numpy as np
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin, with_callbacks
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -37,11 +37,12 @@ from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.judging import Judged
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
+from corollary.core.showing import Shown
 from corollary.core.types import Array
+from corollary.refusals import better_told
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])
-NO_NUMBER = "Input X contains NaN."  # as scikit-learn says it
 
 
 def assigning(init: F) -> F:
@@ -86,6 +87,8 @@ def fitting(method: F) -> F:
             self.__dict__.update(before)
             if isinstance(error, NotAnArrayError):
                 raise TypeError(_not_learning(self)) from None
+            if (better := better_told(error, self, _rows_of(args, kwargs))) is not None:
+                raise better from None
             raise
         finally:
             for name in ("_weight_unit", "_weights_lost", "_progress", "_watching"):
@@ -106,8 +109,13 @@ def predicting(method: F) -> F:
     def asked(self: Estimator, *args: Any, **kwargs: Any) -> Any:
         _check_blocks(self, method, args, kwargs)
         check_is_fitted(self)
-        with threads(getattr(self, "n_jobs", None)):
-            answer = method(self, *args, **kwargs)
+        try:
+            with threads(getattr(self, "n_jobs", None)):
+                answer = method(self, *args, **kwargs)
+        except (ValueError, TypeError) as error:
+            if (better := better_told(error, self, _rows_of(args, kwargs))) is not None:
+                raise better from None
+            raise
         for part in answer if type(answer) in (tuple, list) else (answer,):
             # the smallest of numbers is NaN if one of them is: no array is made to look for it
             if type(part) is np.ndarray and part.dtype.kind == "f" and part.size and np.isnan(part.min()):
@@ -120,7 +128,7 @@ def predicting(method: F) -> F:
 
 def _check_blocks(model: Estimator, method: Callable[..., Any], args: tuple[Any, ...], given: dict[str, Any]) -> None:
     """Refuse ``Blocks`` for methods other than ``fit``, and for a ``fit`` that cannot do without y beside X."""
-    if not isinstance(args[0] if args else given.get("X"), Blocks):
+    if not isinstance(_rows_of(args, given), Blocks):
         return
     if method.__name__ == "fit":
         try:
@@ -132,6 +140,11 @@ def _check_blocks(model: Estimator, method: Callable[..., Any], args: tuple[Any,
         raise TypeError(f"{name} takes one block at a time, not Blocks: call it for each block.")
 
 
+def _rows_of(args: tuple[Any, ...], given: dict[str, Any]) -> Any:
+    """The X of a call."""
+    return args[0] if args else given.get("X")
+
+
 def _not_learning(model: Estimator) -> str:
     return f"{type(model).__name__} does not learn from Blocks: give it all rows at once. {LEARNERS}"
 
@@ -140,7 +153,7 @@ class EvidenceWarning(ConvergenceWarning):
     """The evidence of a fit does not hold; the message is that evidence."""
 
 
-class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
+class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
     """What all estimators share. Subclasses are final and declare ``limits`` beside their ``__init__``."""
 
     limits: ClassVar[dict[str, Limit]] = {}
@@ -247,12 +260,7 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         accept = ("csr", "csc") if sparse else False
         X = sound(X)
         refuse_far_integers(X)
-        try:
-            return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
-        except ValueError as error:
-            if not str(error).startswith(NO_NUMBER):
-                raise
-            raise ValueError(f"{NO_NUMBER}\n{type(self).__name__} {_without_gaps(self)}") from None
+        return validate_data(self, X, y, accept_sparse=accept, dtype=(np.float64, np.float32), **options)
 
     def _validate_blocks(
         self, blocks: Blocks, *, target: bool, sparse: bool = True, every: bool = False, **options: Any
@@ -333,19 +341,6 @@ class Estimator(Judged, CallbackSupportMixin, BaseEstimator):
         if not isinstance(model, cls):
             raise ValueError(f"{os.fspath(path)} holds a {type(model).__name__}, not a {cls.__name__}.")
         return model
-
-
-def _without_gaps(model: Any) -> str:
-    """What to do about missing values, of which a model takes none."""
-    others = ""
-    if is_classifier(model):
-        others = ", or take one that does: MixedNB, RandomForestClassifier or GradientBoostingClassifier"
-    elif is_regressor(model):
-        others = ", or take one that does: RandomForestRegressor or GradientBoostingRegressor"
-    return (
-        "does not accept missing values encoded as NaN natively. Fill them in (SimpleImputer in a pipeline does), "
-        f"leave out rows or columns that have them{others}."
-    )
 
 
 @dataclass

@@ -7,10 +7,16 @@ It holds strings only, so reading it imports nothing.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from corollary.spaces import Space
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,13 @@ class Entry:
         cls: type[Any] = getattr(importlib.import_module(f"corollary.{self.module}"), self.name)
         return cls
 
+    def space(self, rows: int) -> Space:
+        """What ``corollary compare`` tries of it on a table of so many rows."""
+        from corollary.spaces import SMALL, SMALL_SPACES, SPACES, Space
+
+        small = SMALL_SPACES.get(self.name) if rows < SMALL else None
+        return small or SPACES.get(self.name, Space())
+
     @property
     def family(self) -> str:
         """The package it lives in, for instance ``"linear"``."""
@@ -44,8 +57,8 @@ class Entry:
     def capabilities(self) -> frozenset[str]:
         """What it can do, read from its scikit-learn tags and its methods (imports the class).
 
-        Any of: ``sparse``, ``missing``, ``multi_output``, ``sample_weight``, ``class_weight``, ``probabilities``,
-        ``incremental``, ``path``.
+        Any of: ``sparse``, ``missing``, ``categories``, ``multi_output``, ``sample_weight``, ``class_weight``,
+        ``probabilities``, ``incremental``, ``path``.
         """
         from sklearn.utils import get_tags
         from sklearn.utils.validation import has_fit_parameter
@@ -56,6 +69,9 @@ class Entry:
         found = {
             "sparse": tags.input_tags.sparse,
             "missing": tags.input_tags.allow_nan,
+            "categories": "categorical_features" in model.get_params(deep=False)
+            or tags.input_tags.categorical
+            or tags.input_tags.string,
             "multi_output": tags.target_tags.multi_output,
             "sample_weight": has_fit_parameter(model, "sample_weight"),
             "class_weight": "class_weight" in model.get_params(deep=False),
@@ -128,7 +144,7 @@ def _table() -> Iterator[Entry]:
 # column readers that `compare` puts in front of a model; not estimators of the canon, but model files hold them
 TRANSFORMERS: dict[str, Entry] = {
     name: Entry(name, "tabular.columns", "–", ("transform",))
-    for name in ("NumberColumns", "CategoryColumns", "DateColumns")
+    for name in ("NumberColumns", "CategoryColumns", "CategoryCodes", "DateColumns", "TextColumns", "Components")
 }
 
 ESTIMATORS: dict[str, Entry] = {entry.name: entry for entry in _table()}
@@ -148,6 +164,8 @@ PARTS: dict[str, tuple[str, str]] = {
 FUNCTIONS: dict[str, str] = {
     "lasso_path": "linear.paths",
     "enet_path": "linear.paths",
+    "explain": "explaining.explain",
+    "Explanation": "core.explanation",
     "shap_values": "tree.shap",
     "shap_interactions": "tree.shap",
     "importances": "tree.importances",
@@ -176,6 +194,7 @@ FUNCTIONS: dict[str, str] = {
     "register_part": "io",
     "compare": "evaluate.compare",
     "write_report": "report",
+    "model_report": "report.model_page",
     "patch_sklearn": "patch",
     "unpatch_sklearn": "patch",
     "TimeBudget": "callbacks",
@@ -191,6 +210,30 @@ FUNCTIONS: dict[str, str] = {
     "n_threads": "core.thread_count",
 }
 
+# functions and results of one package only: ``corollary.evaluate.nested``, not ``corollary.nested``
+OF_PACKAGE: dict[str, dict[str, str]] = {
+    "evaluate": {
+        "OptimisationBias": "optimisation_bias",
+        "optimisation_bias": "optimisation_bias",
+        "bootstrap_optimisation_bias": "optimisation_bias",
+        "nested": "nested",
+        "Nested": "nested",
+        "bias_variance": "bias_variance",
+        "BiasVariance": "bias_variance",
+        "learning_curve": "curves",
+        "validation_curve": "curves",
+        "Curve": "curve",
+        "paired_test": "paired",
+        "PairedTest": "paired",
+        "compare_models": "models_compared",
+        "ModelsCompared": "models_compared",
+        "calibration": "calibration",
+        "Calibration": "calibration",
+        "threshold": "threshold",
+        "Threshold": "threshold",
+    },
+}
+
 
 def all_estimators(task: str | None = None) -> list[Entry]:
     """Every estimator of the library, in canon order, with its task, capabilities and CANON id.
@@ -204,16 +247,43 @@ def all_estimators(task: str | None = None) -> list[Entry]:
     return [entry for entry in ESTIMATORS.values() if task is None or task in entry.tasks]
 
 
+@functools.cache
+def models_with(capability: str, task: str) -> tuple[str, ...]:
+    """Names of models for a task that have a capability: those that `compare` tries first if any do, else all.
+
+    >>> models_with("missing", "regression")
+    ('RandomForestRegressor', 'GradientBoostingRegressor')
+    """
+    first = [
+        entry.name for entry in all_estimators(task) if entry.compare == "fast" and capability in entry.capabilities
+    ]
+    return tuple(first or [entry.name for entry in all_estimators(task) if capability in entry.capabilities])
+
+
 def lazy_family(package: str, *modules: str) -> tuple[list[str], Callable[[str], Any]]:
-    """The ``__all__`` and ``__getattr__`` of a family's package, from the table above; ``modules`` are public too."""
+    """The ``__all__`` and ``__getattr__`` of a family's package, from the tables above; ``modules`` are public too.
+
+    A function may have the name of the module that it lives in; the name is then the function's, whoever imports the
+    module.
+    """
     places = {entry.name: entry.module for entry in ESTIMATORS.values()} | FUNCTIONS
-    names = sorted(name for name, module in places.items() if module.split(".")[0] == package)
+    places = {name: module for name, module in places.items() if module.split(".")[0] == package}
+    if package in OF_PACKAGE:
+        places = {name: f"{package}.{module}" for name, module in OF_PACKAGE[package].items()}
+
+    class Family(ModuleType):
+        def __setattr__(self, name: str, value: Any) -> None:
+            if not (name in places and isinstance(value, ModuleType)):
+                super().__setattr__(name, value)
+
+    if f"corollary.{package}" in sys.modules:  # a module that only repeats the names has no children to mind
+        sys.modules[f"corollary.{package}"].__class__ = Family
 
     def getattribute(name: str) -> Any:
         if name in modules:
             return importlib.import_module(f"corollary.{package}.{name}")
-        if name not in names:
+        if name not in places:
             raise AttributeError(f"module 'corollary.{package}' has no attribute {name!r}")
         return getattr(importlib.import_module(f"corollary.{places[name]}"), name)
 
-    return [*names, *modules], getattribute
+    return [*sorted(places), *modules], getattribute

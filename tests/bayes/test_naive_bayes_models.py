@@ -282,3 +282,22 @@ def test_variances_of_parts_are_those_of_all_rows_however_large_the_smoothing(va
     assert parts.epsilon_ == pytest.approx(whole.epsilon_, rel=1e-13)
     np.testing.assert_allclose(parts.var_, whole.var_, rtol=1e-13)
     assert parts.evidence_.verify(X, y).stands
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_class_without_weight_has_the_mean_of_all_up_to_its_rounding(seed: int) -> None:
+    """Means near zero of numbers that cancel: what rounding leaves is measured by the spread of all rows."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(90, 6)), np.r_[np.zeros(88), 1, 1]
+    X -= X[:88].mean(axis=0) * (1 - 1e-6)
+    weights = np.r_[np.ones(88), 0.0, 0.0]
+    model = GaussianNB().fit(X, y, sample_weight=weights)
+    assert model.evidence_.verify(X, y, weights).stands
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("offset", [1e6, 1e9, 1e13])
+def test_the_floor_of_numbers_far_from_zero_stands(seed: int, offset: float) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(50, 2)) * 0.01 + offset, rng.integers(0, 3, 50)
+    assert GaussianNB().fit(X, y).evidence_.verify(X, y).stands

@@ -154,7 +154,7 @@ def test_parquet_without_pyarrow_names_the_extra(
     path = tmp_path / "people.parquet"
     people.to_parquet(path)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    refused(run("compare", path, "-t", "rich"), "people.parquet", "corollary[parquet]")
+    refused(run("compare", path, "-t", "rich"), "people.parquet", "corollary-learn[parquet]")
 
 
 def test_hostile_names_stay_on_their_line(run: Run, tmp_path: Path) -> None:

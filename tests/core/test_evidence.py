@@ -7,7 +7,7 @@ from dataclasses import replace
 import matplotlib as mpl
 import pytest
 
-from corollary.core.evidence import Certificate, Evidence, Kind, Status, honest, worst_of
+from corollary.core.evidence import TONES, Certificate, Evidence, Kind, Status, honest, worst_of
 from corollary.core.inner_models import weakened
 
 mpl.use("Agg")
@@ -80,7 +80,7 @@ def test_a_weaker_kind_does_not_look_like_a_stronger_one() -> None:
         evidence = replace(GOOD, certificate=Certificate(kind, "distance", 0.0, 1e-9))
         looks[kind] = evidence.tone
         assert evidence.verdict == f"✓ {kind.name.lower()}"
-        assert ("2e7d32" in evidence._repr_html_()) == (evidence.tone == "good")
+        assert (TONES["good"] in evidence._repr_html_()) == (evidence.tone == "good")
     assert looks == {Kind.OPTIMAL: "good", Kind.EXACT: "good", Kind.STATIONARY: "plain", Kind.CHECKED: "plain"}
     assert (BAD.verdict, BAD.tone) == ("✗ not shown", "bad")
     assert replace(BAD, certificate=Certificate(Kind.CHECKED, "balance", 1.0, 0.0)).verdict == "✗ check failed"

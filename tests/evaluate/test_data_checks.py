@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,10 +16,10 @@ RNG = np.random.default_rng(5)
 ROWS = 300
 
 
-def _checks(y: object, **columns: object) -> dict[str, Check]:
+def _checks(y: object, split: str = "random", **columns: object) -> dict[str, Check]:
     frame = pd.DataFrame(columns)
     target = read_target(pd.Series(y, name="y"), "auto", "t")
-    return {check.title: check for check in run_checks(frame, target, find_roles(frame, "t"), seed=0)}
+    return {check.title: check for check in run_checks(frame, target, find_roles(frame, "t"), 0, split)}
 
 
 def test_clean_data_pass_everything() -> None:
@@ -60,3 +62,60 @@ def test_rare_classes_repeated_rows_constants_and_gaps() -> None:
 def test_nested_values_are_not_counted() -> None:
     found = _checks(RNG.normal(size=ROWS), x=RNG.normal(size=ROWS), lists=[[1]] * ROWS)
     assert "Not counted" in found["Repeated rows"].detail
+
+
+DATES = {
+    "sold": pd.date_range("2020-01-01", periods=ROWS),
+    "day sold": pd.date_range("2020-01-01", periods=ROWS).astype(str),
+    "timestamp": 1_500_000_000 + 3600 * np.arange(ROWS),
+    "createdAt": 1_500_000_000_000 + np.arange(ROWS),
+}
+
+
+@pytest.mark.parametrize("name", DATES)
+def test_dated_rows_in_random_folds_are_told(name: str) -> None:
+    y = RNG.normal(size=ROWS)
+    check = _checks(y, **{"x": RNG.normal(size=ROWS), name: DATES[name]})["Dated rows"]
+    assert not check.fine
+    option = f"--split 'time:{name}'" if " " in name else f"--split time:{name}"
+    assert option in check.detail
+    asked = _checks(y, f"time:{name}", **{"x": RNG.normal(size=ROWS), name: DATES[name]})["Dated rows"]
+    assert asked == Check("Dated rows", f"Trained on the past and tried on what came next, by '{name}'.")
+
+
+def test_ids_that_repeat_are_told() -> None:
+    y = RNG.normal(size=ROWS)
+    columns = {"userId": np.arange(ROWS) // 6, "patient": [f"P{i // 3}" for i in range(ROWS)]}
+    check = _checks(y, **columns)["Rows that belong together"]
+    assert not check.fine
+    assert "The same 'userId' (50 different), 'patient' (100 different) are in training and test" in check.detail
+    assert "--split group:userId" in check.detail
+    assert _checks(y, "group:userId", **columns)["Rows that belong together"].fine
+
+
+def test_numbers_and_names_that_are_neither_dates_nor_ids() -> None:
+    y = RNG.normal(size=ROWS)
+    found = _checks(
+        y, time=RNG.normal(size=ROWS), row_id=np.arange(ROWS), key=np.arange(ROWS) % 3, x=np.arange(ROWS) % 50
+    )
+    assert set(found) == {"Leakage", "Repeated rows", "Empty or constant columns", "Missing values"}
+
+
+def test_a_wide_table_is_looked_at_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("corollary.evaluate.data_checks._MOST_COLUMNS", 20)
+    columns = {f"p{i}": RNG.normal(size=60) for i in range(300)}
+    frame = pd.DataFrame({"p0": columns["p0"]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pd.errors.PerformanceWarning)
+        for name, values in columns.items():
+            frame[name] = values  # one block for each column
+    target = read_target(pd.Series(RNG.normal(size=60), name="y"), "auto", "t")
+    found = {check.title: check for check in run_checks(frame, target, find_roles(frame, "t"), seed=0)}
+    assert found["Repeated rows"].detail == "Every row is different."
+    assert "the first 20 were looked at" in found["Leakage"].detail
+
+
+def test_gaps_and_money_in_a_column_that_knows_the_answer() -> None:
+    y = RNG.normal(size=ROWS) + 100
+    money = [f"${value:,.4f}" if i % 50 else None for i, value in enumerate(y * 1000)]
+    assert "'money'" in _checks(y, x=RNG.normal(size=ROWS), money=money)["Leakage"].detail

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from corollary.evaluate.folds import make_splits
+from corollary.evaluate.splits import make_splits
 from corollary.tabular.messages import InputError
 from corollary.tabular.target import read_target
 

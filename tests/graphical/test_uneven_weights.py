@@ -112,3 +112,11 @@ def test_states_of_rows_without_weight_are_none(model: Any, heavy: float, light:
     model.fit(X, sample_weight=weights)
     assert 9 not in model.states_[0]
     assert model.evidence_.verify(X, None, weights).stands
+
+
+@pytest.mark.parametrize("criterion", ["bdeu", "k2"])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_referee_knows_how_few_digits_the_least_weights_leave(criterion: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, weights = rng.integers(0, 12, (30, 2)), np.full(30, 1e-320)
+    assert HillClimb(criterion).fit(X, sample_weight=weights).evidence_.verify(X, None, weights).stands

@@ -246,8 +246,27 @@ def _images() -> Iterator[Subject]:
 def _tables() -> Iterator[Subject]:
     import pandas as pd
 
-    from corollary.tabular.columns import CategoryColumns, DateColumns, NumberColumns
+    from corollary.tabular.columns import (
+        CategoryCodes,
+        CategoryColumns,
+        Components,
+        DateColumns,
+        NumberColumns,
+        TextColumns,
+    )
 
     days = pd.DataFrame({"day": ["2024-02-29", "2024-03-01"] * 8})
-    for reader, table in ((NumberColumns(), days.assign(day="1")), (CategoryColumns(), days), (DateColumns(), days)):
+    notes = pd.DataFrame({"note": ["free lunch now", "no lunch today", "free prize now", "?"] * 4})
+    for reader, table in (
+        (NumberColumns(), days.assign(day="1")),
+        (CategoryColumns(), days),
+        (CategoryCodes(), days),
+        (DateColumns(), days),
+        (TextColumns(), notes),
+        (TextColumns(components=2), notes),
+    ):
         yield Subject(type(reader).__name__, reader.fit(table), table)
+    wide = np.random.default_rng(0).normal(size=(16, 20))
+    yield Subject("Components", Components(3).fit(wide), wide)
+    thin = scipy.sparse.csr_array(np.where(np.abs(wide) > 1, wide, 0.0))
+    yield Subject("Components of sparse rows", Components(3).fit(thin), thin)

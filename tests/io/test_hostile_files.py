@@ -179,11 +179,13 @@ def test_a_directory_that_is_too_large(good):
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"format_version": 2}, "format version 2 and this corollary reads up to 1; upgrade corollary"),
+        ({"format_version": 3}, "format version 3 and this corollary reads up to 2; upgrade corollary"),
         ({"format_version": 0}, "format version is 0"),
         ({"format_version": "1"}, "format version is '1'"),
         ({"format_version": True}, "format version is True"),
         ({"extra": 1}, "header has the entries"),
+        ({"format_version": 2}, "header has the entries"),
+        ({"card": {}}, "header has the entries"),
         ({"created": ...}, "header has the entries"),
         ({"created": 5}, "does not say when"),
         ({"versions": {"corollary": 1}}, "does not say when"),

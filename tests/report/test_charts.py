@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from corollary.report.charts import (
     Chart,
     Scale,
+    bars,
     compact,
     density,
     drawing,
     escaped,
     nice_step,
-    sideways_bars,
     thinned,
     tick_text,
 )  # fmt: skip
@@ -86,8 +86,8 @@ def test_any_text_is_harmless(text: str) -> None:
     chart.text(0.5, 0.5, text)
     root = ElementTree.fromstring(chart.svg().encode("utf-8", "replace"))
     assert {element.tag for element in root.iter()} <= {"svg", "title", "desc", "text", "line"}
-    bars = sideways_bars([text], [1.0], title=text, description=text)
-    assert ElementTree.fromstring(bars.encode("utf-8", "replace")).tag == "svg"
+    listed = bars([text], [1.0], title=text, errors=[0.1])
+    assert ElementTree.fromstring(listed.encode("utf-8", "replace")).tag == "table"
 
 
 def test_marks_lie_where_they_should() -> None:
@@ -102,6 +102,13 @@ def test_marks_lie_where_they_should() -> None:
     assert len(root.findall(".//circle")) == 1
     assert len(root.findall(".//polyline")) == 1
     assert len(root.findall(".//rect")) == 1
+
+
+def test_bars_begin_at_zero() -> None:
+    root = ElementTree.fromstring(bars(["up", "down"], [3.0, -1.0], title="t", errors=[0.5, 0.25]))
+    styles = [each.attrib["style"] for each in root.iter("i")]
+    assert styles == ["margin-left:25.00%;width:75.00%", "margin-left:0.00%;width:25.00%"]
+    assert [each.text for each in root.iter("td") if each.attrib["class"] == "n"] == ["+3.00 ± 0.50", "−1.00 ± 0.25"]
 
 
 def test_a_cloud_of_any_size_is_small() -> None:

@@ -20,7 +20,6 @@ from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison
 from corollary.report import render, write_report
 from corollary.report.model_figures import convergence_figure
-from corollary.report.prediction_figures import calibration_bins
 from corollary.report.words import lowered
 from corollary.tabular.messages import InputError
 
@@ -115,7 +114,10 @@ def test_two_classes(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     page = _check_whole(render(_compare("two", Certified())))
     for words in ("Predicting two", "model predicts two best", "It is right for", "Confusion matrix", "precision",
                   "ROC curve for up", "AUC 0.", "Precision and recall for up", "Calibration for up", "Coefficients",
-                  "kind = green", "x is missing", "Convergence of model", "relative duality gap 1e-09 ≤ 1e-08",
+                  "kind = green", "x is missing", "What each column is worth", "How far each column moves predictions",
+                  "Effect of x", "Learning curve", "held-out rows", "Bias and variance", "Where to say up",
+                  "highest F1", "Errors worth a look", "what moved it", "corollary.load", "By class",
+                  "Convergence of model", "relative duality gap 1e-09 ≤ 1e-08",
                   "Optimal: relative duality gap", Kind.OPTIMAL.value, "✓ optimal",
                   "Leakage", "Class balance", "every value is missing", "Data SHA-256", "Seed",
                   "scikit-learn", "corollary.compare(data, 'two'"):  # fmt: skip
@@ -156,7 +158,8 @@ def test_many_rows_make_a_small_report() -> None:
 @pytest.mark.parametrize(
     ("target", "model", "words"),
     [
-        ("size", RandomForestRegressor(5, random_state=0), "as it measures it"),
+        ("size", corollary.RandomForestRegressor(5, random_state=0), "Shapley values along the paths of its trees"),
+        ("size", RandomForestRegressor(5, random_state=0), "replacing the column's value by those of other rows"),
         ("two", KNeighborsClassifier(), "when the column is shuffled"),
     ],
 )
@@ -218,18 +221,14 @@ def test_written_whole_or_not_at_all(tmp_path: Path) -> None:
         write_report(result, tmp_path / "no" / "out.html")
 
 
-def test_calibration_bins_are_true() -> None:
-    rng = np.random.default_rng(0)
-    p = rng.random(5000)
-    said, seen, error = calibration_bins(p, rng.random(5000) < p)
-    assert len(said) == 10
-    assert (np.abs(said - seen) < 1.5 * error).all()
-    assert (calibration_bins(np.ones(50), np.ones(50, dtype=bool))[2] > 0).all()
-
-
 def test_an_objective_that_says_nothing_is_not_shown() -> None:
     certificate = Certificate(Kind.CHECKED, "impurity balance", 0.0, 1e-8)
-    for objective, shown in (([0.0, 0.0, 0.0], False), ([3.0, 2.0, 1.0], False), ([3.0, 2.0, 1.5], True)):
+    for objective, shown in (
+        ([0.0, 0.0, 0.0], False),
+        ([3.0, 2.0, 1.0], False),
+        ([3.0, 2.0, 1.5], True),
+        ([1.0, 2.0, 1.5], False),
+    ):
         history = {"iteration": [1.0, 2.0, 3.0], "objective": objective}
         evidence = Evidence(Status.CONVERGED, certificate, "forest", 3, history=history)
         assert lowered(evidence) is shown

@@ -39,7 +39,7 @@ CASES: dict[str, tuple[Any, Role, str]] = {
     "day first": ([f"{1 + i % 28}/03/2021" for i in I], Role.DATE, ""),
     "either first": ([f"0{1 + i % 9}/0{1 + i % 8}/2021" for i in I], Role.DATE, "month/day/year"),
     "words in dates": ([f"{1 + i % 28} Mar 2021" for i in I], Role.DATE, ""),
-    "names": ([f"person {i} of many" for i in I], Role.UNUSED, "free text"),
+    "names": ([f"person {i} of many" for i in I], Role.TEXT, "free text, used by its words"),
     "codes": ([f"K{i:05d}" for i in I], Role.UNUSED, "identifier"),
     "row numbers": (I, Role.UNUSED, "identifier"),
     "constant": (["same"] * ROWS, Role.UNUSED, "constant (always 'same')"),

@@ -9,7 +9,9 @@ import pandas as pd
 import pytest
 
 from corollary.tabular.messages import InputError
-from corollary.tabular.target import read_target
+from corollary.tabular.reading import Table
+from corollary.tabular.roles import Role
+from corollary.tabular.target import read_target, separate_target
 
 I = np.arange(100)  # noqa: E741
 
@@ -56,3 +58,67 @@ def test_what_cannot_be_asked_for() -> None:
         read_target(pd.Series([[1], [2]], name="y"), "auto", "t")
     with pytest.raises(InputError, match="100 different values in 100 rows"):
         read_target(pd.Series(I / 7, name="y"), "classification", "t")
+
+
+FRAME = pd.DataFrame(
+    {
+        "who": [f"p{i}" for i in range(60)],
+        "zip": 1000 + I[:60] % 7,
+        "w": I[:60] / 10,
+        "x": np.sin(I[:60]),
+        "y": I[:60] % 2,
+    }
+)
+
+
+def _separated(frame: pd.DataFrame = FRAME, drop: tuple[str, ...] = (), **options: Any) -> Any:
+    return separate_target(Table(frame, "t", ""), "y", "auto", drop, True, **options)
+
+
+def test_weights_ids_and_categories_by_name() -> None:
+    X, target, facts = _separated(weights="w", id="who", categorical=["zip"])
+    assert list(X.columns) == ["zip", "x"]
+    np.testing.assert_array_equal(target.weights, FRAME["w"])
+    assert facts.id == "who"
+    assert (facts.columns[0].role, facts.columns[0].note) == (Role.CATEGORY, "as asked")
+    X, target, facts = _separated()
+    assert (target.weights, facts.id, facts.columns[1].role) == (None, None, Role.NUMBER)
+    gone = FRAME.assign(y=FRAME["y"].where(I[:60] > 4))
+    assert _separated(gone, weights="w")[1].weights.tolist() == FRAME["w"].tolist()[5:]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"weights": "y"}, "--weights y: this is the target"),
+        ({"id": "y"}, "--id y: this is the target"),
+        ({"categorical": ["y"]}, "--categorical y: this is the target; use --task classification"),
+        ({"id": "w", "weights": "w"}, "--id w: this is the weights"),
+        ({"categorical": ["who"], "id": "who"}, "--categorical who: this is the id"),
+        ({"drop": ("y",)}, "--drop y: this is the target"),
+        ({"drop": ("w",), "weights": "w"}, "--weights w: this is left out"),
+        ({"weights": "none"}, "--weights none: t has no such column; the columns are 'who'"),
+        ({"id": "none"}, "--id none: t has no such column"),
+        ({"categorical": ["zip", "none"]}, "--categorical none: t has no such column"),
+    ],
+)
+def test_columns_that_cannot_be_what_is_asked(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        _separated(**options)
+
+
+@pytest.mark.parametrize(
+    ("row", "value", "said"),
+    [
+        (3, -1.0, "weights 'w' is negative in row 4; expected a number ≥ 0 in every row"),
+        (4, np.nan, "weights 'w' is missing or infinite in row 5"),
+        (5, np.inf, "weights 'w' is missing or infinite in row 6"),
+        (slice(None), 0.0, "weights 'w' is 0 in every row"),
+        (6, "heavy", "weights 'w': 'heavy' in row 7 is not a number; expected numbers ≥ 0"),
+    ],
+)
+def test_weights_that_are_none(row: Any, value: Any, said: str) -> None:
+    frame = FRAME.astype({"w": object})
+    frame.loc[row, "w"] = value
+    with pytest.raises(InputError, match=said):
+        _separated(frame, weights="w")

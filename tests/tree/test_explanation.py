@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 from corollary.core.evidence import Certificate, Kind
-from corollary.tree.explanation import Explanation
+from corollary.core.explanation import Explanation
 
 
 @pytest.fixture(autouse=True)

@@ -184,7 +184,7 @@ def test_boosted_numbers_add_up(table: Any, background: bool) -> None:
     np.testing.assert_allclose(found.predictions, model.predict(X), atol=1e-9)
     assert found.certificate.holds
     assert found.feature_names == ("a", "b", "c", "kind")
-    assert found.meaning == "raw prediction"
+    assert found.meaning == "prediction"
     if background:
         np.testing.assert_allclose(found.base_values, model.predict(X[:20]).mean())
     else:  # squared loss: leaves hold means, so without knowledge it is the mean of the targets

@@ -42,8 +42,12 @@ def judge(model: Any, X: Any, y: Any, sample_weight: Any) -> Verification:
     return naive_bayes(rows, codes, weights, claim)
 
 
-def floor(X: Any, weights: Any, share: float) -> float:
-    """The floor of variances: a share of the largest variance of a column, by a plain computation in long doubles."""
+def floor(X: Any, weights: Any, share: float) -> tuple[float, float]:
+    """The floor of variances: a share of the largest variance of a column, by a plain computation in long doubles.
+
+    Also how far off it may be in float64, in which the means of the classes, of which it is put together, are rounded:
+    of numbers whose mean is 1e8 times their spread, not all digits are left.
+    """
     rows = np.asarray(X, dtype=np.longdouble)
     there = ~np.isnan(rows)
     w = np.where(there, np.asarray(weights, dtype=np.longdouble)[:, None], 0)
@@ -51,9 +55,13 @@ def floor(X: Any, weights: Any, share: float) -> float:
     filled = np.where(there, rows, 0)
     centre = (w * filled).sum(axis=0) / total
     spread = (w * (filled - centre) ** 2).sum(axis=0) / total
-    spread[spread <= (2.0**-49 * centre) ** 2] = 0
+    blur = (2.0**-49 * centre) ** 2
+    spread[spread <= blur] = 0
     largest = spread.max(initial=0)
-    return float(share * largest) if largest > 0 else 1.0
+    if not largest > 0:
+        return 1.0, 0.0
+    most = np.where(spread > 0, (np.sqrt(spread) + 2 * np.sqrt(blur)) ** 2, 0).max()
+    return float(share * largest), float(share * (most - largest))
 
 
 def gaussian_group(columns: Any, mean: Any, variance: Any, seen: Any, regular: float, **more: Any) -> Group:

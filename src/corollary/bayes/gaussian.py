@@ -178,10 +178,10 @@ class GaussianNB(NaiveBayes):
 
     def _groups(self, X: Any, codes: Array, weights: Array, unit: float) -> tuple[list[Group], dict[str, Any]]:
         """What is claimed of the columns, for the referee."""
-        true = floor(X, weights, self.var_smoothing)
+        true, blur = floor(X, weights, self.var_smoothing)
         kept = {"scatter": self._scatter}
         group = gaussian_group(slice(None), self.theta_, self.var_, self.value_count_, self.epsilon_, **kept)
-        return [group], {"epsilon_": (self.epsilon_, true)}
+        return [group], {"epsilon_": (self.epsilon_, true, blur)}
 
     def _referee(self, X: Any, y: Any, sample_weight: Any) -> Verification:
         return judge(self, X, y, sample_weight)

@@ -89,7 +89,7 @@ def claims(
         second: Any = 0.0
         sizes: Any = ()
         if part.name == "gaussian":
-            first = floor(own, weights, var_smoothing)
+            first, _ = floor(own, weights, var_smoothing)
             said["seen"] = said["present"]
         elif part.name == "categorical":
             assert isinstance(part, Categorical)

@@ -64,6 +64,6 @@ def _explained(error: Exception) -> tuple[int, str]:
 
 
 def _complain(message: str) -> None:
-    from corollary.cli.show import safe
+    from corollary.cli.say import safe
 
     print(f"corollary: {safe(' '.join(message.split()))}", file=sys.stderr)

@@ -36,11 +36,14 @@ app = typer.Typer(
 
 Task = StrEnum("Task", ["auto", "regression", "classification"])
 Preset = StrEnum("Preset", ["fast", "full"])
+Shell = StrEnum("Shell", ["bash", "zsh", "fish"])
 Method = StrEnum("Method", ["auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"])
 Structure = StrEnum("Structure", [("hill_climb", "hill-climb"), ("chow_liu", "chow-liu"), ("tan", "tan")])
-Table = Annotated[Path, typer.Argument(metavar="FILE", help="CSV, TSV or Parquet; also .gz.", show_default=False)]
+_FORMATS = "CSV, TSV, JSON lines, Excel, Parquet or Arrow, also .gz; - is stdin."
+Table = Annotated[Path, typer.Argument(metavar="FILE", help=_FORMATS, show_default=False)]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by compare --save.", show_default=False)]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="The first line is data: columns are column_1, column_2 …")]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 Encoding = Annotated[str, typer.Option(metavar="NAME", help="Of a text file, for instance latin-1.")]
 
 
@@ -61,7 +64,9 @@ def _root(
         typer.echo(context.get_help())
 
 
-_METRICS = "log-loss, auc, accuracy, balanced-accuracy, f1, brier; rmse, mae, r2."
+METRIC_NAMES = ("log-loss", "auc", "accuracy", "balanced-accuracy", "f1", "brier", "rmse", "mae", "r2")
+TASK_NAMES = ("auto", "regression", "classification")
+_METRICS = f"{', '.join(METRIC_NAMES[:6])}; {', '.join(METRIC_NAMES[6:])}."
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.", show_default=False)]
 TaskOption = Annotated[Task, typer.Option("--task", metavar="TASK", help="auto, regression or classification.")]
 PresetOption = Annotated[Preset, typer.Option(help="How many models to try.")]
@@ -71,8 +76,24 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="Leave ou
 DropMissing = Annotated[bool, typer.Option("--drop-missing-target", help="Leave out rows that have no target.")]
 Report = Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML report.")]
 Save = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the best pipeline, fitted to every row.")]
+Minutes = Annotated[
+    float | None, typer.Option(metavar="M", help="Search for the best settings so long, and blend the best models.")
+]
+SplitOption = Annotated[
+    str, typer.Option("--split", metavar="HOW", help="Held-out rows: random, time:COLUMN (later), group:COLUMN.")
+]
+HoldOut = Annotated[Path | None, typer.Option(metavar="FILE", help="Rows on which the winner is scored once.")]
+Weights = Annotated[str | None, typer.Option(metavar="COLUMN", help="How much each row counts.")]
+Categorical = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Numbers that are categories; may be repeated.")
+]
+Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="Names the rows; not used to predict.")]
+Resume = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Keep finished fits here, and go on from there next time.")
+]
+Wide = Annotated[bool, typer.Option("--wide", help="Show every column of the table, however wide.")]
 Seed = Annotated[int, typer.Option(metavar="N", help="Of folds and models.")]
-Budget = Annotated[float | None, typer.Option(metavar="SECONDS", help="When it is used up, no further fit starts.")]
+Budget = Annotated[float | None, typer.Option(metavar="SECONDS", help="As --minutes, in seconds.")]
 Jobs = Annotated[int, typer.Option(metavar="N", help="Folds fitted at the same time; -1: all cores.")]
 
 
@@ -80,37 +101,49 @@ Jobs = Annotated[int, typer.Option(metavar="N", help="Folds fitted at the same t
 def compare(
     file: Table,
     target: Target,
+    minutes: Minutes = None,
+    report: Report = None,
+    save: Save = None,
+    split: SplitOption = "random",
+    holdout: HoldOut = None,
+    metric: Metric = None,
     task: TaskOption = Task.auto,
     preset: PresetOption = Preset.fast,
     folds: Folds = None,
-    metric: Metric = None,
     drop: Drop = None,
+    categorical: Categorical = None,
+    id_column: Id = None,
+    weights: Weights = None,
     drop_missing_target: DropMissing = False,
-    report: Report = None,
-    save: Save = None,
-    seed: Seed = 0,
+    resume: Resume = None,
     time_budget: Budget = None,
+    seed: Seed = 0,
     n_jobs: Jobs = 1,
+    wide: Wide = False,
     no_header: NoHeader = False,
     encoding: Encoding = "utf-8",
 ) -> int:
     """Cross-validate every suitable model on a table and rank them.
 
-    The task, the kinds of columns, missing values, categories and dates are found and treated inside the folds.
+    The task, the kinds of columns, missing values, categories, dates and text are found and treated inside the folds.
 
     \b
-      corollary compare houses.csv -t price
-      corollary compare people.csv.gz -t income --preset full --drop id
-      corollary compare people.parquet -t income --save best.corollary
+      corollary compare houses.csv -t price                    a minute's answer
+      corollary compare houses.csv -t price --minutes 5        search settings too
+      corollary compare sales.csv -t units --split time:day    judge on later rows
+      corollary compare visits.csv -t ill --split group:patient --report r.html
+      corollary compare train.csv -t y --holdout test.csv --save best.corollary
+      zcat log.gz | corollary compare - -t failed
     """
     from corollary.cli.comparing import run_compare
 
     options = {
-        "task": task.value, "preset": preset.value, "folds": folds, "metric": metric, "drop": tuple(drop or ()),
-        "seed": seed, "time_budget": time_budget, "n_jobs": n_jobs, "drop_missing_target": drop_missing_target,
-        "header": not no_header, "encoding": encoding,
+        "task": task.value, "preset": preset.value, "minutes": minutes, "time_budget": time_budget, "folds": folds,
+        "metric": metric, "split": split, "holdout": holdout, "drop": tuple(drop or ()),
+        "categorical": tuple(categorical or ()), "id": id_column, "weights": weights, "resume": resume, "seed": seed,
+        "n_jobs": n_jobs, "drop_missing_target": drop_missing_target, "header": not no_header, "encoding": encoding,
     }  # fmt: skip
-    return run_compare(file, target, options, report, save)
+    return run_compare(file, target, options, report, save, wide=wide)
 
 
 @app.command()
@@ -121,6 +154,12 @@ def predict(
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write CSV here instead of stdout.")
     ] = None,
     proba: Annotated[bool, typer.Option("--proba", help="Also the probability of each class.")] = False,
+    id_column: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Put this column of FILE beside the predictions.")
+    ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Also the three columns that moved each prediction most.")
+    ] = False,
     no_header: NoHeader = False,
     encoding: Encoding = "utf-8",
 ) -> int:
@@ -131,10 +170,13 @@ def predict(
     \b
       corollary predict best.corollary new.csv
       corollary predict best.corollary new.parquet --proba --out predictions.csv
+      corollary predict best.corollary new.csv --id customer --explain
     """
     from corollary.cli.predicting import run_predict
 
-    run_predict(model, file, out, proba=proba, header=not no_header, encoding=encoding)
+    run_predict(
+        model, file, out, proba=proba, id_column=id_column, explain=explain, header=not no_header, encoding=encoding
+    )
     return 0
 
 
@@ -234,7 +276,7 @@ def models(
     task: Annotated[
         str | None, typer.Option("--task", metavar="TASK", help="Only those for this task.", show_default="all")
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    json: AsJson = False,
 ) -> int:
     """List the models: task, place in the canon, what each can do.
 
@@ -249,11 +291,16 @@ def models(
 
 
 @app.command()
-def inspect(file: Model) -> int:
-    """Say what is in a model file, without running anything in it."""
+def inspect(file: Model, json: AsJson = False) -> int:
+    """Say what is in a model file, without running anything in it: target, columns, score, data, evidence.
+
+    \b
+      corollary inspect best.corollary
+      corollary inspect best.corollary --json
+    """
     from corollary.cli.listing import run_inspect
 
-    run_inspect(file)
+    run_inspect(file, json)
     return 0
 
 
@@ -267,6 +314,34 @@ def warmup(
     from corollary.cli.warming import run_warmup
 
     return run_warmup(package)
+
+
+@app.command()
+def doctor(json: AsJson = False) -> int:
+    """Look at this machine: versions, threads, compiled code; what is wrong, and what to do.
+
+    The exit code is 1 only if something does not work.
+    """
+    from corollary.cli.doctor import run_doctor
+
+    return run_doctor(json)
+
+
+@app.command()
+def completion(
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.", show_default=False)],
+) -> int:
+    """Print what makes a shell complete our commands, options and their values.
+
+    \b
+      eval "$(corollary completion bash)"        in ~/.bashrc
+      eval "$(corollary completion zsh)"         in ~/.zshrc, after compinit
+      corollary completion fish > ~/.config/fish/completions/corollary.fish
+    """
+    from corollary.cli.completion import script
+
+    typer.echo(script(shell.value), nl=False)
+    return 0
 
 
 @app.command()

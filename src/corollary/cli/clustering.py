@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from corollary.cli.comparing import progress_bar, repeated, say_where
-from corollary.cli.show import plain_table, safe, say, show_left_out
+from corollary.cli.comparing import following_prediction, repeated, say_where
+from corollary.cli.grid import Column, drawn, fitted, plain
+from corollary.cli.progress import progress_bar
+from corollary.cli.say import safe, say
+from corollary.cli.show import show_left_out
 from corollary.tabular.messages import count, shortened
 
 if TYPE_CHECKING:
     from corollary.evaluate.clustering import Clustering
 
-_TRAITS = 12
+_TRAITS, _CLUSTERS, _NUMBERS = 12, 20, 16  # lines of each table
 _CELL = 18
 
 
@@ -39,7 +40,7 @@ def run_cluster(
         if path is not None:
             check_output(path, option, file)
     with progress_bar() as on_progress:
-        found = cluster(file, progress=on_progress, **options)
+        found = cluster(str(file), progress=on_progress, **options)
     console = Console()
     _show(console, found)
     if save is not None:  # first: the one that a model could refuse
@@ -53,7 +54,7 @@ def run_cluster(
         write_text(labels, f"row,cluster\n{lines}")
         say_where(console, "Labels", labels)
     if save is not None and hasattr(found.model_, "predict"):
-        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "clusters.csv"])
+        following = following_prediction(save, file, "clusters.csv")
     else:
         outputs = {"report": report or "report.html", "labels": labels or "labels.csv"}
         following = repeated("cluster", file, {**options, "k": found.k, **outputs})
@@ -71,15 +72,17 @@ def _show(console: Console, found: Clustering) -> None:
         say(console, "Note", note)
     if found.choice is not None:
         console.print()
-        console.print(_choice_table(found, console.width))
+        _show_choice(console, found)
     console.print()
-    console.print(_size_table(found))
+    _show_sizes(console, found)
     console.print()
-    profile, more = _profile(found, console.width)
-    console.print(profile)
-    console.print(Text(f"▲ ▼ differ from all rows by a standard deviation{more}", style="dim"))
+    _show_profile(console, found)
     console.print()
-    say(console, "Result", _result(found), "bold")
+    say(console, "Result", f"{found.summary()} By {found.method}.", "bold")
+    if found.structure is not None and not found.structure.found:
+        say(console, "Look at", "nothing shows that there are groups at all; do not read much into these.", "yellow")
+    for warning in found.warnings:
+        say(console, "Look at", f"{warning}.", "yellow")
     if found.evidence is not None:
         say(console, "Evidence", f"{found.method}, fitted to every row. {found.evidence}", "bold")
         if found.evidence.holds:
@@ -88,60 +91,55 @@ def _show(console: Console, found: Clustering) -> None:
     console.print()
 
 
-def _result(found: Clustering) -> str:
-    score = (
-        "" if found.silhouette != found.silhouette else f" Mean silhouette {found.silhouette:.2f}, by {found.method}."
-    )
-    return f"{found.reason}{score}"
-
-
-def _choice_table(found: Clustering, width: int) -> Table:
-    """The criteria for each k; asterisks mark what each speaks for."""
+def _show_choice(console: Console, found: Clustering) -> None:
+    """The criteria at the numbers worth seeing; asterisks mark what each speaks for."""
     assert found.choice is not None
-    lines = found.choice.table()
-    while sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True)) > width:
-        lines = [line[:-1] for line in lines]
-    table = plain_table(lines[0], ())
-    for line in lines[1:]:
-        table.add_row(*(Text(_mark_first(cell)) for cell in line), style="bold" if line[0] == str(found.k) else "")
-    return table
+    head, *body = found.choice.table()
+    named = {place for place, line in enumerate(body) if any("*" in cell for cell in line) or line[0] == str(found.k)}
+    near = {place + step for place in named for step in (-1, 0, 1)} | {0, len(body) - 1}
+    shown = [line for place, line in enumerate(body) if place in near or len(body) <= _NUMBERS]
+    cells = [[_mark_first(cell) for cell in line] for line in shown]
+    columns = [
+        Column(title, column, goes=at)
+        for at, (title, column) in enumerate(zip(head, zip(*cells, strict=True), strict=True))
+    ]
+    columns, gone = fitted(columns, console.width)
+    console.print(drawn(columns, ["bold" if line[0] == str(found.k) else "" for line in cells]), soft_wrap=True)
+    more = [count(len(body) - len(shown), "more number")] if len(shown) < len(body) else []
+    words = [f"{', '.join([*gone, *more])} in the report (--report FILE)"] if gone or more else []
+    if body[-1][head.index("gap")].strip() == "–":
+        words.append("elbow and gap are asked for small k only")
+    if words:
+        console.print(Text("; ".join(words), style="dim"), soft_wrap=True)
 
 
-def _size_table(found: Clustering) -> Table:
-    table = plain_table(["cluster", "rows", "share", "silhouette", "typical row"])
-    for each, size in enumerate(found.sizes):
-        score, typical = found.silhouette_of(each), found.typical[each]
-        table.add_row(
-            str(each),
-            f"{size:,}",
-            f"{size / found.facts.rows:.1%}",
-            "–" if score != score else f"{score:.2f}",
-            f"{typical + 1:,}" if typical >= 0 else "–",
-        )
-    return table
+def _show_sizes(console: Console, found: Clustering) -> None:
+    rows = []
+    for each in range(min(found.k, _CLUSTERS)):
+        score, typical, size = found.silhouette_of(each), found.typical[each], found.sizes[each]
+        typical_row = f"{typical + 1:,}" if typical >= 0 else "–"
+        share, shown = f"{size / found.facts.rows:.1%}", "–" if score != score else f"{score:.2f}"
+        rows.append([str(each), f"{size:,}", share, shown, typical_row])
+    console.print(drawn(plain(["cluster", "rows", "share", "silhouette", "typical row"], rows)), soft_wrap=True)
+    if found.k > _CLUSTERS:
+        sizes = found.sizes[_CLUSTERS:]
+        more = f"and {found.k - _CLUSTERS} more clusters of {sizes.min():,} to {sizes.max():,} rows, in the report"
+        console.print(Text(more, style="dim"), soft_wrap=True)
 
 
-def _profile(found: Clustering, width: int) -> tuple[Table, str]:
+def _show_profile(console: Console, found: Clustering) -> None:
     """Columns of the table against clusters, as many clusters as fit, and what was left out."""
     shown = found.traits[:_TRAITS]
-    names = [_short(trait.name) for trait in shown]
-    room = width - max(map(len, names), default=0) - 2
-    order: list[list[str]] = []
+    columns = [Column("", [_short(trait.name) for trait in shown], left=True)]
     for each in range(found.k):
-        cells = [str(each), *(_cell(trait.values[each], trait.strength[each]) for trait in shown)]
-        room -= max(map(len, cells)) + 2
-        if room < 0 and order:
-            break
-        order.append(cells)
-    table = plain_table(["", *(cells[0] for cells in order)])
-    for row, name in enumerate(names):
-        table.add_row(Text(name), *(Text(cells[row + 1]) for cells in order))
-    gone = [
-        count(number, noun)
-        for number, noun in ((found.k - len(order), "cluster"), (len(found.traits) - len(shown), "column"))
-        if number
-    ]
-    return table, f"; {' and '.join(gone)} more in the report" if gone else ""
+        cells = [_cell(trait.values[each], trait.strength[each]) for trait in shown]
+        columns.append(Column(str(each), cells, goes=each))
+    columns, gone = fitted(columns, console.width)
+    console.print(drawn(columns), soft_wrap=True)
+    numbers = ((len(gone), "cluster"), (len(found.traits) - len(shown), "column"))
+    missing = [count(number, noun) for number, noun in numbers if number]
+    more = f"; {' and '.join(missing)} more in the report" if missing else ""
+    console.print(Text(f"▲ ▼ differ from all rows by a standard deviation{more}", style="dim"), soft_wrap=True)
 
 
 def _cell(value: str, strength: float) -> str:

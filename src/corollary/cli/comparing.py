@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import shlex
-import signal
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from corollary.cli import INTERRUPTED
-from corollary.cli.show import safe, say, show_data, show_result
-
-if TYPE_CHECKING:
-    from corollary.evaluate.cross_validation import Progress as OnProgress
+from corollary.cli.progress import progress_bar
+from corollary.cli.say import say
+from corollary.cli.show import show_data, show_result
 
 
 def run_compare(
-    file: Path, target: str, options: Mapping[str, Any], report: Path | None = None, save: Path | None = None
+    file: Path,
+    target: str,
+    options: Mapping[str, Any],
+    report: Path | None = None,
+    save: Path | None = None,
+    *,
+    wide: bool = False,
 ) -> int:
     """Compare, print, and write what was asked for; where it goes is checked before the work starts.
 
-    After Ctrl-C the models that were finished are printed and nothing is written.
+    After Ctrl-C what was finished is printed and nothing is written, but what ``--resume`` has kept.
     """
+    from corollary.evaluate.card import model_card
     from corollary.evaluate.compare import Interrupted, compare
     from corollary.io import save as save_model
     from corollary.report import write_report
@@ -37,29 +39,44 @@ def run_compare(
             check_output(path, option, file)
     console = Console()
     try:
-        with progress_bar() as on_progress:
-            comparison = compare(file, target, progress=on_progress, **options)
+        with progress_bar(_seconds(options)) as on_progress:
+            comparison = compare(str(file), target, progress=on_progress, **options)
     except Interrupted as stopped:
         show_data(console, stopped.comparison)
-        show_result(console, stopped.comparison)
-        say(console, "Stopped", f"{stopped}; no file was written.", "bold")
+        show_result(console, stopped.comparison, wide, finished=False)
+        say(console, "Stopped", f"{stopped}; no {'other ' if options.get('resume') else ''}file was written.", "bold")
+        if options.get("resume"):
+            say(console, "Next", repeated("compare", file, {"target": target, **options}), "bold", wrap=False)
         return INTERRUPTED
     show_data(console, comparison)
-    show_result(console, comparison)
+    show_result(console, comparison, wide)
     console.print()
     if report is not None:
         write_report(comparison, report)
         say_where(console, "Report", report)
     if save is not None:
-        save_model(comparison.best_, save)
+        save_model(comparison.best_, save, card=model_card(comparison))
         say_where(console, "Model", save)
-    if save is not None:
-        following = shlex.join(["corollary", "predict", str(save), str(file), "--out", "predictions.csv"])
+        following = following_prediction(save, file, "predictions.csv", options.get("id"))
     else:
         outputs = {"save": "model.corollary"} | ({"report": "report.html"} if report is None else {})
         following = repeated("compare", file, {"target": target, **options, **outputs})
     say(console, "Next", following, "bold", wrap=False)
     return 0
+
+
+def _seconds(options: Mapping[str, Any]) -> float | None:
+    """The time that was set, if any (what is wrong with it, ``compare`` says)."""
+    minutes, seconds = options.get("minutes"), options.get("time_budget")
+    found = 60 * minutes if minutes is not None else seconds
+    return found if found is not None and found > 0 else None
+
+
+def following_prediction(model: Path, file: Path, out: str, identifier: str | None = None) -> str:
+    """The command that uses a saved model on the same file, or on a new one where it came from stdin."""
+    source = "new.csv" if str(file) == "-" else str(file)
+    named = ["--id", identifier] if identifier else []
+    return shlex.join(["corollary", "predict", str(model), source, *named, "--out", out])
 
 
 def say_where(console: Console, label: str, path: Path) -> None:
@@ -73,42 +90,8 @@ def repeated(command: str, file: Path, options: Mapping[str, Any]) -> str:
     """The command as it would be typed to run it again with these options."""
     from corollary.report.document import command_line
 
-    usual = {"preset": "fast", "seed": 0, "n_jobs": 1, "bins": 5}
+    usual = {"preset": "fast", "seed": 0, "n_jobs": 1, "bins": 5, "split": "random"}
     return command_line(command, str(file), {name: each for name, each in options.items() if usual.get(name) != each})
-
-
-@contextmanager
-def progress_bar() -> Iterator[OnProgress]:
-    """A progress bar on stderr, when that is a terminal, and a Ctrl-C that cannot get lost.
-
-    Python drops an exception that is raised while an object is being finalised, so the key press is also remembered.
-    """
-    console = Console(stderr=True)
-    columns = (BarColumn(bar_width=28), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
-    pressed = False
-
-    def on_signal(number: int, frame: Any) -> None:
-        nonlocal pressed
-        pressed = True
-        raise KeyboardInterrupt
-
-    def on_progress(done: int, total: int, name: str) -> None:
-        if pressed:
-            raise KeyboardInterrupt
-        what = f"fit {done + 1} of {total}: {safe(name)}" if done < total else "fitting the best to every row"
-        bar.update(line, completed=done, total=total, description=what)
-
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    before = signal.signal(signal.SIGINT, on_signal) if in_main_thread else None
-    try:
-        with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-            line = bar.add_task("reading the table", total=None)
-            yield on_progress
-        if pressed:
-            raise KeyboardInterrupt
-    finally:
-        if in_main_thread:
-            signal.signal(signal.SIGINT, before)
 
 
 def run_demo(folder: Path) -> int:

@@ -10,6 +10,7 @@ from rich import box
 from rich.console import Console
 from rich.table import Table
 
+from corollary.cli.say import safe, say
 from corollary.registry import Entry, all_estimators
 from corollary.tabular.messages import InputError
 
@@ -47,8 +48,21 @@ def _described(entry: Entry) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def run_inspect(file: Path) -> None:
-    """Print what is in a model file."""
+def run_inspect(file: Path, as_json: bool = False) -> None:
+    """Print what is in a model file: its card, if it has one, and what it is made of."""
     from corollary.io import inspect
+    from corollary.io.summary import size_text
 
-    print(inspect(file))
+    found = inspect(file)
+    if as_json:
+        print(json.dumps(found.to_json(), indent=2))
+        return
+    console = Console()
+    say(console, "File", f"{found.path}, {size_text(found.file_bytes)}")
+    for label, text in found.about():
+        say(console, label, text, "bold")
+    console.print()
+    for line in found.structure():
+        console.print(safe(line), markup=False, highlight=False, soft_wrap=True)
+    if found.card is None:
+        say(console, "Note", "without a model card; compare --save writes one (target, columns, score, data)")

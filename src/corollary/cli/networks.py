@@ -12,7 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from corollary.cli.comparing import repeated, say_where
-from corollary.cli.show import plain_table, safe, say, show_left_out
+from corollary.cli.grid import drawn, plain
+from corollary.cli.say import safe, say
+from corollary.cli.show import show_left_out
 from corollary.tabular.messages import InputError, count, one_line, shortened
 
 if TYPE_CHECKING:
@@ -113,14 +115,14 @@ def _show(console: Console, found: NetworkOfTable) -> None:
     edges, parameters = count(len(found.edges), "edge"), count(found.free_parameters, "free parameter")
     say(console, "Network", f"{count(len(names), 'variable')}, {edges}, {parameters}", "bold")
     console.print()
-    table = plain_table(["variable", "states", "depends on"], (0, 1, 2))
+    rows = []
     left = max(10, min(22, max(map(len, names)) + 1))
     room = max(16, (console.width - left - 4) // 2)
     for v, name in enumerate(names[:VARIABLES]):
         states = ", ".join(map(str, found.network.states_[v].tolist()))
         above = ", ".join(names[p] for p in found.network.parents_[v].tolist()) or "–"
-        table.add_row(*(Text(_short(text, width)) for text, width in ((name, left), (states, room), (above, room))))
-    console.print(table)
+        rows.append([_short(text, width) for text, width in ((name, left), (states, room), (above, room))])
+    console.print(drawn(plain(["variable", "states", "depends on"], rows, (0, 1, 2))), soft_wrap=True)
     if len(names) > VARIABLES:
         console.print(Text(f"and {len(names) - VARIABLES} more variables", style="dim"))
 
@@ -186,16 +188,14 @@ def _most_moved(before: Any, after: Any, names: list[str]) -> list[str]:
 
 
 def _show_change(console: Console, name: str, before: Mapping[Any, float], after: Mapping[Any, float] | None) -> None:
-    table = plain_table(
-        [_short(name, 26), "before" if after else "share", *(["after", ""] if after else [""])], (0, 3 if after else 2)
-    )
+    titles = [_short(name, 26), "before" if after else "share", *(["after", ""] if after else [""])]
+    rows = []
     shares = before if after is None else after
     shown = sorted(shares, key=lambda state: -shares[state])[:STATES]
     for state in (each for each in shares if each in shown):
         bar = "█" * round(BAR * shares[state]) or ("▏" if shares[state] > 0 else "")
-        cells = [_short(str(state), 26), f"{before[state]:.4f}", *([f"{after[state]:.4f}"] if after else []), bar]
-        table.add_row(*map(Text, cells))
-    console.print(table)
+        rows.append([_short(str(state), 26), f"{before[state]:.4f}", *([f"{after[state]:.4f}"] if after else []), bar])
+    console.print(drawn(plain(titles, rows, (0, 3 if after else 2))), soft_wrap=True)
     if len(shown) < len(shares):
         console.print(Text(f"and {len(shares) - len(shown)} more states", style="dim"))
 

@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
+
+from corollary.cli.leaderboard import settings_text, show_leaderboard
+from corollary.cli.say import say
 
 if TYPE_CHECKING:
     from corollary.evaluate.comparison import Comparison, Row
     from corollary.tabular.roles import DataFacts
-
-_INDENT = 11
-_ROOM_FOR_NUMBERS = 40  # the column of evidence shows verdicts only if it would be narrower
-_COLOURS = {"good": "green", "plain": "", "bad": "red"}
-
-
-def safe(text: object) -> str:
-    """Text without control characters, so that no column name can steer the terminal."""
-    return "".join(char if char.isprintable() or char == "\n" else "�" for char in str(text))
-
-
-def say(console: Console, label: str, text: object, style: str = "dim", body: str = "", *, wrap: bool = True) -> None:
-    """A labelled line; what does not fit continues under its beginning (a command to copy stays on one line)."""
-    width = max(20, console.width - _INDENT - 1) if wrap else 10_000
-    together = safe(text).replace(" s)", "\u00a0s)")  # a number of seconds stays with its unit
-    lines = textwrap.wrap(together, width, break_long_words=False, break_on_hyphens=False) or [""]
-    console.print(Text.assemble((label.ljust(_INDENT), style), (lines[0], body)), soft_wrap=True)
-    for line in lines[1:]:
-        console.print(Text(" " * _INDENT + line, style=body), soft_wrap=True)
 
 
 def show_left_out(console: Console, facts: DataFacts) -> None:
@@ -44,14 +24,6 @@ def show_left_out(console: Console, facts: DataFacts) -> None:
     if unused:
         more = f"; and {len(unused) - 6} more" if len(unused) > 6 else ""
         say(console, "Left out", "; ".join(unused[:6]) + more)
-
-
-def plain_table(titles: Sequence[str], left: Sequence[int] = (0,)) -> Table:
-    """A table with a line under its titles; the columns in ``left`` begin on the left, the others end on the right."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for index, title in enumerate(titles):
-        table.add_column(Text(safe(title)), justify="left" if index in left else "right", no_wrap=True)
-    return table
 
 
 def show_data(console: Console, comparison: Comparison) -> None:
@@ -80,52 +52,10 @@ def show_data(console: Console, comparison: Comparison) -> None:
         say(console, "Note", note)
 
 
-def leaderboard(comparison: Comparison, width: int) -> Table:
-    """The table of models; without room for it, fewer scores; with room for them, the certificates."""
-    head, *body = comparison.table()
-    for line, row in zip(body, comparison.rows, strict=True):
-        line[1] = safe(line[1]) + (" ≈" if row.tied else "")
-    head, *body = _fitting([head, *body], width)
-    table = plain_table(head, (1, len(head) - 1))
-    verdicts = _verdicts(comparison.rows, width - _width([line[:-1] for line in (head, *body)]) - 1)
-    for line, row, verdict in zip(body, comparison.rows, verdicts, strict=True):
-        line.pop()
-        style = "bold" if row.model == comparison.best else "dim" if row.baseline or row.error else ""
-        table.add_row(*map(Text, line), Text(verdict, style=_COLOURS[row.tone]), style=style)
-    return table
-
-
-def _fitting(lines: list[list[str]], width: int) -> list[list[str]]:
-    """The table without what takes too much room: its last scores, then the seconds; the first score always stays."""
-    while _width(lines) > width and len(lines[0]) > 4:
-        gone = max(3, len(lines[0]) - 3)
-        lines = [[cell for index, cell in enumerate(line) if index != gone] for line in lines]
-    return lines
-
-
-def _verdicts(rows: Sequence[Row], room: int) -> list[str]:
-    """What is claimed of each fit, and with room for it the number that shows it."""
-    from corollary.tabular.messages import shortened
-
-    found = []
-    for row in rows:
-        text = row.verdict
-        if row.evidence is not None and not row.error and room >= _ROOM_FOR_NUMBERS:
-            name = row.evidence.certificate.name
-            number = row.certificate.removeprefix(name).split()[0]
-            text += f": {shortened(name, room - len(f'{text}:  {number}'))} {number}"
-        found.append(text)
-    return found
-
-
-def _width(lines: list[list[str]]) -> int:
-    return sum(max(map(len, column)) + 2 for column in zip(*lines, strict=True))
-
-
-def show_result(console: Console, comparison: Comparison) -> None:
+def show_result(console: Console, comparison: Comparison, wide: bool = False, finished: bool = True) -> None:
     """The leaderboard, what it means, the evidence, and what to look at."""
     console.print()
-    console.print(leaderboard(comparison, console.width))
+    show_leaderboard(console, comparison, wide)
     _legend(console, comparison)
     console.print()
     without_scores: dict[tuple[str, str], list[str]] = {}
@@ -135,9 +65,10 @@ def show_result(console: Console, comparison: Comparison) -> None:
     for (verdict, reason), names in without_scores.items():
         say(console, verdict.capitalize(), f"{', '.join(names)}: {reason}", "red" if verdict == "failed" else "dim")
     say(console, "Result", comparison.summary(), "bold")
+    _show_more(console, comparison)
     best = comparison.best_row
     if best.evidence is not None:
-        which = "in its weakest fold" if comparison.best_ is None else "fitted to every row"
+        which = "fitted to every row" if finished else "in its weakest fold"
         say(console, "Evidence", f"{best.model}, {which}. {best.evidence}", "bold")
     for check in comparison.checks:
         if not check.fine:
@@ -147,11 +78,43 @@ def show_result(console: Console, comparison: Comparison) -> None:
             say(console, "Note", f"{row.model}: {remark}")
 
 
+def _show_more(console: Console, comparison: Comparison) -> None:
+    """What a search has chosen and of how much, and the score on rows that took no part."""
+    from corollary.evaluate.wording import decimals, number
+    from corollary.tabular.messages import count
+
+    best = comparison.best_row
+    if comparison.blend:
+        shares = sorted(comparison.blend.items(), key=lambda item: -item[1])
+        say(console, "Blend", " + ".join(f"{share:.0%} {name}" for name, share in shares), "bold")
+    elif best.settings:
+        say(console, "Settings", settings_text(best.settings), "bold")
+    if comparison.holdout:
+        labels = {metric.name: metric.label for metric in comparison.metrics}
+        places = {name: decimals(best.scores[name].half_width) for name in labels if name in best.scores}
+        scores = (f"{labels.get(name, name)} {number(value, places.get(name, 3))}"
+                  for name, value in comparison.holdout.items())  # fmt: skip
+        say(console, "Hold-out", f"{', '.join(scores)}, on rows that had no say in anything", "bold")
+    timed = comparison.settings.get("minutes") or comparison.settings.get("time_budget")
+    if timed and comparison.seconds == comparison.seconds:
+        scored = [trial.model for trial in comparison.trials if trial.scores]
+        tried = f"{count(len(scored), 'configuration')} of {count(len(set(scored)), 'model')}"
+        say(console, "Time", f"{comparison.seconds:.0f} s: {tried} got a score")
+
+
 def _legend(console: Console, comparison: Comparison) -> None:
     """What the signs mean, and the words under "evidence"."""
-    folds = len(comparison.best_row.scores[comparison.metric.name].folds)
-    ties = "; ≈ cannot be told apart from the best" if any(row.tied for row in comparison.rows) else ""
-    console.print(Text(f"± is a 95% interval over {folds} folds{ties}", style="dim"), soft_wrap=True)
+    from corollary.evaluate.card import validation_words
+
+    name = comparison.metric.name
+    cut = any(row.scores[name].cut for row in comparison.rows if name in row.scores)
+    sign = "± or (low–high)" if cut else "±"
+    several = len(comparison.best_row.scores[name].folds) > 1
+    words = [f"{sign} is a 95% interval {validation_words(comparison)}" if several else "one fold only: no intervals"]
+    if any(row.tied for row in comparison.rows):
+        words.append("≈ cannot be told apart from the best")
+    for line in textwrap.wrap("; ".join(words), console.width):
+        console.print(Text(line, style="dim"), soft_wrap=True)
     if comparison.kinds:
         about = "✓ the claim about the fit holds (it is about training, not about the scores):"
         console.print(Text(about, style="dim"), soft_wrap=True)
@@ -163,8 +126,3 @@ def _remarks(row: Row, is_best: bool) -> list[str]:
     """Evidence that does not hold (that of the best was shown already), and two of the fits' warnings at most."""
     doubts = [str(row.evidence)] if row.evidence is not None and not row.evidence.holds and not is_best else []
     return [*doubts, *(text.removeprefix(f"{row.model}: ") for text in row.notes[:2])]
-
-
-def note(text: str) -> None:
-    """A remark on stderr, where it cannot mix with results."""
-    print(f"corollary: note: {safe(text)}", file=sys.stderr)

@@ -16,6 +16,7 @@ import numpy as np
 from corollary.core.drawing import axes
 from corollary.referee.verdict import Verification
 
+TONES = {"good": "#2b8a45", "plain": "inherit", "bad": "#d0352b"}  # can be read on light and on dark pages
 NOTHING = 1e-16  # a relative number below the rounding of what it is relative to is shown as zero
 
 
@@ -214,7 +215,7 @@ class Evidence:
     def _repr_html_(self) -> str:
         import html
 
-        colour = {"good": "#2e7d32", "plain": "inherit", "bad": "#b00020"}[self.tone]
+        colour = TONES[self.tone]
         return f'<span style="color:{colour};font-weight:600">{self.verdict[0]}</span> {html.escape(str(self))}'
 
     @property

@@ -26,6 +26,10 @@ class Link(ABC):
         """The raw prediction that stands for a mean, or for probabilities."""
         raise TypeError(f"the {self.name} link does not know which raw prediction stands for a mean.")
 
+    def raw_name(self, n_classes: int | None) -> str:
+        """What a raw prediction is, in words; None classes for a regression."""
+        return "score"
+
     def probabilities(self, raw: Array) -> Array:
         """One column per class, from the decision values of two classes (n,) or of k classes (n, k)."""
         raise TypeError(f"the {self.name} link has no probabilities of classes.")
@@ -33,6 +37,9 @@ class Link(ABC):
 
 class Identity(Link):
     name, in_units_of_y = "identity", True
+
+    def raw_name(self, n_classes: int | None) -> str:
+        return "prediction" if n_classes is None else "score"
 
     def inverse(self, raw: Array) -> Array:
         return raw
@@ -43,6 +50,9 @@ class Identity(Link):
 
 class Log(Link):
     name = "log"
+
+    def raw_name(self, n_classes: int | None) -> str:
+        return "logarithm of the prediction"
 
     def inverse(self, raw: Array) -> Array:
         """exp(raw), in float64 where float32 does not hold it; an error where that does not either."""
@@ -70,6 +80,9 @@ class Logit(Link):
     def __init__(self, scale: float = 1.0) -> None:
         self.scale = scale
 
+    def raw_name(self, n_classes: int | None) -> str:
+        return "log-odds" if self.scale == 1.0 else "score"
+
     def inverse(self, raw: Array) -> Array:
         result: Array = expit(self.scale * raw)
         return result
@@ -89,6 +102,9 @@ class Logit(Link):
 
 class Softmax(Link):
     name, probabilistic = "softmax", True
+
+    def raw_name(self, n_classes: int | None) -> str:
+        return "log-odds" if n_classes == 2 else "score"
 
     def inverse(self, raw: Array) -> Array:
         result: Array = softmax(raw, axis=1)

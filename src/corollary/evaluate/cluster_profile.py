@@ -45,7 +45,7 @@ def traits(frame: Any, columns: Sequence[Column], groups: NDArray[Any], k: int) 
 
 def _trait(series: Any, column: Column, groups: NDArray[Any], k: int) -> Trait:
     if column.role is Role.NUMBER:
-        values = numbers(series)
+        values = numbers(series, column.decimal)
         return _average(column, values, groups, k, _number_writer(values))
     if column.role is Role.DATE:
         stamps = dates(series, column.date_format)

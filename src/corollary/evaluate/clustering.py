@@ -14,7 +14,9 @@ from sklearn.metrics import silhouette_samples, silhouette_score
 from sklearn.pipeline import Pipeline
 
 from corollary.core.evidence import Evidence
+from corollary.evaluate.cluster_number import choose_number
 from corollary.evaluate.cluster_profile import Trait, traits, typical_rows
+from corollary.evaluate.cluster_structure import Structure, find_structure
 from corollary.evaluate.compare import versions
 from corollary.evaluate.cross_validation import Progress, evidence_of
 from corollary.solvers.cluster_scores import distinct_rows
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from corollary.cluster.choose_k import KChoice
 
 METHODS = ("auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral")
-_LARGEST_K = 10
 _CHOOSING_ROWS = 5000  # rows on which k is chosen
 _SILHOUETTE_ROWS = 2000  # and the method
 _CLEARLY = 0.01  # by how much another method must beat k-means in silhouette to be taken instead
@@ -53,6 +54,10 @@ class Clustering:
         Row numbers of a sample and their silhouettes.
     choice : KChoice or None
         The table of criteria, if k was chosen.
+    structure : Structure or None
+        Whether the rows divide better than rows without clusters do; None for one cluster.
+    warnings : tuple of str
+        What to know about the choice of k: a criterion that is best at the largest number tried.
     prepared : array
         The sampled rows as the model saw them.
     """
@@ -72,6 +77,14 @@ class Clustering:
     evidence: Evidence | None
     notes: tuple[str, ...]
     settings: Mapping[str, Any]
+    structure: Structure | None = None
+    warnings: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """What was found, for someone who will read nothing else: how many, why, and whether there is anything."""
+        if self.k == 1:
+            return f"{self.reason} The rows are best described as one group."
+        return self.reason if self.structure is None else f"{self.reason} {self.structure}"
 
     @property
     def silhouette(self) -> float:
@@ -104,7 +117,7 @@ def cluster(
     data : path or data frame
         CSV, TSV or Parquet (each also ``.gz``), or a pandas, polars or pyarrow table.
     k : int ≥ 1 or "auto"
-        "auto" asks :func:`corollary.choose_k`, on at most 5000 rows.
+        "auto" asks the criteria of :func:`corollary.choose_k` on at most 5000 rows, for up to 250 clusters.
     method : {"auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"}
         "auto" is k-means, unless a mixture, k-medoids or Ward's method has a clearly better silhouette.
     columns, drop : sequences of str
@@ -132,17 +145,22 @@ def cluster(
         prepare = _preparation(facts.used, len(frame))
         rows = prepare.fit_transform(frame)
         wanted = _wanted_k(k, rows, table.source)
-        say(0, 3, "choosing the number of clusters")
+        say(0, 4, "choosing the number of clusters")
         few = _sample(len(frame), _CHOOSING_ROWS, seed)
-        choice = None if wanted else _choose(method, _dense(rows[few]), seed)
+        choice, edge = (None, ()) if wanted else choose_number(
+            method, lambda each: _estimator("kmeans" if method == "auto" else method, each, seed), _dense(rows[few]),
+            seed,
+        )  # fmt: skip
         number = wanted or (choice.k if choice else 1)
-        say(1, 3, "choosing the method")
+        say(1, 4, "choosing the method")
         sample = _sample(len(frame), _SILHOUETTE_ROWS, seed)
         prepared = _dense(rows[sample])
         name, why = _method(method, number, prepared, seed)
-        say(2, 3, name)
+        say(2, 4, name)
         model = _fitted(name, number, rows, seed, table.source)
-        say(3, 3, name)
+        say(3, 4, "the same with rows that have no clusters")
+        structure = find_structure(lambda: _estimator(name, number, seed), number, prepared, seed)
+        say(4, 4, name)
     evidence = evidence_of(model)
     labels = np.asarray(model.labels_ if hasattr(model, "labels_") else model.predict(rows)).astype(np.int64)
     return Clustering(
@@ -161,6 +179,8 @@ def cluster(
         evidence=evidence,
         notes=(*table.notes, *sentences(caught, evidence)),
         settings=settings,
+        structure=structure,
+        warnings=edge,
     )
 
 
@@ -204,7 +224,7 @@ def _estimator(name: str, k: int, seed: int) -> Any:
     from corollary.mixture.gaussian_mixture import GaussianMixture
 
     makers: dict[str, Callable[[], Any]] = {
-        "kmeans": lambda: KMeans(k, n_init=2, random_state=seed),
+        "kmeans": lambda: KMeans(k, n_init=1, moves=True, random_state=seed),
         # a little ridge: indicator columns that are constant within a component must not end the fit
         "gmm": lambda: GaussianMixture(k, reg_covar=1e-3, n_init=2, random_state=seed),
         "medoids": lambda: KMedoids(k, random_state=seed),
@@ -212,17 +232,6 @@ def _estimator(name: str, k: int, seed: int) -> Any:
         "spectral": lambda: SpectralClustering(k, affinity="nearest_neighbors", random_state=seed),
     }
     return makers[name]()
-
-
-def _choose(method: str, rows: NDArray[np.float64], seed: int) -> KChoice:
-    from corollary.cluster.choose_k import choose_k
-
-    name = "kmeans" if method == "auto" else method
-    most = min(_LARGEST_K, distinct_rows(rows, _LARGEST_K), len(rows) - 1)
-    ks = range(2 if name == "spectral" else 1, most + 1)
-    references = 6 if name == "kmeans" else 3
-    return choose_k(rows, ks, estimator=_estimator(name, 2, seed), sample=1000, n_references=references,
-                    random_state=seed)  # fmt: skip
 
 
 def _method(method: str, k: int, rows: NDArray[np.float64], seed: int) -> tuple[str, str]:
@@ -247,8 +256,8 @@ def _method(method: str, k: int, rows: NDArray[np.float64], seed: int) -> tuple[
 
 def _fitted(name: str, k: int, rows: Any, seed: int, source: str) -> Any:
     model = _estimator(name, k, seed)
-    if "n_init" in model.get_params(deep=False) and name != "medoids":
-        model.set_params(n_init=10)  # the fit that is kept deserves more starts than those that only chose k
+    if name in ("kmeans", "gmm"):
+        model.set_params(n_init=4)  # the fit that is kept deserves more starts than those that only chose k
     try:
         return model.fit(rows)
     except (ValueError, MemoryError) as error:

@@ -1,39 +1,50 @@
-"""``compare``: every suitable model on one table, cross-validated with its preparation, ranked with intervals."""
+"""``compare``: every suitable model on one table, searched, cross-validated with its preparation, ranked with
+intervals."""
 
 from __future__ import annotations
 
 import os
 import platform
-import time
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-from sklearn.base import clone
-from sklearn.pipeline import Pipeline
-
-from corollary.evaluate.candidates import PRESETS, Candidate, candidates_for
-from corollary.evaluate.comparison import Comparison, Row, ranked
-from corollary.evaluate.cross_validation import CrossValidation, Progress, evidence_of
+from corollary import __version__
+from corollary.evaluate.candidates import PRESETS, candidates_for
+from corollary.evaluate.comparison import Comparison
+from corollary.evaluate.cross_validation import Progress
 from corollary.evaluate.data_checks import run_checks
-from corollary.evaluate.folds import PreparedFolds, make_splits
+from corollary.evaluate.folds import PreparedFolds
 from corollary.evaluate.metrics import metrics_for
-from corollary.tabular.columns import preparation
-from corollary.tabular.messages import InputError, one_line, sentences
+from corollary.evaluate.notebook import notebook_progress
+from corollary.evaluate.search.clock import Clock
+from corollary.evaluate.search.diary import Diary
+from corollary.evaluate.search.holdout import HoldOut
+from corollary.evaluate.search.preparations import Preparing, kinds_of
+from corollary.evaluate.search.runner import Runner
+from corollary.evaluate.search.search import Search
+from corollary.evaluate.search.tried import Judge
+from corollary.evaluate.splits import Split, make_splits
+from corollary.tabular.messages import InputError, count
 from corollary.tabular.reading import read_table
-from corollary.tabular.target import TASKS, Target, separate_target
+from corollary.tabular.target import TASKS, separate_target
+
+_MANY_ROWS, _FEW_FOLDS = 20_000, 3  # with a time, the folds of a large table, unless somebody asks for others
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a comparison; ``comparison`` has the models that were finished, and no ``best_``."""
+    """Ctrl-C ended a comparison; ``comparison`` has what was finished.
 
-    def __init__(self, comparison: Comparison) -> None:
+    Its ``best_`` is the best so far as it was fitted to the training part of one fold, or None if that was not kept.
+    """
+
+    def __init__(self, comparison: Comparison, folds: int) -> None:
         rows = [row for row in comparison.rows if not row.baseline]
-        super().__init__(f"{sum(not row.skipped for row in rows)} of {len(rows)} models were finished")
+        whole = sum(row.folds_done == folds and not row.error for row in rows)
+        part = sum(0 < row.folds_done < folds for row in rows)
+        more = f", and {part} in part" if part else ""
+        super().__init__(f"{whole} of {count(len(rows), 'model')} were finished{more}")
         self.comparison = comparison
 
 
@@ -43,11 +54,18 @@ def compare(
     *,
     task: str = "auto",
     preset: str = "fast",
+    minutes: float | None = None,
+    time_budget: float | None = None,
     folds: int | None = None,
     metric: str | None = None,
     drop: Sequence[str] = (),
     seed: int = 0,
-    time_budget: float | None = None,
+    split: str = "random",
+    holdout: Any = None,
+    weights: str | None = None,
+    id: str | None = None,
+    categorical: Sequence[str] = (),
+    resume: Any = None,
     n_jobs: int = 1,
     drop_missing_target: bool = False,
     header: bool = True,
@@ -65,9 +83,12 @@ def compare(
         The column to predict.
     task : {"auto", "regression", "classification"}
     preset : {"fast", "full"}
-        How many models of the registry to try.
+        How many models of the registry to try, each in a short list of configurations. With a time, all of them are.
+    minutes, time_budget : float, optional
+        The time in minutes, or in seconds: configurations are searched until it is used (kept to a tenth, the last fit
+        included), and the best are blended. Without one the answer does not depend on the clock.
     folds : int, optional
-        5, or fewer if the rarest class has fewer rows.
+        5, or fewer if the rarest class has fewer rows; with a time 3 for more than 20 000 rows.
     metric : str, optional
         What ranks: ``log-loss`` (default), ``auc``, ``accuracy``, ``balanced-accuracy``, ``f1``, ``brier``; or
         ``rmse`` (default), ``mae``, ``r2``.
@@ -75,8 +96,19 @@ def compare(
         Columns to leave out.
     seed : int
         Of the folds and of every model that has a ``random_state``.
-    time_budget : float, optional
-        Seconds after which no further fit is started.
+    split : str
+        ``"random"``, ``"time:COLUMN"`` (learn from earlier rows, judge on the next) or ``"group:COLUMN"`` (no group on
+        both sides; the column is no feature).
+    holdout : path or data frame, optional
+        Rows with the same columns that have no say in anything; the winner is scored on them once.
+    weights : str, optional
+        A column of weights ≥ 0, used in fits (a model that takes none says so) and in scores; no feature.
+    id : str, optional
+        A column that names the rows; no feature.
+    categorical : sequence of str
+        Columns of numbers that are categories.
+    resume : path, optional
+        A file to which finished fits are written, and from which a search that was broken off goes on.
     n_jobs : int
         Folds fitted at the same time, in processes; −1 for all cores.
     drop_missing_target : bool
@@ -86,7 +118,7 @@ def compare(
     models : mapping of str to estimator, optional
         Your own candidates instead of the registry's.
     progress : callable, optional
-        Called with (fits done, fits in all, what is being done).
+        Called with (fits done, fits in all, what is being done); in a notebook there is a bar without one.
 
     Returns
     -------
@@ -97,9 +129,10 @@ def compare(
     InputError
         A file, a column or an option cannot be used; the message is one line: what, and where.
     Interrupted
-        A KeyboardInterrupt whose ``comparison`` holds the models that were finished when Ctrl-C was pressed.
+        A KeyboardInterrupt whose ``comparison`` holds what was finished when Ctrl-C was pressed.
 
-    Cost: folds × models fits, and one more; the prepared folds stay in memory up to 2 GB.
+    Cost: without a time, folds × configurations fits (of a large table, each fold halves a model's
+    configurations), and one more; the prepared folds stay in memory up to 2 GB.
 
     Examples
     --------
@@ -115,39 +148,89 @@ def compare(
     _check_choice("--preset", preset, PRESETS)
     if n_jobs == 0:
         raise InputError("--n-jobs 0: expected 1 or more folds at the same time, or -1 for all cores")
-    if time_budget is not None and not time_budget > 0:
-        raise InputError(f"--time-budget {time_budget}: expected more than 0 seconds")
+    clock, how = Clock(_seconds(minutes, time_budget)), Split.read(split)
     settings = {
-        "target": target, "task": task, "preset": preset, "folds": folds, "metric": metric, "seed": seed,
-        "time_budget": time_budget, "drop": tuple(drop), "drop_missing_target": drop_missing_target, "header": header,
+        "target": target, "task": task, "preset": preset, "minutes": minutes, "time_budget": time_budget,
+        "folds": folds, "metric": metric, "seed": seed, "drop": tuple(drop), "split": split, "weights": weights,
+        "id": id, "categorical": tuple(categorical), "drop_missing_target": drop_missing_target, "header": header,
         "encoding": encoding, "from_file": isinstance(data, str | os.PathLike), "versions": versions(),
     }  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
-    X, found, facts = separate_target(table, target, task, tuple(drop), drop_missing_target)
+    X, found, facts = separate_target(
+        table, target, task, tuple(drop), drop_missing_target, categorical=tuple(categorical), weights=weights, id=id
+    )
     shown_metrics = metrics_for(found.task, metric)
-    splits, note = make_splits(found, folds, seed, table.source)
+    if clock.limited and folds is None and len(X) > _MANY_ROWS:
+        folds = _FEW_FOLDS
+    frame = table.frame.loc[X.index]
+    splits, note = make_splits(found, folds, seed, table.source, how, frame)
     checks = run_checks(X, found, facts.columns, seed)
-    X = X[[column.name for column in facts.used]]
-    prepare = preparation(facts.used, len(X))
-    prepared = PreparedFolds(prepare, X, found.values, splits)
-    candidates = candidates_for(found.task, preset, models)
-    deadline = None if time_budget is None else time.monotonic() + time_budget
-    validation = CrossValidation(prepared, found, shown_metrics, seed, n_jobs, deadline, progress)
-    rows = ranked(validation.run(candidates), shown_metrics[0])
-    notes = (*table.notes, *([note] if note else []), *prepared.notes)
+    used = [column for column in facts.used if (how.kind, how.column) != ("group", column.name)]
+    X = X[[column.name for column in used]]
+    kept = None if holdout is None else HoldOut(holdout, list(X.columns), found, weights, header, encoding)
+    prepared = PreparedFolds(kinds_of(used, len(X)), X, found.values, splits, found.weights)
+    about = {name: settings[name] for name in _DECIDING} | {"sha256": facts.sha256, "folds": len(splits)}
+    judge, progress = Judge(prepared, found, shown_metrics), progress or notebook_progress()
+    runner = Runner(prepared, judge, Preparing(prepared, used), seed, n_jobs, clock, Diary(resume, about), progress)
+    candidates = candidates_for(found.task, "full" if clock.limited else preset, models)
+    groups = frame[how.column].astype(str).to_numpy() if how.kind == "group" else None
+    search = Search(runner, candidates, seed, groups)
+    outcome = search.run()
     result = partial(
-        Comparison, facts, found, shown_metrics, out_of_fold=validation.out_of_fold, features=X, checks=checks,
-        notes=notes, settings=settings,
+        Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
+        notes=_notes(table.notes, note, prepared.notes, how, runner), settings=settings, bias=outcome.bias,
+        trials=outcome.trials, split=split, judged=outcome.judged,
     )  # fmt: skip
     try:
-        if validation.interrupted:
+        if search.interrupted:
             raise KeyboardInterrupt
-        return result(**_refit(rows, candidates, prepare, X, found, seed))
+        fitted = search.finish(outcome, X)
+        scores = None if kept is None else kept.scores(fitted["best_"], found, shown_metrics)
+        return result(**fitted, holdout=scores, seconds=clock.elapsed)
     except KeyboardInterrupt:
-        finished = next((row.model for row in rows if row.rank is not None and not row.baseline), None)
-        if finished is None:
+        best = next((row.model for row in outcome.rows if row.rank is not None and not row.baseline), None)
+        if best is None:
             raise
-        raise Interrupted(result(rows=rows, best=finished, best_=None)) from None
+        last = runner.fitted(outcome.leaders[best]) if best in outcome.leaders else None
+        part = result(rows=outcome.rows, best=best, best_=last, seconds=clock.elapsed)
+        raise Interrupted(part, len(splits)) from None
+
+
+# what decides the outcome of one fit, beside the data and the configuration
+_DECIDING = (
+    "target",
+    "task",
+    "seed",
+    "drop",
+    "split",
+    "weights",
+    "id",
+    "categorical",
+    "drop_missing_target",
+    "versions",
+)
+
+
+def _seconds(minutes: float | None, time_budget: float | None) -> float | None:
+    if minutes is not None and time_budget is not None:
+        raise InputError("--minutes and --time-budget: give one of them, they say the same")
+    for option, value, unit in (("--minutes", minutes, 60.0), ("--time-budget", time_budget, 1.0)):
+        if value is not None:
+            if not value > 0:
+                raise InputError(f"{option} {value}: expected more than 0 {'minutes' if unit > 1 else 'seconds'}")
+            return unit * value
+    return None
+
+
+def _notes(
+    of_table: Sequence[str], of_splits: str, of_folds: Sequence[str], how: Split, runner: Runner
+) -> tuple[str, ...]:
+    found = [*of_table, *([of_splits] if of_splits else []), *of_folds]
+    if how.kind == "group":
+        found.append(f"column {how.column!r} says which rows belong together, and is no feature")
+    if runner.diary.found:
+        found.append(f"{count(runner.diary.found, 'fit')} of an earlier search did not have to be done again")
+    return tuple(found)
 
 
 def _check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
@@ -157,30 +240,6 @@ def _check_choice(option: str, value: str, allowed: Iterable[str]) -> None:
 
 def versions() -> dict[str, str]:
     """Of Python and of the packages that decide the numbers."""
-    packages = ("corollary", "scikit-learn", "numpy", "scipy", "pandas")
-    return {"Python": platform.python_version()} | {name: version(name) for name in packages}
-
-
-def _refit(
-    rows: tuple[Row, ...], candidates: list[Candidate], prepare: Any, X: Any, target: Target, seed: int
-) -> dict[str, Any]:
-    """Fit the best model to every row; if that fails, the next best."""
-    order = np.random.default_rng(seed).permutation(len(X))  # as in the folds: files are often sorted
-    by_name = {candidate.name: candidate for candidate in candidates}
-    reasons = [f"{row.model}: {row.error}" for row in rows if row.error]
-    for index, row in enumerate(rows):
-        if row.error or row.baseline:
-            continue
-        pipeline = Pipeline([("prepare", clone(prepare)), ("model", by_name[row.model].make(seed))])
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                pipeline.fit(X.iloc[order], target.values[order])
-            except Exception as error:
-                reasons.append(f"{row.model}: {one_line(error)}")
-                continue
-        evidence = evidence_of(pipeline[-1])
-        notes = tuple(dict.fromkeys((*row.notes, *sentences(caught, evidence))))
-        fitted = (*rows[:index], replace(row, evidence=evidence, notes=notes), *rows[index + 1 :])
-        return {"rows": fitted, "best": row.model, "best_": pipeline}
-    raise InputError(f"no model could be fitted ({'; '.join(reasons[:3]) or 'none suits this task'})")
+    packages = ("scikit-learn", "numpy", "scipy", "pandas")
+    own = {"Python": platform.python_version(), "corollary": __version__}
+    return own | {name: version(name) for name in packages}

@@ -2,79 +2,23 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from corollary.core.evidence import Evidence, Kind
+from corollary.core.evidence import Kind
 from corollary.evaluate.data_checks import Check
+from corollary.evaluate.leaderboard import Row as Row
+from corollary.evaluate.leaderboard import Trial as Trial
 from corollary.evaluate.metrics import Metric, Prediction, Score
+from corollary.evaluate.optimisation_bias import OptimisationBias
+from corollary.tabular.messages import count
 from corollary.tabular.roles import DataFacts
 from corollary.tabular.target import Target
-
-
-@dataclass(frozen=True)
-class Row:
-    """One line of the leaderboard. ``error`` says why a model has no scores; ``tied``: not told apart from the best."""
-
-    model: str
-    canon: str = ""
-    scores: Mapping[str, Score] = field(default_factory=dict)
-    fit_seconds: float = math.nan
-    evidence: Evidence | None = None  # of the fold whose certificate is worst, or of the last fit of the best model
-    notes: tuple[str, ...] = ()
-    error: str = ""
-    skipped: bool = False  # not an error of the model: there was no time for it
-    rank: int | None = None
-    tied: bool = False
-    baseline: bool = False
-
-    @property
-    def verdict(self) -> str:
-        """What is claimed of its fits (``"✓ optimal"``, ``"✓ checked"``, ``"✗ not shown"``), or ``"–"``, ``"failed"``,
-        ``"not run"``."""
-        if self.error:
-            return "not run" if self.skipped else "failed"
-        return "–" if self.evidence is None else self.evidence.verdict
-
-    @property
-    def tone(self) -> str:
-        """How the verdict is coloured: ``"good"``, ``"plain"`` or ``"bad"``."""
-        if self.error or self.evidence is None:
-            return "bad" if self.error and not self.skipped else "plain"
-        return self.evidence.tone
-
-    @property
-    def certificate(self) -> str:
-        """The number behind the verdict, for instance ``"relative duality gap 3e-10 ≤ 1e-08"``."""
-        return "" if self.evidence is None else str(self.evidence.certificate)
-
-
-def ranked(rows: list[Row], metric: Metric) -> tuple[Row, ...]:
-    """Best first; then models without this score (no probabilities), then those that failed.
-
-    A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero.
-    """
-    sign = -1.0 if metric.greater_is_better else 1.0
-
-    def key(row: Row) -> tuple[int, float]:
-        mean = row.scores[metric.name].mean if row.scores else np.nan
-        return (2 if row.error else int(not np.isfinite(mean)), sign * float(np.nan_to_num(mean)))
-
-    ordered = sorted(rows, key=key)
-    leader = next((row for row in ordered if not row.baseline and key(row)[0] == 0), None)
-    found = []
-    for rank, row in enumerate(ordered, start=1):
-        scored = key(row)[0] == 0
-        tied = False
-        if scored and leader is not None and row is not leader and not row.baseline:
-            tied = not (row.scores[metric.name] - leader.scores[metric.name]).excludes_zero
-        found.append(replace(row, rank=rank if scored else None, tied=tied))
-    return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,14 +32,30 @@ class Comparison:
     best : str
         The name of the best model (never the baseline).
     best_ : Pipeline
-        Preparation and best model, fitted to every row; ``corollary.save`` keeps it whole. None in what is left of a
-        comparison that was interrupted.
+        Preparation and best model, fitted to every row (a vote of such pipelines if a blend won); ``corollary.save``
+        keeps it whole. Of a comparison that was interrupted it is the best so far as it was fitted to one fold's
+        training part, or None.
     out_of_fold : mapping of str to Prediction
-        For each model, what it said about every row while that row was held out.
+        For each model with as many folds as the best, what it said about each of ``judged_rows`` while held out.
     checks, notes : tuple
         What is odd about the data; what was done to it.
     settings : mapping
         Everything needed to do it again.
+    bias : OptimisationBias or None
+        How much of the best score is luck of having tried several configurations; None if only one was tried.
+    trials : tuple of Trial
+        Every configuration that was tried, the baseline aside.
+    blend : mapping of str to float
+        Weights of the members if a blend won (names as in ``rows``, with a number for a second configuration of a
+        model); empty if the winner is one model.
+    split : str
+        ``"random"``, ``"time:COLUMN"`` or ``"group:COLUMN"``.
+    holdout : mapping of str to float, or None
+        Scores of ``best_`` on the hold-out table, by metric; None if there was none.
+    seconds : float
+        Wall-clock seconds of the whole comparison.
+    judged : array of int or None
+        The rows that were held out in some fold, where these are not all (``split="time:…"``, or an interruption).
     """
 
     facts: DataFacts
@@ -109,6 +69,24 @@ class Comparison:
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
+    bias: OptimisationBias | None = None
+    trials: tuple[Trial, ...] = ()
+    blend: Mapping[str, float] = field(default_factory=dict)
+    split: str = "random"
+    holdout: Mapping[str, float] | None = None
+    seconds: float = math.nan
+    judged: NDArray[np.intp] | None = field(default=None, repr=False)
+
+    @property
+    def judged_rows(self) -> NDArray[np.intp]:
+        """The rows of ``features`` and ``target`` that ``out_of_fold`` speaks of, in its order."""
+        return np.arange(len(self.target.values)) if self.judged is None else self.judged
+
+    @property
+    def truth(self) -> NDArray[Any]:
+        """The target of ``judged_rows``, to be held against ``out_of_fold``."""
+        values: NDArray[Any] = self.target.values[self.judged_rows]
+        return values
 
     @property
     def metric(self) -> Metric:
@@ -142,26 +120,62 @@ class Comparison:
     @property
     def slowest(self) -> float:
         """Seconds of the slowest model's fit."""
-        return max(row.fit_seconds for row in self.rows if math.isfinite(row.fit_seconds))
+        return max((row.fit_seconds for row in self.rows if math.isfinite(row.fit_seconds)), default=math.nan)
+
+    def leaderboard(self) -> Any:
+        """The leaderboard as a pandas data frame: a line for each model, best first, with every score and its interval.
+
+        Columns: ``rank``, ``model``, for each metric its mean under its own name and the ends of the 95% interval of
+        the one that ranks (``low``, ``high``), ``folds``, ``tried``, ``settings``, ``fit_seconds``, ``evidence``,
+        ``tied``, ``beats_baseline``, ``error``.
+        """
+        import pandas as pd
+
+        lines = []
+        for row in self.rows:
+            scores = {metric.name: row.scores[metric.name].mean if row.scores else math.nan for metric in self.metrics}
+            first = row.scores.get(self.metric.name)
+            ends = {"low": math.nan if first is None else first.low, "high": math.nan if first is None else first.high}
+            lines.append(
+                {"rank": row.rank, "model": row.model} | scores | ends
+                | {"folds": row.folds_done, "tried": row.tried, "settings": dict(row.settings),
+                   "fit_seconds": row.fit_seconds, "evidence": row.verdict, "tied": row.tied,
+                   "beats_baseline": row.beats_baseline, "error": row.error}
+            )  # fmt: skip
+        return pd.DataFrame(lines).astype({"rank": "Int64"})
 
     def summary(self) -> str:
         """Two or three plain sentences: who won, by how much, and whether that means something."""
         row, name = self.best_row, self.metric.name
         score = row.scores[name]
         decimals = decimals_for(score)
-        text = f"{self.best} predicts {self.target.name} best: {self.metric.label} {score.mean:,.{decimals}f} ± "
-        text += f"{score.half_width:,.{decimals}f} over {len(score.folds)} folds"
+        text = f"{self.best} predicts {self.target.name} best: {self.metric.label} "
+        text += f"{shown_score(score, decimals, interval=True)} over {count(len(score.folds), 'fold')}"
         if self.baseline is not None:
             base = self.baseline.scores[name].mean
             text += f"; the baseline, which ignores the columns, has {base:,.{decimals}f}"
         text += "."
         if not self.beats_baseline:
             text += " No model beats the baseline: these columns say little about the target."
-        elif self.baseline is not None and not (score - self.baseline.scores[name]).excludes_zero:
+        elif self.baseline is not None and self._may_be_chance(score - self.baseline.scores[name]):
             text += " That may be chance: the 95% interval of the difference includes zero."
         if ties := [each.model for each in self.rows if each.tied and each.model != self.best]:
             text += f" The data cannot tell it apart from {_enumerated(ties)}."
-        return text
+        return text + self._luck(decimals)
+
+    @staticmethod
+    def _may_be_chance(difference: Score) -> bool:
+        return len(difference.folds) > 1 and not difference.excludes_zero
+
+    def _luck(self, decimals: int) -> str:
+        """What of the best score is luck, as a sentence; nothing if nothing was chosen."""
+        if self.bias is None:
+            return ""
+        tried = count(self.bias.configurations, "configuration")
+        if self.bias.bias <= 0.5 * 10.0**-decimals:
+            return f" It is the best of {tried}; no luck of that choice shows in its score."
+        luck, corrected = (f"{each:,.{decimals}f}".replace("-", "−") for each in (self.bias.bias, self.bias.corrected))
+        return f" It is the best of {tried}, and looks better by about {luck} for that: expect {corrected} on new rows."
 
     def table(self) -> list[list[str]]:
         """The leaderboard as text, a header line first; numbers of a column have the same decimals."""
@@ -191,10 +205,9 @@ class Comparison:
         return "\n".join([*text, *failed, "", self.summary()])
 
     def _repr_html_(self) -> str:
-        head, *body = ([html.escape(cell) for cell in line] for line in self.table())
-        rows = "".join(f"<tr><td>{'</td><td>'.join(line)}</td></tr>" for line in body)
-        table = f"<table><thead><tr><th>{'</th><th>'.join(head)}</th></tr></thead><tbody>{rows}</tbody></table>"
-        return f"{table}<p>{html.escape(self.summary())}</p>"
+        from corollary.evaluate.notebook import head_of
+
+        return head_of(self)
 
 
 def decimals_for(score: Score) -> int:
@@ -206,11 +219,16 @@ def decimals_for(score: Score) -> int:
 
 
 def shown_score(score: Score | None, decimals: int, interval: bool = False) -> str:
-    """``"0.321 ± 0.008"``, or a dash for a score that does not exist."""
+    """``"0.321 ± 0.008"``, ``"0.014 (0.000–0.044)"`` at the end of the range, or a dash for no score."""
     if score is None or not math.isfinite(score.mean):
         return "–"
     mean = f"{round(score.mean, decimals) + 0.0:,.{decimals}f}".replace("-", "−")  # + 0.0: no negative zero
-    return f"{mean} ± {score.half_width:,.{decimals}f}" if interval else mean
+    if not interval or not math.isfinite(score.half_width):
+        return mean
+    if score.cut:  # a ± would reach outside of what the metric can be
+        low, high = (f"{end:,.{decimals}f}".replace("-", "−") for end in (score.low, score.high))
+        return f"{mean} ({low}–{high})"
+    return f"{mean} ± {score.half_width:,.{decimals}f}"
 
 
 def shown_seconds(seconds: float, slowest: float) -> str:

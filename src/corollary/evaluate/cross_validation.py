@@ -1,58 +1,107 @@
-"""Cross-validation: candidates over the same folds, scored, with what each said about rows it had not seen."""
+"""One model on one fold: fitted to the training part, within its time, and asked about the rows held out."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils import get_tags
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
-from corollary.core.evidence import Evidence, worst_of
-from corollary.evaluate.candidates import BASELINE, Candidate
-from corollary.evaluate.comparison import Row
-from corollary.evaluate.folds import PreparedFolds
-from corollary.evaluate.metrics import Metric, Prediction, Score
+from corollary.base import Estimator
+from corollary.callbacks import TimeBudget
+from corollary.core.evidence import Evidence, Status
+from corollary.evaluate.folds import Part
+from corollary.evaluate.metrics import Prediction
 from corollary.tabular.messages import one_line, sentences
-from corollary.tabular.target import Target
 
 Progress = Callable[[int, int, str], None]  # called with (fits done, fits in all, what is being done)
+NO_WEIGHTS = "takes no weights: every row counted the same in its fits"
+TOO_LONG = "a fit takes longer than the time it may have"
 
 
 @dataclass(frozen=True)
 class FoldFit:
-    """One model on one fold: predictions for the held-out rows, cost, evidence, and what went wrong."""
+    """One model on one fold: predictions for the held-out rows, cost, evidence, and what went wrong.
+
+    ``stopped``: the time ended the fit. ``rounds`` are the trees or rounds that were kept, of a model that would have
+    had more without early stopping or with more time.
+    """
 
     seconds: float
     prediction: Prediction | None
     evidence: Evidence | None
     warnings: tuple[str, ...] = ()
     error: str = ""
+    stopped: bool = False
+    rounds: int | None = None
+    fitted: Any = None
 
 
-def fit_fold(model: Any, train: Any, y: NDArray[Any], test: Any) -> FoldFit:
-    """Fit a clone of ``model`` and predict ``test``; a failure is returned, not raised (Ctrl-C is raised)."""
+def fit_fold(model: Any, part: Part, seconds: float | None = None, keep: bool = False) -> FoldFit:
+    """Fit a clone of ``model`` and predict the test part; a failure is returned, not raised (Ctrl-C is raised).
+
+    ``seconds`` is when a fit that listens to callbacks is stopped; ``keep`` returns the fitted model too.
+    """
     started = time.perf_counter()
-    fitted = clone(model)
+    fitted = limited(clone(model), seconds)
     prediction = evidence = None
-    reason = ""
+    reason, stopped, rounds = "", False, None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            fitted.fit(train, y)
-            seconds = time.perf_counter() - started
-            prediction = predict(fitted, test)
+            fitted.fit(part.train, part.y, **weights_for(fitted, part.weights))
             evidence = evidence_of(fitted)
+            stopped = evidence is not None and evidence.status is Status.BUDGET
+            rounds = rounds_of(fitted, stopped)
+            if stopped and not rounds:
+                reason = TOO_LONG
+            else:
+                prediction = predict(fitted, part.test)
         except Exception as error:
-            seconds = time.perf_counter() - started
             reason = one_line(error)
-    return FoldFit(seconds, prediction, evidence, sentences(caught, evidence), reason)
+    notes = sentences(caught, evidence)
+    if part.weights is not None and not weights_for(model, part.weights):
+        notes = (*notes, NO_WEIGHTS)
+    took = time.perf_counter() - started
+    kept = fitted if keep and not reason else None
+    return FoldFit(took, prediction, evidence, notes, reason, stopped, rounds, kept)
+
+
+def limited(model: Any, seconds: float | None) -> Any:
+    """The model, with a time after which its fit stops, if it listens to one."""
+    if seconds is not None and isinstance(model, Estimator):
+        model.set_callbacks(TimeBudget(max(seconds, 1e-3)))
+    return model
+
+
+def weights_for(model: Any, weights: NDArray[np.float64] | None) -> dict[str, Any]:
+    """What ``fit`` is to be given of the weights: nothing if the model takes none."""
+    if weights is None:
+        return {}
+    if isinstance(model, Pipeline):
+        name, last = model.steps[-1]
+        return {f"{name}__{key}": value for key, value in weights_for(last, weights).items()}
+    return {"sample_weight": weights} if has_fit_parameter(model, "sample_weight") else {}
+
+
+def rounds_of(fitted: Any, stopped: bool) -> int | None:
+    """The trees or rounds of an ensemble that has fewer than its ``n_estimators``."""
+    wanted = getattr(fitted, "n_estimators", None)
+    if wanted is None:
+        return None
+    found = getattr(fitted, "n_iter_", None)
+    if not isinstance(found, int):
+        if not stopped:
+            return None
+        found = len(getattr(fitted, "estimators_", ()))
+    return int(found) if found < wanted else None
 
 
 def predict(fitted: Any, X: Any) -> Prediction:
@@ -69,95 +118,3 @@ def evidence_of(fitted: Any) -> Evidence | None:
     """The model's evidence, if it keeps any; without the model, which would otherwise stay in memory with it."""
     evidence = getattr(fitted, "evidence_", None)
     return replace(evidence) if isinstance(evidence, Evidence) else None
-
-
-class CrossValidation:
-    """Runs candidates over prepared folds. A model that fails is a row with the reason; the others go on."""
-
-    def __init__(
-        self, folds: PreparedFolds, target: Target, metrics: tuple[Metric, ...], seed: int, n_jobs: int,
-        deadline: float | None, progress: Progress | None,
-    ) -> None:  # fmt: skip
-        self.folds, self.target, self.metrics, self.seed, self.n_jobs = folds, target, metrics, seed, n_jobs
-        self.deadline, self.progress = deadline, progress
-        self.out_of_fold: dict[str, Prediction] = {}
-        self.interrupted = False
-
-    def run(self, candidates: list[Candidate]) -> list[Row]:
-        """A row for each candidate, in the same order; after Ctrl-C, the rest are rows that were not run."""
-        total = len(candidates) * len(self.folds)
-        rows: list[Row] = []
-        try:
-            for candidate in candidates:
-                rows.append(self._row(candidate, len(rows) * len(self.folds), total))
-            if self.progress is not None:
-                self.progress(total, total, "")
-        except KeyboardInterrupt:
-            self.interrupted = True
-            rows += [
-                Row(each.name, each.canon, baseline=each.name == BASELINE, error="interrupted", skipped=True)
-                for each in candidates[len(rows) :]
-            ]
-        return rows
-
-    def _row(self, candidate: Candidate, done: int, total: int) -> Row:
-        row = Row(candidate.name, candidate.canon, baseline=candidate.name == BASELINE)
-        try:
-            model = candidate.make(self.seed)
-            if hasattr(self.folds[0][0], "tocsr") and not get_tags(model).input_tags.sparse:
-                raise TypeError("the prepared table is sparse and this model needs a dense one")
-        except (Exception, SystemExit) as error:
-            return replace(row, error=one_line(error))
-        fits = self._fits(model, row, done, total)
-        failed = next((fit.error for fit in fits if fit.error), "")
-        row = replace(row, notes=tuple(dict.fromkeys(text for fit in fits for text in fit.warnings)))
-        if failed:
-            return replace(row, error=failed)
-        if len(fits) < len(self.folds):
-            return replace(row, error="the time budget was used up", skipped=True)
-        try:
-            return self._scored(row, fits)
-        except ValueError as error:  # probabilities of the wrong shape, for instance
-            return replace(row, error=one_line(error))
-
-    def _fits(self, model: Any, row: Row, done: int, total: int) -> list[FoldFit]:
-        fits: list[FoldFit] = []
-
-        def jobs() -> Iterator[Any]:
-            for fold in range(len(self.folds)):
-                late = self.deadline is not None and time.monotonic() > self.deadline and not row.baseline
-                if late or any(fit.error for fit in fits):
-                    return
-                if self.progress is not None:
-                    self.progress(done + fold, total, row.model)
-                yield joblib.delayed(fit_fold)(model, *self.folds[fold])
-
-        for fit in joblib.Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")(jobs()):
-            fits.append(fit)
-        return fits
-
-    def _scored(self, row: Row, fits: list[FoldFit]) -> Row:
-        predictions = [fit.prediction for fit in fits if fit.prediction is not None]
-        rows = [self.folds.held_out(fold) for fold in range(len(fits))]
-        truth = [self.target.values[held_out] for held_out in rows]
-        scores = {
-            metric.name: Score(
-                tuple(metric(y, said, self.target.classes) for y, said in zip(truth, predictions, strict=True)),
-                self.folds.test_share,
-            )
-            for metric in self.metrics
-        }
-        self.out_of_fold[row.model] = _gathered(predictions, rows)
-        evidence = [fit.evidence for fit in fits if fit.evidence is not None]
-        seconds = float(np.mean([fit.seconds for fit in fits]))
-        return replace(row, scores=scores, fit_seconds=seconds, evidence=worst_of(evidence) if evidence else None)
-
-
-def _gathered(parts: list[Prediction], rows: Iterable[Any]) -> Prediction:
-    """The folds' predictions in the order of the table."""
-    order = np.argsort(np.concatenate(list(rows)), kind="stable")
-    probabilities = [part.probabilities for part in parts if part.probabilities is not None]
-    return Prediction(
-        np.concatenate([part.values for part in parts])[order],
-        np.concatenate(probabilities)[order] if len(probabilities) == len(parts) else None,
-    )

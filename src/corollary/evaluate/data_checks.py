@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.metrics import r2_score, recall_score
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from corollary.tabular.columns import CategoryColumns, DateColumns, NumberColumns
-from corollary.tabular.messages import count, listed, shown
-from corollary.tabular.roles import Column, Role
+from corollary.tabular.columns import DateColumns
+from corollary.tabular.messages import as_option, count, listed, shown
+from corollary.tabular.roles import Column, Role, is_id_name
 from corollary.tabular.target import Target
+from corollary.tabular.values import labels, numbers
 
 _SUSPICIOUS = 0.965
 _RARE_CLASS = 0.1
 _SAMPLE = 5000
 _MOST_COLUMNS = 300
+_FEW = 5
+_TIME_NAME = re.compile(r"(?i)(^|[_\s.-])(time|date|day)|timestamp|epoch|[_\s.-](at|on|ts)$|[a-z](Time|Date|At)$|^ts$")
+_EPOCH = (315_532_800.0, 4_102_444_800.0)  # 1980 to 2100, in seconds since 1970
+_OF_SOMEONE = re.compile(
+    r"(?i)^(user|customer|client|patient|subject|person|member|account|household|session|student|driver|device|machine)"
+    r"([_\s.-]?(no|nr|number|code|name))?$"
+)
 
 
 @dataclass(frozen=True)
@@ -30,22 +40,28 @@ class Check:
     fine: bool = True
 
 
-def run_checks(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> tuple[Check, ...]:
-    """Leakage, class balance, repeated rows, columns without information, missing values."""
+def run_checks(
+    X: Any, target: Target, columns: tuple[Column, ...], seed: int, split: str = "random"
+) -> tuple[Check, ...]:
+    """Leakage, class balance, rows that belong together, repeated rows, columns without information, missing values.
+
+    ``split`` is how the folds are made: ``"random"``, ``"time:COLUMN"`` or ``"group:COLUMN"``.
+    """
     found = [
         _leakage(X, target, columns, seed),
+        _balance(target) if target.classes is not None else None,
+        _dated(X, columns, split),
+        _belonging(columns, len(X), split),
         _repeated_rows(X, target),
         _constant(columns),
         _missing(columns, len(X)),
     ]
-    if target.classes is not None:
-        found.insert(1, _balance(target))
-    return tuple(found)
+    return tuple(check for check in found if check is not None)
 
 
 def _leakage(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> Check:
     title = "Leakage"
-    used = [column for column in columns if column.role is not Role.UNUSED]
+    used = [column for column in columns if column.role not in (Role.UNUSED, Role.TEXT)]
     scores = [(column.name, single_column_score(X, column, target, seed)) for column in used[:_MOST_COLUMNS]]
     suspects = [(name, score) for name, score in scores if score >= _SUSPICIOUS]
     if not suspects:
@@ -61,24 +77,28 @@ def _leakage(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> 
 def single_column_score(X: Any, column: Column, target: Target, seed: int) -> float:
     """Held-out balanced accuracy or R² of a small tree that sees this column alone (on at most 5 000 rows)."""
     rows = np.random.default_rng(seed).permutation(len(X))[:_SAMPLE]
-    values = _as_numbers(X[[column.name]].iloc[rows], column)
+    values = _as_numbers(X[column.name].iloc[rows], column)
     half = len(rows) // 2
     y = target.values[rows]
     kind = DecisionTreeClassifier if target.classes is not None else DecisionTreeRegressor
-    tree = kind(max_leaf_nodes=64, min_samples_leaf=2, random_state=0).fit(values[:half], y[:half])
-    guess, truth = tree.predict(values[half:]), y[half:]
+    tree = kind(max_leaf_nodes=64, min_samples_leaf=2, random_state=0)
+    tree.fit(values[:half], y[:half], check_input=False)  # there may be thousands of columns
+    guess, truth = tree.predict(values[half:], check_input=False), y[half:]
     if target.classes is not None:  # a class that is not among these rows has no accuracy
         return float(recall_score(truth, guess, labels=np.unique(truth), average="macro", zero_division=0.0))
     return float(r2_score(truth, guess)) if np.ptp(truth) > 0 else 0.0
 
 
-def _as_numbers(X: Any, column: Column) -> NDArray[np.float64]:
+def _as_numbers(series: Any, column: Column) -> NDArray[np.float32]:
+    """The column as a tree takes it: a missing value is below all others."""
     if column.role is Role.NUMBER:
-        return np.asarray(NumberColumns().fit_transform(X))
-    if column.role is Role.DATE:
-        return np.asarray(DateColumns([column.date_format]).fit_transform(X))
-    texts = CategoryColumns().fit_transform(X)[:, 0].astype(str)
-    return np.unique(texts, return_inverse=True)[1].astype(np.float64)[:, None]
+        found = numbers(series, column.decimal)[:, None]
+    elif column.role is Role.DATE:
+        found = np.asarray(DateColumns([column.date_format]).fit_transform(series.to_frame()))
+    else:
+        found = pd.factorize(labels(series))[0].astype(np.float64)[:, None]
+    low = np.nanmin(found, axis=0, initial=0.0) - 1.0
+    return np.ascontiguousarray(np.where(np.isnan(found), low, found), dtype=np.float32)
 
 
 def _balance(target: Target) -> Check:
@@ -96,8 +116,53 @@ def _balance(target: Target) -> Check:
     return Check("Class balance", detail, fine=False)
 
 
+def _dated(X: Any, columns: tuple[Column, ...], split: str) -> Check | None:
+    """Whether rows with a date are tried on dates that were trained on."""
+    title = "Dated rows"
+    if split.startswith("time:"):
+        return Check(title, f"Trained on the past and tried on what came next, by {shown(split[5:])}.")
+    dated = [column.name for column in columns if _is_date(X, column)]
+    if not dated:
+        return None
+    said = f"{listed(dated, 3)} may say when a row came about, and the folds do not follow the time"
+    advice = f"If the model is for rows to come, use {as_option('--split', f'time:{dated[0]}')}."
+    return Check(title, f"{said}: scores of models that are asked about the future look too good. {advice}", fine=False)
+
+
+def _is_date(X: Any, column: Column) -> bool:
+    """A column of different dates, or of whole numbers that are seconds or milliseconds since 1970 by name and size."""
+    if column.distinct < _FEW or column.role not in (Role.DATE, Role.NUMBER):
+        return False
+    if column.role is Role.DATE:
+        return True
+    if not _TIME_NAME.search(column.name):
+        return False
+    low, high = np.nanmin(values := numbers(X[column.name], column.decimal)), np.nanmax(values)
+    return any(unit * _EPOCH[0] <= low <= high <= unit * _EPOCH[1] for unit in (1.0, 1e3, 1e6, 1e9))
+
+
+def _belonging(columns: tuple[Column, ...], rows: int, split: str) -> Check | None:
+    """Whether rows of one person, machine or the like are on both sides of a fold."""
+    title = "Rows that belong together"
+    if split.startswith("group:"):
+        return Check(title, f"Never on both sides of a fold, by {shown(split[6:])}.")
+    repeated = [column for column in columns if _is_repeated_id(column, rows)]
+    if not repeated:
+        return None
+    named = ", ".join(f"{shown(column.name)} ({column.distinct:,} different)" for column in repeated[:3])
+    advice = f"If the model is for new ones, use {as_option('--split', f'group:{repeated[0].name}')}."
+    return Check(
+        title, f"The same {named} are in training and test, by their names ids that repeat. {advice}", fine=False
+    )
+
+
+def _is_repeated_id(column: Column, rows: int) -> bool:
+    named = is_id_name(column.name) or _OF_SOMEONE.match(column.name) is not None
+    return named and column.distinct >= _FEW and 1.2 * column.distinct <= rows - column.missing
+
+
 def _repeated_rows(X: Any, target: Target) -> Check:
-    frame = X.assign(**{"\x00target": target.values})
+    frame = pd.concat([X, pd.Series(target.values, index=X.index, name="\x00target")], axis=1)
     try:
         repeated = int(frame.duplicated().sum())
     except TypeError:  # lists and the like cannot be counted
@@ -123,7 +188,7 @@ def _missing(columns: tuple[Column, ...], rows: int) -> Check:
         return Check("Missing values", "None in the columns used.")
     worst = max(used, key=lambda column: column.missing)
     detail = (
-        f"In {count(len(used), 'column')}; most in {shown(worst.name)} ({worst.missing / rows:.1%}). Numbers get the "
-        "median and an indicator column, categories a category of their own."
+        f"In {count(len(used), 'column')}; most in {shown(worst.name)} ({worst.missing / rows:.1%}). Trees take "
+        "them as they are; for other models numbers get the median and an indicator, categories a category."
     )
     return Check("Missing values", detail, fine=worst.missing <= 0.5 * rows)

@@ -1,56 +1,51 @@
-"""The folds of a table: which rows each holds out, and its rows prepared by what its training part alone has shown."""
+"""The folds of a table, with its rows prepared by what each fold's training part alone has shown."""
 
 from __future__ import annotations
 
+import time
 import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.pipeline import Pipeline
 
-from corollary.tabular.messages import InputError, count, sentences, shown
-from corollary.tabular.target import Target
+from corollary.core.parallel import one_blas_thread
+from corollary.tabular.messages import sentences
 
 _CACHE_BYTES = 2 * 1024**3
-DEFAULT_FOLDS = 5
 
 
-def make_splits(target: Target, folds: int | None, seed: int, source: str) -> tuple[list[Any], str]:
-    """Row numbers of each fold, and a note if fewer folds than usual had to do."""
-    rows = len(target.values)
-    counts = target.class_counts
-    smallest = min(counts.values()) if counts else rows // 2
-    wanted = DEFAULT_FOLDS if folds is None else folds
-    if wanted < 2:
-        raise InputError(f"--folds {wanted}: expected 2 or more")
-    note = ""
-    if wanted > smallest:
-        what = f"{source}: target {shown(target.name)}"
-        rarest = min(counts, key=lambda name: counts[name]) if counts else ""
-        why = f"class {shown(rarest)} has only {count(smallest, 'row')}" if counts else f"there are only {rows} rows"
-        if folds is not None:
-            raise InputError(f"{what}: {why}, too few for {wanted} folds; use --folds {smallest}")
-        wanted, note = smallest, f"{smallest} folds instead of {wanted}, because {why}"
-    splitter = StratifiedKFold if counts else KFold
-    splits = splitter(wanted, shuffle=True, random_state=seed).split(np.zeros((rows, 1)), target.values)
-    # files are often sorted, and models that cross-validate inside their fit do not all shuffle: mix the training rows
-    mix = np.random.default_rng(seed)
-    return [(mix.permutation(train), test) for train, test in splits], note
+@dataclass(frozen=True)
+class Part:
+    """One fold as a model sees it: prepared training rows, their target and weights, and prepared test rows."""
+
+    train: Any
+    y: NDArray[Any]
+    test: Any
+    weights: NDArray[np.float64] | None
+    prepare: Any  # the preparation that the training rows have fitted
 
 
 class PreparedFolds:
-    """The folds of a table with the preparation fitted on each training part.
+    """The folds of a table with a preparation fitted on each training part.
 
-    Every model sees the same prepared rows, so they are kept (up to 2 GB) rather than prepared once per model.
+    Every model sees the same prepared rows, so they are kept (up to 2 GB in all) rather than prepared once per model.
+    There are several kinds of preparation, by name; each is made when the first model asks for it.
     """
 
-    def __init__(self, preparation: Any, X: Any, y: NDArray[Any], splits: list[Any]) -> None:
-        self._preparation, self._X, self._y, self._splits = preparation, X, y, splits
-        self._kept: dict[int, tuple[Any, NDArray[Any], Any]] = {}
+    def __init__(
+        self, kinds: Mapping[str, Callable[[], Any]], X: Any, y: NDArray[Any], splits: list[Any],
+        weights: NDArray[np.float64] | None = None,
+    ) -> None:  # fmt: skip
+        self._kinds, self._X, self._y, self._splits, self._weights = kinds, X, y, splits, weights
+        self._kept: dict[tuple[str, int], Part] = {}
         self._bytes = 0
         self.notes: tuple[str, ...] = ()
+        self._seconds: dict[str, list[float]] = {}
 
     def __len__(self) -> int:
         return len(self._splits)
@@ -61,27 +56,61 @@ class PreparedFolds:
         return rows
 
     @property
+    def judged(self) -> NDArray[np.intp]:
+        """The rows that some fold holds out, in the order of the table."""
+        return np.sort(np.concatenate([test for _, test in self._splits]))
+
+    @property
     def test_share(self) -> float:
         """Rows in a test part for each row in its training part."""
-        train, test = self._splits[0]
+        train, test = self._splits[-1]
         return len(test) / len(train)
 
-    def __getitem__(self, fold: int) -> tuple[Any, NDArray[Any], Any]:
-        if fold in self._kept:
-            return self._kept[fold]
+    @property
+    def grown(self) -> float:
+        """Rows of the whole table for each row of a training part."""
+        return float(np.mean([len(self._X) / len(train) for train, _ in self._splits]))
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many rows the last training and test part have."""
+        return len(self._splits[-1][0]), len(self._splits[-1][1])
+
+    def make(self, kind: str) -> Any:
+        """The preparation of this kind, not fitted."""
+        return self._kinds[kind]()
+
+    def seconds(self, kind: str, fold: int | None = None) -> float:
+        """What preparing a fold is expected to take (nothing if it is kept already)."""
+        known = self._seconds.get(kind, [])
+        return 0.0 if (kind, fold) in self._kept or not known else float(np.mean(known))
+
+    def part(self, kind: str, fold: int) -> Part:
+        """The rows of a fold, prepared."""
+        if (kind, fold) in self._kept:
+            return self._kept[kind, fold]
+        began = time.perf_counter()
         train, test = self._splits[fold]
-        with warnings.catch_warnings(record=True) as caught:
+        # threads of BLAS for so small a work wait for each other longer than they help
+        with warnings.catch_warnings(record=True) as caught, one_blas_thread():
             warnings.simplefilter("always")
-            preparation = clone(self._preparation)
-            parts = (preparation.fit_transform(self._X.iloc[train]), self._y[train],
-                     preparation.transform(self._X.iloc[test]))  # fmt: skip
+            prepare = clone(self.make(kind))
+            if isinstance(prepare, Pipeline):  # components of rows that are prepared already
+                plain, last = self.part("plain", fold), prepare[-1]
+                rows, judged = last.fit_transform(plain.train), last.transform(plain.test)
+                prepare = Pipeline([(prepare.steps[0][0], plain.prepare), (prepare.steps[-1][0], last)])
+            else:
+                rows, judged = prepare.fit_transform(self._X.iloc[train]), prepare.transform(self._X.iloc[test])
+            weights = None if self._weights is None else self._weights[train]
+            part = Part(rows, self._y[train], judged, weights, prepare)
         known = "Found unknown categories"  # a rare yes/no value outside a training part is no news
         new = [text for text in sentences(caught) if not text.startswith(known)]
         self.notes = tuple(dict.fromkeys((*self.notes, *new)))
-        self._bytes += sum(_bytes(part) for part in parts)
+        self._bytes += _bytes(part.train) + _bytes(part.test)
         if self._bytes <= _CACHE_BYTES:
-            self._kept[fold] = parts
-        return parts
+            self._kept[kind, fold] = part
+        self._seconds.setdefault(kind, []).append(time.perf_counter() - began)
+        return part
 
 
 def _bytes(matrix: Any) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -30,53 +30,64 @@ class Metric:
     label: str
     task: Literal["regression", "classification"]
     greater_is_better: bool
-    function: Callable[[NDArray[Any], Prediction, Any], float]
+    function: Callable[[NDArray[Any], Prediction, Any, Any], float]  # of (truth, prediction, classes, weights)
     needs_probabilities: bool = False
+    low: float = -np.inf  # the range of the metric, outside of which no interval reaches
+    high: float = np.inf
 
     @property
     def title(self) -> str:
         """The label with an arrow towards better: ``"log-loss ↓"``."""
         return f"{self.label} {'↑' if self.greater_is_better else '↓'}"
 
-    def __call__(self, y: NDArray[Any], prediction: Prediction, classes: Any) -> float:
+    def __call__(self, y: NDArray[Any], prediction: Prediction, classes: Any, weights: Any = None) -> float:
         if self.needs_probabilities and prediction.probabilities is None:
             return float("nan")
-        return float(self.function(y, prediction, classes))
+        return float(self.function(y, prediction, classes, weights))
+
+    def over(self, folds: Sequence[float], test_share: float) -> Score:
+        """This metric's values over the folds, with an interval inside its range."""
+        return Score(tuple(folds), test_share, (self.low, self.high))
 
     def better(self, a: float, b: float) -> bool:
         """Whether score ``a`` is strictly better than ``b``."""
         return a > b if self.greater_is_better else a < b
 
 
-def _log_loss(y: NDArray[Any], p: Prediction, classes: Any) -> float:
-    return float(measure.log_loss(y, p.probabilities, labels=classes))
+def _log_loss(y: NDArray[Any], p: Prediction, classes: Any, w: Any) -> float:
+    return float(measure.log_loss(y, p.probabilities, labels=classes, sample_weight=w))
 
 
-def _area(y: NDArray[Any], p: Prediction, classes: Any) -> float:
+def _area(y: NDArray[Any], p: Prediction, classes: Any, w: Any) -> float:
     assert p.probabilities is not None
     if len(classes) == 2:
-        return float(measure.roc_auc_score(y == classes[1], p.probabilities[:, 1]))
-    return float(measure.roc_auc_score(y, p.probabilities, multi_class="ovr", labels=classes))
+        return float(measure.roc_auc_score(y == classes[1], p.probabilities[:, 1], sample_weight=w))
+    return float(measure.roc_auc_score(y, p.probabilities, multi_class="ovr", labels=classes, sample_weight=w))
 
 
-def _brier(y: NDArray[Any], p: Prediction, classes: Any) -> float:
-    return float(measure.brier_score_loss(y, p.probabilities, labels=classes, scale_by_half=True))
+def _brier(y: NDArray[Any], p: Prediction, classes: Any, w: Any) -> float:
+    return float(measure.brier_score_loss(y, p.probabilities, labels=classes, scale_by_half=True, sample_weight=w))
+
+
+def _of_values(function: Callable[..., Any], **options: Any) -> Callable[[NDArray[Any], Prediction, Any, Any], float]:
+    """A measure of scikit-learn that reads the predicted labels or numbers."""
+    return lambda y, p, _, w: float(function(y, p.values, sample_weight=w, **options))
 
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("log-loss", "log-loss", "classification", False, _log_loss, needs_probabilities=True),
-        Metric("auc", "AUC", "classification", True, _area, needs_probabilities=True),
-        Metric("accuracy", "accuracy", "classification", True, lambda y, p, _: measure.accuracy_score(y, p.values)),
+        Metric("log-loss", "log-loss", "classification", False, _log_loss, needs_probabilities=True, low=0.0),
+        Metric("auc", "AUC", "classification", True, _area, needs_probabilities=True, low=0.0, high=1.0),
+        Metric("accuracy", "accuracy", "classification", True, _of_values(measure.accuracy_score), low=0.0, high=1.0),
         Metric("balanced-accuracy", "balanced accuracy", "classification", True,
-               lambda y, p, _: measure.balanced_accuracy_score(y, p.values)),
+               _of_values(measure.balanced_accuracy_score), low=0.0, high=1.0),
         Metric("f1", "F1 (macro)", "classification", True,
-               lambda y, p, _: measure.f1_score(y, p.values, average="macro", zero_division=0.0)),
-        Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True),
-        Metric("rmse", "RMSE", "regression", False, lambda y, p, _: measure.root_mean_squared_error(y, p.values)),
-        Metric("mae", "MAE", "regression", False, lambda y, p, _: measure.mean_absolute_error(y, p.values)),
-        Metric("r2", "R²", "regression", True, lambda y, p, _: measure.r2_score(y, p.values)),
+               _of_values(measure.f1_score, average="macro", zero_division=0.0), low=0.0, high=1.0),
+        Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True, low=0.0, high=1.0),
+        Metric("rmse", "RMSE", "regression", False, _of_values(measure.root_mean_squared_error), low=0.0),
+        Metric("mae", "MAE", "regression", False, _of_values(measure.mean_absolute_error), low=0.0),
+        Metric("r2", "R²", "regression", True, _of_values(measure.r2_score), high=1.0),
     )
 }  # fmt: skip
 
@@ -103,6 +114,7 @@ class Score:
 
     folds: tuple[float, ...]
     test_share: float  # n_test / n_train
+    bounds: tuple[float, float] = (-np.inf, np.inf)  # the range of the metric
 
     @property
     def mean(self) -> float:
@@ -110,14 +122,32 @@ class Score:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the 95% interval."""
+        """Half the width of the 95% interval before it is cut to the metric's range; not a number of one fold."""
         k = len(self.folds)
+        if k < 2:
+            return float("nan")
         variance = np.var(self.folds, ddof=1) * (1 / k + self.test_share)
         return float(stats.t.ppf(0.975, k - 1) * np.sqrt(variance))
 
+    @property
+    def low(self) -> float:
+        """The lower end of the 95% interval, inside the metric's range."""
+        return float(np.maximum(self.mean - self.half_width, self.bounds[0]))
+
+    @property
+    def high(self) -> float:
+        """The upper end of the 95% interval, inside the metric's range."""
+        return float(np.minimum(self.mean + self.half_width, self.bounds[1]))
+
+    @property
+    def cut(self) -> bool:
+        """Whether the interval reaches the end of the metric's range, so that it is not the mean ± the half width."""
+        return self.mean - self.half_width < self.bounds[0] or self.mean + self.half_width > self.bounds[1]
+
     def __sub__(self, other: Score) -> Score:
-        """The score of the paired differences, fold by fold."""
-        return Score(tuple(np.subtract(self.folds, other.folds)), self.test_share)
+        """The score of the paired differences, fold by fold (over the folds that both have, the first ones)."""
+        both = min(len(self.folds), len(other.folds))
+        return Score(tuple(np.subtract(self.folds[:both], other.folds[:both])), self.test_share)
 
     @property
     def excludes_zero(self) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from corollary.core.evidence import Evidence
@@ -190,7 +191,8 @@ def _columns(
         raise InputError(f"{source}: a network needs at least two columns, and {count(len(kept), 'column')} is left")
     refuse_few_rows(len(frame), source, "learning a network")
     named = {*columns, *wanted}
-    found = tuple(_role(column, len(frame), named=column.name in named) for column in find_roles(frame[kept], source))
+    roles = find_roles(frame[kept], source, text=False)
+    found = tuple(_role(column, len(frame), named=column.name in named) for column in roles)
     facts = DataFacts(source, table.sha256, len(frame), found)
     if len(facts.used) < 2:
         reasons = "; ".join(f"{shown(column.name)}: {column.note}" for column in found if column.role is Role.UNUSED)
@@ -229,16 +231,14 @@ def _role(column: Column, rows: int, *, named: bool) -> Column:
 def _values(series: Any, column: Column) -> Any:
     """Text as states, few numbers as states in their order, many numbers as numbers."""
     if column.role is Role.NUMBER and column.distinct > FEW:
-        return numbers(series)
+        return numbers(series, column.decimal)
     texts = labels(series)
-    present = sorted(
-        {text for text in texts if text is not None}, key=_as_number if column.role is Role.NUMBER else None
-    )
+    present = pd.unique(texts[texts != None])  # noqa: E711 (elementwise)
+    if column.role is Role.NUMBER:
+        present = present[np.argsort(numbers(pd.Series(present), column.decimal), kind="stable")]
+    else:
+        present = np.sort(present)
     return pd.Categorical(texts, categories=present)
-
-
-def _as_number(text: str) -> float:
-    return float(text)
 
 
 def _target(series: Any, name: str, source: str) -> Any:

@@ -19,6 +19,7 @@ import scipy
 import sklearn
 
 from corollary.io.archive import describe_array, opened, write
+from corollary.io.card import ColumnOfCard, ModelCard
 from corollary.io.classes import register_part
 from corollary.io.decode import decode_model
 from corollary.io.encode import Encoder
@@ -28,7 +29,9 @@ from corollary.io.summary import ArraySummary, EstimatorSummary, ModelSummary, s
 
 __all__ = [
     "ArraySummary",
+    "ColumnOfCard",
     "EstimatorSummary",
+    "ModelCard",
     "ModelFileError",
     "ModelSummary",
     "ModelVersionWarning",
@@ -41,7 +44,7 @@ __all__ = [
 _MAX_BYTES = 4 * 2**30
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
+def save(model: Any, path: str | os.PathLike[str], *, card: ModelCard | None = None) -> None:
     """Write an estimator, fitted or not, or a pipeline of them to one file that can be loaded without trusting it.
 
     The file appears complete or not at all; an existing file is replaced only by a complete one, which keeps its
@@ -55,6 +58,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         Anything that could only be stored as code is refused with its place in the model.
     path : path
         Where to write; by convention the name ends in ``.corollary``.
+    card : ModelCard, optional
+        What ``inspect`` says of it: target, columns, score, data (``corollary.evaluate.card.model_card(comparison)``).
 
     Notes
     -----
@@ -77,7 +82,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
         tree = encoder.encode(model)
         entries = tuple(describe_array(array) for array in encoder.arrays)
         created = datetime.now(UTC).isoformat(timespec="seconds")
-        content = Header(FORMAT_VERSION, created, _versions(), entries, tree).to_bytes()
+        version = FORMAT_VERSION if card is not None else 1
+        content = Header(version, created, _versions(), entries, tree, card).to_bytes()
         # what cannot be loaded must not be saved: the very checks of `load` run on what is about to be written
         decode_model(parse_header(content), encoder.arrays.__getitem__)
     except ModelFileError as error:

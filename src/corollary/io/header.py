@@ -15,12 +15,13 @@ from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 
+from corollary.io.card import ModelCard, parse_card
 from corollary.io.errors import ModelFileError, short
 
 Json: TypeAlias = Any
 
 FORMAT = "corollary-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2  # 1: without a card, which is how files without one are still written
 HEADER_LIMIT = 64 * 2**20
 ARRAY_COUNT_LIMIT = 50_000
 _DIGIT_LIMIT = 39  # of an integer: 128 bits
@@ -56,10 +57,15 @@ class Header:
     versions: dict[str, str]
     arrays: tuple[ArrayEntry, ...]
     model: Json
+    card: ModelCard | None = None
 
     def to_bytes(self) -> bytes:
         content = {"format": FORMAT, **{name: getattr(self, name) for name in self.__dataclass_fields__}}
         content["arrays"] = [asdict(entry) for entry in self.arrays]
+        if self.card is None:
+            del content["card"]
+        else:
+            content["card"] = self.card.to_json()
         return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
 
 
@@ -88,8 +94,9 @@ def parse_header(data: bytes) -> Header:
         raise ModelFileError(
             f"it has format version {version} and this corollary reads up to {FORMAT_VERSION}; upgrade corollary"
         )
-    if set(content) != _KEYS:
-        raise ModelFileError(f"its header has the entries {short(sorted(content))}, expected {sorted(_KEYS)}")
+    expected = _KEYS | ({"card"} if version > 1 else set())
+    if set(content) != expected:
+        raise ModelFileError(f"its header has the entries {short(sorted(content))}, expected {sorted(expected)}")
     created, versions, arrays = content["created"], content["versions"], content["arrays"]
     if not _is_label(created) or not isinstance(versions, dict) or not all(map(_is_label, versions.values())):
         raise ModelFileError("its header does not say when and with which versions it was written")
@@ -98,7 +105,8 @@ def parse_header(data: bytes) -> Header:
     if not isinstance(arrays, list) or len(arrays) > ARRAY_COUNT_LIMIT:
         raise ModelFileError(f"its header must list at most {ARRAY_COUNT_LIMIT} arrays")
     entries = tuple(_parse_entry(index, entry) for index, entry in enumerate(arrays))
-    return Header(version, created, versions, entries, content["model"])
+    card = parse_card(content["card"]) if version > 1 else None
+    return Header(version, created, versions, entries, content["model"], card)
 
 
 def _is_label(value: Json) -> bool:

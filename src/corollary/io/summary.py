@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import inspect as signatures
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from corollary.io.archive import Archive
+from corollary.io.card import ModelCard
 from corollary.io.classes import resolve_class
 from corollary.io.decode import Decoder
 from corollary.io.encode import Encoder
@@ -54,7 +55,8 @@ class ModelSummary:
     """The content of a model file.
 
     ``versions`` holds the versions of python, numpy, scipy and scikit-learn at the time of saving; ``evidence`` is the
-    sentence with which the model answers "is this the answer?", or None for a model without evidence.
+    sentence with which the model answers "is this the answer?", or None for a model without evidence. ``card`` is what
+    ``compare --save`` knew of the model, or None.
     """
 
     path: str
@@ -66,6 +68,7 @@ class ModelSummary:
     estimator: EstimatorSummary
     arrays: tuple[ArraySummary, ...]
     evidence: str | None
+    card: ModelCard | None = None
 
     @property
     def class_id(self) -> str:
@@ -76,23 +79,49 @@ class ModelSummary:
         return self.estimator.parameters
 
     def __str__(self) -> str:
-        others = ", ".join(f"{name} {version}" for name, version in self.versions.items() if name != "corollary")
-        lines = [
-            f"{self.path}: {self.class_id.partition(':')[2]}, {size_text(self.file_bytes)}",
-            f"written {self.created} by corollary {self.library_version} (format {self.format_version}; {others})",
-            *([f"evidence: {self.evidence}"] if self.evidence else []),
-            "",
-            *self.estimator.lines(),
-        ]
+        lines = [f"{self.path}: {self.class_id.partition(':')[2]}, {size_text(self.file_bytes)}"]
+        lines += [f"{label.lower()}: {text}" for label, text in self.about()]
+        lines += ["", *self.structure(), *([] if self.card else self._largest())]
+        return "\n".join(map(_printable, lines))
+
+    def about(self) -> list[tuple[str, str]]:
+        """What there is to say of the model, its card included: labels and what stands beside them."""
+        others = "".join(f"; {name} {version}" for name, version in self.versions.items() if name != "corollary")
+        written = f"{self.created} by corollary {self.library_version} (format {self.format_version}"
+        written += ")" if self.card is not None else f"{others})"
+        found = [] if self.card is None else self.card.lines()
+        found += [("Evidence", self.evidence)] if self.evidence else []
+        return [(label, _printable(text)) for label, text in (*found, ("Written", written))]
+
+    def structure(self) -> list[str]:
+        """The estimators in it, with the parameters that are not as usual, and how much they hold."""
+        lines = [*self.estimator.lines()]
         if self.arrays:
             total = size_text(sum(array.nbytes for array in self.arrays))
             lines += ["", f"{len(self.arrays)} array{'s' * (len(self.arrays) != 1)}, {total}"]
-            largest = sorted(self.arrays, key=lambda array: -array.nbytes)
-            lines += [f"  {a.place}: {a.dtype} {a.shape}, {size_text(a.nbytes)}" for a in largest[:_SHOWN]]
-            if len(largest) > _SHOWN:
-                rest = len(largest) - _SHOWN
-                lines.append(f"  and {rest} smaller one{'s' * (rest != 1)}")
-        return "\n".join(map(_printable, lines))
+        return [_printable(line) for line in lines]
+
+    def _largest(self) -> list[str]:
+        largest = sorted(self.arrays, key=lambda array: -array.nbytes)
+        lines = [f"  {a.place}: {a.dtype} {a.shape}, {size_text(a.nbytes)}" for a in largest[:_SHOWN]]
+        rest = len(largest) - _SHOWN
+        return [*lines, f"  and {rest} smaller one{'s' * (rest != 1)}"] if rest > 0 else lines
+
+    def to_json(self) -> dict[str, Any]:
+        """Everything, as plain values."""
+        return {
+            "path": self.path, "bytes": self.file_bytes, "format_version": self.format_version,
+            "created": self.created, "versions": self.versions, "evidence": self.evidence,
+            "card": None if self.card is None else self.card.to_json(), "model": _tree(self.estimator),
+            "arrays": [asdict(array) for array in self.arrays],
+        }  # fmt: skip
+
+
+def _tree(estimator: EstimatorSummary) -> dict[str, Any]:
+    return {
+        "place": estimator.place, "class": estimator.class_id, "parameters": estimator.parameters,
+        "changed": sorted(estimator.changed), "nested": [_tree(each) for each in estimator.nested],
+    }  # fmt: skip
 
 
 def summarize(path: Path, archive: Archive) -> ModelSummary:
@@ -119,6 +148,7 @@ def summarize(path: Path, archive: Archive) -> ModelSummary:
         estimator=top[0],
         arrays=arrays,
         evidence=_sentence(walk.evidence),
+        card=header.card,
     )
 
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from corollary.base import predicting
 from corollary.core.fitted import Fitted, Floats, Labels, Matrix
+from corollary.core.loss import SoftmaxLoss
 from corollary.core.problem import Problem
 from corollary.core.types import Array
 from corollary.labels import winners
@@ -39,6 +40,10 @@ class LinearClassifier(ClassifierMixin, LinearPredictor):
         "coef_": Floats("scores", "d") | Matrix("scores", "d"),
         "intercept_": Floats("scores"),
     }
+
+    @property
+    def _raw_meaning(self) -> str:
+        return SoftmaxLoss.link.raw_name(len(self.classes_))
 
     @predicting
     def decision_function(self, X: Any) -> Array:

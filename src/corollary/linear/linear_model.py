@@ -275,6 +275,10 @@ class LinearModel(LinearPredictor):
         extra = {"classes_": self.classes_} if classifier else {}
         return {"coef_": coef, "intercept_": np.atleast_1d(state.intercept) if classifier else state.intercept, **extra}
 
+    @property
+    def _raw_meaning(self) -> str:
+        return as_loss(self.loss).link.raw_name(len(self.classes_) if _is_classifier(self) else None)
+
     @available_if(_is_classifier)
     @predicting
     def decision_function(self, X: Any) -> Array:

@@ -73,6 +73,16 @@ class LinearPredictor(Estimator):
         X = self._validate_predict(X)
         return verify_linear(self, X, y, check_weights(sample_weight, X))
 
+    def _linear_terms(self) -> tuple[Array, Array, str]:
+        """(coefficients (k, d), intercepts (k,), what the raw prediction is), for explanations."""
+        coef = np.atleast_2d(dense(self.coef_)).astype(np.float64)
+        return coef, np.broadcast_to(np.asarray(self.intercept_, dtype=np.float64), len(coef)), self._raw_meaning
+
+    @property
+    def _raw_meaning(self) -> str:
+        """What the raw prediction is, in words."""
+        return "prediction"
+
     def _raw_prediction(self, X: Any) -> Array:
         """X β + b, of shape (n,) or (n, k). Cost: one threaded pass over X, no copy of it."""
         X = self._validate_predict(X)

@@ -47,7 +47,8 @@ class Claim:
     fixed: Array | None
     groups: list[Group]
     tolerance: float | None = None  # of EM; None where every label is known
-    extra: dict[str, tuple[float, float]] = field(default_factory=dict)  # name -> (claimed, true), of what is left
+    # of what is left: name -> (claimed, true, by how much rounding may change it)
+    extra: dict[str, tuple[float, float, float]] = field(default_factory=dict)
 
 
 def naive_bayes(X: Any, codes: Array, weights: Array, claim: Claim) -> Verification:
@@ -133,8 +134,8 @@ def _differences(X: Array, shares: Array, claim: Claim) -> Any:
         yield _equal("the probabilities of the classes", was, prior, CLOSE * np.maximum(prior, 1e-12))
     else:
         yield np.where(was == prior, 0, (prior - was) ** 2 / was).sum()
-    for name, (said, true) in claim.extra.items():
-        yield _equal(name, np.asarray(said), np.asarray(true, dtype=LONG), CLOSE * abs(true))
+    for name, (said, true, blur) in claim.extra.items():
+        yield _equal(name, np.asarray(said), np.asarray(true, dtype=LONG), CLOSE * abs(true) + blur)
     for group in claim.groups:
         yield from JUDGES[group.kind](X[:, group.columns], shares, was, group, claim.tolerance)
 
@@ -154,7 +155,8 @@ def _gaussian(X: Array, shares: Array, prior: Array, group: Group, tolerance: fl
     said, wide = (np.asarray(group.claimed[name], dtype=LONG) for name in ("mean", "variance"))
     if tolerance is None:
         blur = (ULP * np.abs(mean)) ** 2
-        yield _equal("means", said, mean, CLOSE * np.sqrt(scatter / some) + ULP * np.abs(mean))
+        spread = np.where(seen > 0, scatter / some, pooled)  # of the numbers that the mean was taken of
+        yield _equal("means", said, mean, CLOSE * np.sqrt(spread) + ULP * np.abs(mean))
         yield _equal("variances", wide, variance, CLOSE * variance + 4 * blur)
         if "scatter" in group.claimed:
             yield _equal("scatters", group.claimed["scatter"], scatter, CLOSE * scatter + 4 * blur * seen)

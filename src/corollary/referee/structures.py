@@ -18,6 +18,7 @@ from corollary.referee.verdict import Verification, measured, together
 LARGEST = 20_000_000  # rows × pairs of variables, or rows × changes of an edge
 CELLS = 1 << 20  # of a table: the documentation allows no larger one
 SAME = 1e-8  # nats, probabilities: what is told must be what is found, up to this
+TERMS = 64  # of the log of a ratio of gamma functions, as many as are added up
 
 Parents = Sequence[Sequence[int]]
 Edges = Sequence[tuple[int, int]]
@@ -80,9 +81,11 @@ def no_better_move(
     worth = _Worth(codes, w, cards, criterion, ess)
     own = [worth(v, above) for v, above in enumerate(parents)]
     total = sum(own, LONG(0))
-    # each cell of a table may be off by the least number of float64, which weights below 1e-308 are made of
+    # weights below 1e-308 are made of few of the least numbers of float64: each term of the score of each cell of a
+    # table is off by one of them
     cells = sum(int(np.prod([cards[u] for u in (v, *above)])) for v, above in enumerate(parents))
-    if abs(float(total) - told) > 1e-9 * abs(float(total)) + cells * float(np.finfo(np.float64).smallest_subnormal):
+    least = TERMS * cells * float(np.finfo(np.float64).smallest_subnormal)
+    if abs(float(total) - told) > 1e-9 * abs(float(total)) + least:
         return Verification(False, f"score_ is {told:.9g}, but the rows say {float(total):.9g}")
     best = LONG(0)
     for move in _moves(parents, required, forbidden, most):

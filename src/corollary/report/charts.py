@@ -105,11 +105,12 @@ class Chart:
 
     def __init__(
         self, x: Scale, y: Scale, *, title: str, description: str, x_label: str = "", y_label: str = "",
-        width: int = 440, height: int = 320, left: int = 56,
+        width: int = 440, height: int = 320,
     ) -> None:  # fmt: skip
         self.x, self.y, self.title, self.description = x, y, title, description
         self.width, self.height = width, height
-        self.left, self.right, self.top, self.bottom = left, 14, 12, 46
+        longest = max((len(words) for _, words in y.ticks()), default=0)
+        self.left, self.right, self.top, self.bottom = max(58, round(28 + 7.4 * longest)), 16, 12, 46
         self._x_label, self._y_label = x_label, y_label
         self._marks: list[str] = []
 
@@ -128,6 +129,12 @@ class Chart:
         """Filled circles."""
         circles = "".join(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{radius:g}"/>' for a, b in self.at(x, y))
         self._marks.append(f'<g class="fill {style}">{circles}</g>')
+
+    def band(self, x: ArrayLike, low: ArrayLike, high: ArrayLike, style: str = "s0") -> None:
+        """The area between two curves, shaded."""
+        there, back = self.at(x, high), self.at(x, low)[::-1]
+        points = " ".join(f"{a:.1f},{b:.1f}" for a, b in [*there, *back])
+        self._marks.append(f'<polygon class="fill {style} band" points="{points}"/>')
 
     def box(self, x: tuple[float, float], y: tuple[float, float], style: str = "s0", opacity: float = 1.0) -> None:
         """A filled rectangle between two corners."""
@@ -196,22 +203,33 @@ def density(chart: Chart, x: ArrayLike, y: ArrayLike, cells: int = 48) -> None:
         chart.box((across[i], across[i + 1]), (up[j], up[j + 1]), opacity=0.08 + 0.92 * float(shade[i, j]))
 
 
-def sideways_bars(names: Sequence[str], values: Sequence[float], *, title: str, description: str) -> str:
-    """Horizontal bars from zero with their names on the left and their values at the tip."""
-    row, width, names_end, room = 22, 900, 250, 64
-    left = names_end + (room if min(values) < 0 else 12)
-    scale = Scale(min(0.0, *values), max(0.0, *values) or 1e-300)
-    zero, *tips = left + scale.place([0.0, *values]) * (width - left - room)
+def key_of_colours(names: Sequence[str]) -> str:
+    """The names of several series beside their colours; nothing for one series."""
+    if len(names) < 2:
+        return ""
+    items = "".join(
+        f'<li><i class="s{index % 10}"></i>{escaped(shortened(name, 40))}</li>' for index, name in enumerate(names)
+    )
+    return f'<ul class="legend">{items}</ul>'
+
+
+def bars(names: Sequence[str], values: Sequence[float], *, title: str, errors: Sequence[float] | None = None) -> str:
+    """Horizontal bars from zero, with their names before them and their values after them.
+
+    A table rather than a drawing, so that its words keep their size on a phone.
+    """
+    low, high = min(0.0, *values), max(0.0, *values)
+    span = (high - low) or 1.0
     largest = max(abs(value) for value in values)
-    parts = []
-    for index, (name, value, tip) in enumerate(zip(names, values, tips, strict=True)):
-        y = index * row
-        style, anchor, words_at = ("s0", "start", tip + 6) if value >= 0 else ("s1", "end", tip - 6)
-        words = escaped(shortened(name, 40))
-        parts.append(f'<text class="name" x="{names_end}" y="{y + 15}" text-anchor="end">{words}</text>')
-        size = f'width="{max(abs(tip - zero), 0.5):.1f}" height="14"'
-        parts.append(f'<rect class="fill {style}" x="{min(zero, tip):.1f}" y="{y + 4}" {size}/>')
+    rows = []
+    for index, (name, value) in enumerate(zip(names, values, strict=True)):
+        left, width = (min(value, 0.0) - low) / span, abs(value) / span
         number = compact(value, largest)
-        parts.append(f'<text x="{words_at:.1f}" y="{y + 15}" text-anchor="{anchor}">{number}</text>')
-    parts.append(f'<line class="axis" x1="{zero:.1f}" x2="{zero:.1f}" y1="0" y2="{len(names) * row}"/>')
-    return drawing(width, len(names) * row, title, description, parts)
+        if errors is not None:
+            number += f" ± {compact(errors[index], largest)[1:]}"
+        bar = f'<i class="{"s0" if value >= 0 else "s1"}" style="margin-left:{left:.2%};width:{width:.2%}"></i>'
+        rows.append(
+            f'<tr><th scope="row">{escaped(shortened(name, 40))}</th><td class="bar">{bar}</td>'
+            f'<td class="n">{number}</td></tr>'
+        )
+    return f'<table class="bars" aria-label="{escaped(title)}"><tbody>{"".join(rows)}</tbody></table>'

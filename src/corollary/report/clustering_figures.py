@@ -35,7 +35,7 @@ def map_figure(clustering: Clustering) -> str:
     places = np.asarray(pca.transform(rows))
     share = float(np.sum(pca.explained_variance_ratio_))
     chart = Chart(
-        Scale.around(places[:, 0]), Scale.around(places[:, 1]), title="Map of the rows", width=900, height=460,
+        Scale.around(places[:, 0]), Scale.around(places[:, 1]), title="Map of the rows", height=380,
         description=f"{len(rows)} rows on two principal components, coloured by cluster",
         x_label="first principal component", y_label="second principal component",
     )  # fmt: skip
@@ -53,7 +53,7 @@ def map_figure(clustering: Clustering) -> str:
         f"{len(shown):,} of {clustering.facts.rows:,} rows; numbers mark the middle of each cluster. "
         f"The two directions hold {share:.0%} of the variance: clusters that overlap here may be apart in others."
     )
-    return figure(chart.svg(), "Map", caption, whole=True)
+    return figure(chart.svg(), "Map", caption)
 
 
 def silhouette_figure(clustering: Clustering) -> str:
@@ -100,7 +100,7 @@ def choice_figures(choice: KChoice) -> list[str]:
             Scale(float(choice.ks[0]) - 0.3, float(choice.ks[-1]) + 0.3, whole=True),
             Scale.around(values[known], pad=0.1),
             title=CRITERIA[name].title, description=f"Against the number of clusters; it {said}", height=240,
-            x_label="clusters", y_label="within share" if name == "elbow" else CRITERIA[name].title, left=66,
+            x_label="clusters", y_label="within share" if name == "elbow" else CRITERIA[name].title,
         )  # fmt: skip
         if name == "elbow":
             chart.line(choice.ks[[0, -1]], values[[0, -1]], "s7", dashed=True)

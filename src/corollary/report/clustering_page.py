@@ -57,14 +57,9 @@ def _header(clustering: Clustering) -> str:
 
 def summary(clustering: Clustering) -> str:
     """What was found, for someone who will read nothing else."""
-    if clustering.k == 1:
-        return f"{clustering.reason} The rows are best described as one group."
-    score = clustering.silhouette
-    words = "well apart" if score > 0.5 else "apart, with rows in between" if score > 0.25 else "not clearly apart"
-    found = f"The clusters are {words} (mean silhouette {score:.2f})." if not np.isnan(score) else ""
     best = [trait.name for trait in clustering.traits[:3] if trait.tells_apart > 0.5]
     apart = f" What tells them apart most: {', '.join(shortened(name, 30) for name in best)}." if best else ""
-    return f"{clustering.reason} {found}{apart}"
+    return clustering.summary() + (apart if clustering.k > 1 else "")
 
 
 def _tiles(clustering: Clustering) -> str:
@@ -90,7 +85,8 @@ def _number(clustering: Clustering) -> str:
         for line in body
     )
     whole = table([f">{escaped(cell)}" for cell in head], rows) + pair(choice_figures(choice))
-    return _section("number", whole, f"{choice.reason} * marks what each says.")
+    edge = "".join(f" {each[:1].upper()}{each[1:]}." for each in clustering.warnings)
+    return _section("number", whole, f"{choice.reason} * marks what each says.{edge}")
 
 
 def _evidence(clustering: Clustering) -> str:

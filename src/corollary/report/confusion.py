@@ -1,26 +1,32 @@
-"""The confusion matrix of held-out predictions, as a table that can be read and printed."""
+"""The confusion matrix of held-out predictions, as a table that can be read and printed, and scores by class."""
 
 from __future__ import annotations
 
 import numpy as np
-from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+from scipy.stats import binomtest
+from sklearn.metrics import confusion_matrix
 
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import escaped
-from corollary.report.document import figure, heat_cell, heat_table, table
-from corollary.tabular.messages import shortened
+from corollary.report.document import figure, folded, heat_cell, heat_table, table
+from corollary.tabular.messages import listed, shortened
 
 _MOST = 12
+_RARE = 30  # rows below which a share of them says little
+_LISTED = 20
 
 
-def confusion_figure(comparison: Comparison) -> str:
-    """Rows: what was so. Columns: what was predicted. Shares of the row, with counts below them."""
+def confusion_figures(comparison: Comparison) -> list[str]:
+    """Rows: what was so. Columns: what was predicted. Shares of the row, with counts below them; then each class."""
     classes = comparison.target.classes
     assert classes is not None
-    counts = confusion_matrix(comparison.target.values, comparison.out_of_fold[comparison.best].values, labels=classes)
+    counts = confusion_matrix(comparison.truth, comparison.out_of_fold[comparison.best].values, labels=classes)
     names = [str(value) for value in classes]
-    if len(names) > _MOST:
-        return _worst_pairs(counts, names)
+    first = _worst_pairs(counts, names) if len(names) > _MOST else _matrix(counts, names)
+    return [first, _by_class(counts, names)]
+
+
+def _matrix(counts: np.ndarray, names: list[str]) -> str:
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     rows = []
     for row, name in enumerate(names):
@@ -33,22 +39,38 @@ def confusion_figure(comparison: Comparison) -> str:
     caption = (
         f"Each row of the matrix adds up to 100%. On the diagonal: right, {right:.1%} of all rows, all folds together."
     )
-    both = heat_table("actual ╲ predicted", names, rows) + _by_class(comparison)
-    return figure(f'<div class="side">{both}</div>', "Confusion matrix", caption, whole=len(names) > 4)
+    return figure(heat_table("actual ╲ predicted", names, rows), "Confusion matrix", caption, whole=len(names) > 4)
 
 
-def _by_class(comparison: Comparison) -> str:
-    """Precision, recall and F1 of each class."""
-    classes, said = comparison.target.classes, comparison.out_of_fold[comparison.best].values
-    assert classes is not None
-    found = precision_recall_fscore_support(comparison.target.values, said, labels=classes, zero_division=0.0)
-    rows = (
-        f'<tr><th scope="row">{escaped(shortened(name, 24))}</th>'
-        + "".join(f'<td class="n">{value:.3f}</td>' for value in scores)
-        + f'<td class="n">{support:,}</td></tr>'
-        for name, *scores, support in zip(classes, *found, strict=True)
-    )
-    return table(("", ">precision", ">recall", ">F1", ">rows"), rows, "classes")
+def share_with_interval(part: int, whole: int) -> str:
+    """``"0.842 (0.81–0.87)"``: a share with its 95% Wilson interval, or a dash."""
+    if whole == 0:
+        return "–"
+    ends = binomtest(int(part), int(whole)).proportion_ci(method="wilson")
+    return f"{part / whole:.3f} ({ends.low:.2f}–{ends.high:.2f})"
+
+
+def _by_class(counts: np.ndarray, names: list[str]) -> str:
+    """Precision and recall of each class with intervals, the rarest class first if there are many."""
+    right, said, so = np.diag(counts), counts.sum(axis=0), counts.sum(axis=1)
+    order = np.argsort(so, kind="stable") if len(names) > _MOST else np.arange(len(names))
+    rows = [
+        f'<tr><th scope="row">{escaped(shortened(names[each], 24))}</th>'
+        f'<td class="n" data-title="precision">{share_with_interval(right[each], said[each])}</td>'
+        f'<td class="n" data-title="recall">{share_with_interval(right[each], so[each])}</td>'
+        f'<td class="n" data-title="F1">{2 * right[each] / max(said[each] + so[each], 1):.3f}</td>'
+        f'<td class="n" data-title="rows">{so[each]:,}</td></tr>'
+        for each in order
+    ]
+    head = ("class", ">precision", ">recall", ">F1", ">rows")
+    whole = table(head, rows[:_LISTED], "stack")
+    if len(rows) > _LISTED:
+        whole += folded(f"The other {len(rows) - _LISTED:,} classes", table(head, rows[_LISTED:], "stack"))
+    few = [names[each] for each in np.argsort(so, kind="stable") if so[each] < _RARE]
+    caption = "In brackets: 95% intervals (Wilson)."
+    if few:
+        caption += f" Fewer than {_RARE} rows, so hardly anything is known about: {listed(few, 3)}."
+    return figure(whole, "By class", caption, whole=len(names) > _MOST)
 
 
 def _worst_pairs(counts: np.ndarray, names: list[str]) -> str:

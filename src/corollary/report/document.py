@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
@@ -13,6 +14,7 @@ from corollary.report.style import STYLE
 from corollary.tabular.messages import shortened
 from corollary.tabular.roles import DataFacts, Role, tally
 
+_OPTION = re.compile(r" (?=--)")
 Sections = Mapping[str, str]  # the id of each section and its heading
 
 
@@ -61,6 +63,28 @@ def figure(drawing: str, heading: str, caption: str, key: str = "", whole: bool 
     return f"{opening}{body}</figure>"
 
 
+def listing(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names and what they stand for (HTML), in two columns."""
+    rows = "".join(f"<dt>{escaped(name)}</dt><dd>{value}</dd>" for name, value in pairs)
+    return f'<dl class="facts">{rows}</dl>'
+
+
+def code(text: str, language: str) -> str:
+    """A block to copy: one click selects all of it."""
+    words = "\n".join(map(pieces, text.split("\n"))) if language == "shell" else escaped(text)
+    return f'<pre class="code"><code class="{language}">{words}</code></pre>'
+
+
+def pieces(line: str) -> str:
+    """A command that is broken before its options, not at a hyphen inside of one."""
+    return " ".join(f'<span class="piece">{escaped(each)}</span>' for each in _OPTION.split(line))
+
+
+def folded(summary: str, body: str) -> str:
+    """A part that is opened by a click; on paper it is open."""
+    return f"<details><summary>{escaped(summary)}</summary>{body}</details>"
+
+
 def pair(figures: Iterable[str]) -> str:
     """Figures side by side where there is room."""
     return f'<div class="pair">{"".join(figures)}</div>'
@@ -87,9 +111,8 @@ def heat_table(corner: str, columns: Iterable[str], rows: Iterable[tuple[str, st
 
 def heat_cell(words: str, strength: float) -> str:
     """A cell with ``words`` (HTML), blue for a positive strength and orange for a negative one, full at ±1."""
-    share = min(abs(strength), 1.0)
-    kind = ("minus" if strength < 0 else "plus") + (" strong" if share > 0.75 else "")
-    return f'<td class="{kind}" style="--v:{share:.2f}">{words}</td>'
+    kind = "minus" if strength < 0 else "plus"
+    return f'<td class="{kind}" style="--v:{min(abs(strength), 1.0):.2f}">{words}</td>'
 
 
 def columns_table(facts: DataFacts, notes: Iterable[str]) -> str:
@@ -103,7 +126,7 @@ def columns_table(facts: DataFacts, notes: Iterable[str]) -> str:
     )
     whole = table(("column", "role", ">missing", ">distinct", "note"), rows)
     if len(facts.columns) > 40:
-        whole = f"<details><summary>All {len(facts.columns):,} columns</summary>{whole}</details>"
+        whole = folded(f"All {len(facts.columns):,} columns", whole)
     return "".join(f'<p class="why">{escaped(note)}</p>' for note in notes) + whole
 
 
@@ -114,21 +137,30 @@ def again(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]
         "Seed": settings["seed"],
         "Versions": ", ".join(f"{name} {number}" for name, number in settings["versions"].items()),
     }
-    listing = "".join(f"<dt>{name}</dt><dd>{escaped(value)}</dd>" for name, value in pairs.items())
+    line = asked_line(command, call, facts, settings)
+    language = "shell" if settings["from_file"] else "python"
+    return code(line, language) + listing((name, escaped(value)) for name, value in pairs.items())
+
+
+def asked_line(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]) -> str:
+    """The command (for a file) or the call (for a table) with these settings."""
     chosen = {name: value for name, value in settings.items() if name not in ("versions", "from_file")}
-    line = command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
-    return f'<pre><code>{escaped(line)}</code></pre><dl class="facts">{listing}</dl>'
+    return command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
 
 
 def _call(function: str, settings: Mapping[str, Any]) -> str:
-    default = (None, "auto", "utf-8", ())
-    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in settings.items()
-               if value not in default and not isinstance(value, bool)]  # fmt: skip
+    default = (None, "auto", "utf-8", "random", ())
+    chosen = {
+        name: value
+        for name, value in settings.items()
+        if (value is not (name == "header") if isinstance(value, bool) else value not in default)
+    }
+    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in chosen.items()]
     return f"{function}(data, {', '.join(options)})"
 
 
 def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
-    """A command with these options; those that have their usual value None, "auto" or "utf-8" are left out."""
+    """A command with these options; those that have their usual value are left out."""
     words = ["corollary", command, source]
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"
@@ -138,6 +170,6 @@ def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
             words += ["--no-header"] * (not value)
         elif isinstance(value, bool):
             words += [option] * value
-        elif value not in (None, "auto", "utf-8"):
+        elif value not in (None, "auto", "utf-8", "random"):
             words += [option, str(value)]
     return shlex.join(words)

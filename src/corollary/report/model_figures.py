@@ -1,14 +1,14 @@
-"""Figures of the model itself: its coefficients or importances, and how its fit converged."""
+"""Figures of the model itself: its coefficients, and how its fit converged."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.inspection import permutation_importance
+from sklearn.pipeline import Pipeline
 
 from corollary.core.evidence import Evidence
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import Chart, Scale, compact, sideways_bars
+from corollary.report.charts import Chart, Scale, bars, compact
 from corollary.report.document import figure, heat_cell, heat_table
 from corollary.report.words import lowered
 from corollary.tabular.columns import readable_names
@@ -17,17 +17,13 @@ from corollary.tabular.messages import shortened
 _TOP = 20
 
 
-def influence_figure(comparison: Comparison) -> str:
-    """What the best model relies on: coefficients, importances, or (for any other model) permutation importances."""
-    model = comparison.best_[-1]
-    coefficients = getattr(model, "coef_", None)
-    if coefficients is not None:
-        return _coefficients(comparison, np.asarray(coefficients))
-    importances = getattr(model, "feature_importances_", None)
-    if importances is not None:
-        names, values = readable_names(comparison.best_), np.asarray(importances)
-        return _bars(names, values, "Importances", "How much each feature contributes to the model, as it measures it.")
-    return _permutation(comparison)
+def coefficients_figure(comparison: Comparison) -> str:
+    """The coefficients of a linear model, feature by feature; empty for other models."""
+    model = comparison.best_[-1] if isinstance(comparison.best_, Pipeline) else None
+    values = getattr(model, "coef_", None)
+    if values is None or np.shape(values)[-1] != len(readable_names(comparison.best_)):
+        return ""
+    return _coefficients(comparison, np.asarray(values))
 
 
 def _coefficients(comparison: Comparison, values: NDArray[np.float64]) -> str:
@@ -47,9 +43,7 @@ def _coefficients(comparison: Comparison, values: NDArray[np.float64]) -> str:
 
 def _bars(names: list[str], values: NDArray[np.float64], heading: str, caption: str) -> str:
     order = np.argsort(-np.abs(values), kind="stable")[:_TOP]
-    drawing = sideways_bars(
-        [names[index] for index in order], [float(values[index]) for index in order], title=heading, description=caption
-    )
+    drawing = bars([names[index] for index in order], [float(values[index]) for index in order], title=heading)
     more = f", the {len(order)} largest of {len(values):,}" if len(values) > len(order) else ""
     return figure(drawing, heading + more, caption)
 
@@ -68,17 +62,6 @@ def _class_table(names: list[str], values: NDArray[np.float64], classes: list[st
     return figure(heat_table("", classes[: len(values)], rows), heading, caption + zero)
 
 
-def _permutation(comparison: Comparison) -> str:
-    """How much the score suffers when one column is shuffled (on at most 2 000 rows)."""
-    rows = np.random.default_rng(0).permutation(len(comparison.features))[:2000]
-    X, y = comparison.features.iloc[rows], comparison.target.values[rows]
-    found = permutation_importance(comparison.best_, X, y, n_repeats=3, random_state=0)
-    names = [str(name) for name in X.columns]
-    what = "accuracy" if comparison.target.classes is not None else "R²"
-    caption = f"How much {what} on the training rows falls when the column is shuffled."
-    return _bars(names, np.asarray(found.importances_mean), "Importances", caption)
-
-
 def convergence_figure(name: str, evidence: Evidence) -> str:
     """The certificate's value after each iteration, or else the objective's; empty if there is nothing to draw."""
     iterations = np.asarray(evidence.history.get("iteration", ()), dtype=float)
@@ -91,13 +74,13 @@ def convergence_figure(name: str, evidence: Evidence) -> str:
         return ""
     if not lowered(evidence):
         return ""
-    what = "What the fit lowers, after each iteration."
+    what = "What the fit lowers, after each iteration: about training rows, and no word about others."
     chart = Chart(
         Scale(0.0, max(float(iterations.max()), 1.0), whole=True), Scale.around(objective),
-        title=f"Learning curve of {name}", description=what, x_label="iteration", y_label="objective",
+        title=f"Training objective of {name}", description=what, x_label="iteration", y_label="objective",
     )  # fmt: skip
     chart.line(iterations, objective)
-    return figure(chart.svg(), f"Learning curve of {name}", what)
+    return figure(chart.svg(), f"Training objective of {name}", what)
 
 
 def _certificate_figure(

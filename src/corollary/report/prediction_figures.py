@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import metrics as measure
 
+from corollary.evaluate.calibration import calibration
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Prediction
-from corollary.report.charts import Chart, Scale, density, escaped, thinned
+from corollary.report.charts import Chart, Scale, density, key_of_colours, thinned
 from corollary.report.document import figure
 from corollary.tabular.messages import shortened
 
@@ -23,7 +23,7 @@ _UNIT = Scale(0.0, 1.0)
 def prediction_figures(comparison: Comparison) -> list[str]:
     """The figures for the best model's out-of-fold predictions."""
     said = comparison.out_of_fold[comparison.best]
-    truth = comparison.target.values
+    truth = comparison.truth
     classes = comparison.target.classes
     if classes is None:
         return [predicted_against_actual(truth, said, comparison.target.name), residuals(truth, said)]
@@ -34,17 +34,6 @@ def prediction_figures(comparison: Comparison) -> list[str]:
         precision_figure(truth, said.probabilities, classes),
         calibration_figure(truth, said.probabilities, classes),
     ]
-
-
-def legend(areas: Mapping[str, str]) -> str:
-    """The names of several curves and their areas, beside the colours of the series."""
-    if len(areas) < 2:
-        return ""
-    items = "".join(
-        f'<li><i class="s{index % 10}"></i>{escaped(shortened(f"{name} ({area})", 28))}</li>'
-        for index, (name, area) in enumerate(areas.items())
-    )
-    return f'<ul class="legend">{items}</ul>'
 
 
 def _targets(
@@ -73,7 +62,12 @@ def roc_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes:
     if len(areas) == 1:
         chart.text(1, 0, areas[name], "end", (-8, -12))
     caption = "The dashed line is guessing. Held-out predictions only."
-    return figure(chart.svg(), _heading("ROC curve", classes), caption, legend(areas))
+    return figure(
+        chart.svg(),
+        _heading("ROC curve", classes),
+        caption,
+        _areas(areas),
+    )
 
 
 def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
@@ -89,44 +83,41 @@ def precision_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], cl
         chart.line([0, 1], [positive.mean()] * 2, "soft", dashed=True)
         chart.text(0, 0, areas[name].replace("AP", "average precision"), "start", (8, -12))
     caption = "Of those called positive, how many are; of those positive, how many are called."
-    return figure(chart.svg(), _heading("Precision and recall", classes), caption, legend(areas))
+    return figure(
+        chart.svg(),
+        _heading("Precision and recall", classes),
+        caption,
+        _areas(areas),
+    )
 
 
 def calibration_figure(truth: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]) -> str:
-    """Observed share against predicted probability in ten equally filled bins."""
+    """Observed share against predicted probability, in bins that hold equally much."""
+    found = calibration(truth, probabilities, classes=classes)
+    heading, what = "Calibration of the class chosen", "probability of the class chosen"
     if len(classes) == 2:
-        score, happened = probabilities[:, 1], truth == classes[1]
         heading, what = _heading("Calibration", classes), "predicted probability"
-    else:
-        score, happened = probabilities.max(axis=1), truth == classes[probabilities.argmax(axis=1)]
-        heading, what = "Calibration of the class chosen", "probability of the class chosen"
-    said, seen, error = calibration_bins(score, happened)
-    chart = Chart(_UNIT, _UNIT, title="Calibration curve", description="Observed share against predicted probability.",
+    reach = 1.1 * float(max(found.predicted.max(), found.observed.max()))
+    axis = Scale(0.0, reach) if reach < 0.7 else _UNIT  # of a rare class, only the low end is used
+    chart = Chart(axis, axis, title="Calibration curve", description="Observed share against predicted probability.",
                   x_label=what, y_label="observed share")  # fmt: skip
-    chart.line([0, 1], [0, 1], "soft", dashed=True)
-    for x, y, wide in zip(said, seen, error, strict=True):
-        chart.line([x, x], [y - wide, y + wide], "s0")
-    chart.line(said, seen, "s0")
-    chart.points(said, seen, radius=3.5)
-    caption = "On the dashed line, 30% means 30%. Each dot is a tenth of the rows; bars are 95% intervals."
+    chart.line([0, axis.high], [0, axis.high], "soft", dashed=True)
+    for x, low, high in zip(found.predicted, found.low, found.high, strict=True):
+        chart.line([x, x], [low, high])
+    chart.line(found.predicted, found.observed)
+    chart.points(found.predicted, found.observed, radius=3.5)
+    each = "rows of which equally many should be so" if found.strategy == "events" else "equally many rows"
+    caption = (
+        f"On the dashed line, 30% means 30%. Dots stand for {each}; bars are 95% intervals. The probabilities are off "
+        f"by {found.expected_error:.3f} on average (by chance alone: {found.by_chance:.3f}); {found.verdict}."
+    )
     return figure(chart.svg(), heading, caption)
-
-
-def calibration_bins(score: NDArray[np.float64], happened: NDArray[np.bool_]) -> tuple[NDArray[np.float64], ...]:
-    """Mean prediction, observed share and half-width of its 95% interval in up to ten equally filled bins."""
-    parts = np.array_split(np.argsort(score, kind="stable"), max(1, min(10, len(score) // 5)))
-    said = np.array([score[part].mean() for part in parts])
-    seen = np.array([happened[part].mean() for part in parts])
-    size = np.array([len(part) for part in parts])
-    # The interval of an observed share of 0 or 1 is not empty: add two of each outcome (Agresti and Coull).
-    smooth = (seen * size + 2) / (size + 4)
-    return said, seen, 1.96 * np.sqrt(smooth * (1 - smooth) / (size + 4))
 
 
 def predicted_against_actual(truth: NDArray[np.float64], said: Prediction, name: str) -> str:
     """Each row's prediction against what was so."""
     scale = Scale.around(np.concatenate([truth, np.clip(said.values, *_reach(truth))]))
-    chart = Chart(scale, scale, title="Predicted against actual", description="Held-out predictions against the truth.",
+    chart = Chart(scale, scale, title="Predicted against actual", description="Predictions against the truth.",
                   x_label=f"predicted {shortened(name, 30)}", y_label=f"actual {shortened(name, 30)}")  # fmt: skip
     _cloud(chart, said.values, truth)
     chart.line([scale.low, scale.high], [scale.low, scale.high], "soft", dashed=True)
@@ -165,6 +156,10 @@ def _cloud(chart: Chart, x: NDArray[np.float64], y: NDArray[np.float64]) -> None
 def _running_median(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     parts = np.array_split(np.argsort(x, kind="stable"), max(1, min(25, len(x) // 20)))
     return np.array([np.median(x[part]) for part in parts]), np.array([np.median(y[part]) for part in parts])
+
+
+def _areas(areas: dict[str, str]) -> str:
+    return key_of_colours([f"{shortened(name, 24)} ({area})" for name, area in areas.items()])
 
 
 def _heading(words: str, classes: NDArray[Any]) -> str:

@@ -44,8 +44,10 @@ def _in_practice(comparison: Comparison) -> str:
 
 
 def lowered(evidence: Evidence) -> bool:
-    """Whether the objective says something: not the zero of fully grown leaves, nor members that are counted down."""
+    """Whether the objective was lowered: not the zero of full leaves, nor members counted down, nor one that rose."""
     objective = [*evidence.history.get("objective", ())]
+    if objective and objective[-1] > objective[0]:
+        return False
     steps = {after - before for before, after in pairwise(objective)}
     return not steps or (steps != {0.0} and steps != {-1.0})
 

@@ -1,218 +1,171 @@
-"""Columns of a table as numbers a model can use: three small transformers, and the preparation built from them."""
+"""Columns of a table as numbers a model can use: the preparation made of the readers, and what its features mean."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
-import pandas as pd
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from corollary.core.fitted import Booleans, Count, Fitted, Floats, ListOf, Maybe, Names, Text
-from corollary.tabular.messages import shown
+from corollary.tabular.readers import (
+    MISSING_LABEL,
+    RARE_LABEL,
+    CategoryCodes,
+    CategoryColumns,
+    ColumnReader,
+    DateColumns,
+    NumberColumns,
+)
+from corollary.tabular.reduction import Components
 from corollary.tabular.roles import Column, Role
-from corollary.tabular.values import date_format, dates, labels, numbers
+from corollary.tabular.text import TextColumns
 
-MISSING_LABEL = "(missing)"
+__all__ = [
+    "MISSING_LABEL",
+    "CategoryCodes",
+    "CategoryColumns",
+    "Components",
+    "DateColumns",
+    "NumberColumns",
+    "TextColumns",
+    "categorical_positions",
+    "feature_sources",
+    "preparation",
+    "readable_names",
+]
+
 _MAX_CATEGORIES = 50
+_MOST_CODES = 255  # with that of missing values they fit into a byte, as bins of trees do
+_TOPICS = 32
 _DENSE_CELLS = 50_000_000  # 400 MB of float64; a wider table stays sparse
+_DENSE_TEXT_CELLS = 8_000_000
 
 
-def _named_columns(X: Any) -> list[tuple[str, Any]]:
-    if hasattr(X, "columns"):
-        return [(str(name), pd.Series(X[name])) for name in X.columns]
-    array = np.asarray(X)
-    return [(f"x{index}", pd.Series(array[:, index])) for index in range(array.shape[1])]
-
-
-class _ColumnReader(TransformerMixin, BaseEstimator):
-    """Shared by the three readers: nothing to check about the values, and errors that name the column."""
-
-    fitted: ClassVar[dict[str, Fitted]] = {"n_features_in_": Count("d", low=1), "feature_names_in_": Maybe(Names("d"))}
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Remember the columns."""
-        validate_data(self, X, skip_check_array=True)
-        return self
-
-    def transform(self, X: Any) -> NDArray[Any]:
-        """Read every column of ``X``; an unreadable value is a ``ValueError`` that names column and row."""
-        check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        found = []
-        for index, (name, series) in enumerate(_named_columns(X)):
-            try:
-                found.append(self._read(series, index))
-            except ValueError as error:
-                raise ValueError(f"column {shown(name)}: {error}") from None
-        return np.column_stack(found)
-
-    def _read(self, series: Any, index: int) -> NDArray[Any]:
-        raise NotImplementedError
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "n_features_in_")
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.input_tags.string = True
-        tags.input_tags.categorical = True
-        return tags
-
-
-class NumberColumns(OneToOneFeatureMixin, _ColumnReader):
-    """Columns of numbers in any spelling as float64; missing, ``?`` and infinite values become NaN.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from corollary.tabular.columns import NumberColumns
-    >>> NumberColumns().fit_transform(pd.DataFrame({"a": ["1", "?"]}))
-    array([[ 1.],
-           [nan]])
-    """
-
-    def _read(self, series: Any, index: int) -> NDArray[np.float64]:
-        return numbers(series)
-
-
-class CategoryColumns(OneToOneFeatureMixin, _ColumnReader):
-    """Columns of labels as text, so that 3, 3.0 and "3" agree between files; a missing value is ``(missing)``."""
-
-    def _read(self, series: Any, index: int) -> NDArray[np.object_]:
-        found = labels(series)
-        found[found == None] = MISSING_LABEL  # noqa: E711 (elementwise)
-        return found
-
-
-class DateColumns(_ColumnReader):
-    """Columns of dates as year, month, day, weekday (0 = Monday), hour (if any is not midnight) and elapsed days.
+def preparation(columns: Sequence[Column], rows: int, *, native: bool = False, components: int | None = None) -> Any:
+    """The transformer that turns the used ``columns`` into numbers; it is fitted inside each fold, with the model.
 
     Parameters
     ----------
-    formats : sequence of str, optional
-        For each column ``"ISO8601"``, a ``strptime`` format, or ``""`` (a column of dates, or ISO text). By default
-        the format is found in ``fit``.
+    columns : sequence of Column
+        Those that are left out are passed over.
+    rows : int
+        Of the table: decides what is rare, and whether the result is dense.
+    native : bool, default False
+        For trees: numbers and dates as they are, with NaN where they are missing, categories as codes (see
+        ``categorical_positions``), words of text as components. Otherwise standardised numbers and indicators: rare and
+        unseen categories share one, a missing number becomes the median plus an indicator that says so, a missing
+        category is a category, text its words.
+    components : int, optional
+        Keep this many principal components of the result, for models that cannot afford more columns than rows.
 
-    Attributes
-    ----------
-    formats_ : list of str
-    origins_ : ndarray
-        The earliest date seen in ``fit``, in days since 1970, from which elapsed days count.
-    has_time_ : ndarray of bool
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from corollary.tabular.columns import DateColumns
-    >>> parts = DateColumns().fit(pd.DataFrame({"sold": ["2024-02-29", "2024-03-01"]}))
-    >>> [str(name) for name in parts.get_feature_names_out()]
-    ['sold_year', 'sold_month', 'sold_day', 'sold_weekday', 'sold_elapsed_days']
-    """
-
-    fitted: ClassVar[dict[str, Fitted]] = _ColumnReader.fitted | {
-        "formats_": ListOf(Text(), "d"),
-        "origins_": Floats("d"),
-        "has_time_": Booleans("d"),
-    }
-
-    def __init__(self, formats: Sequence[str] | None = None) -> None:
-        self.formats = formats
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the format, the earliest date and whether the time of day matters, for every column."""
-        super().fit(X)
-        columns = [series for _, series in _named_columns(X)]
-        self.formats_ = [_format(series) for series in columns] if self.formats is None else list(self.formats)
-        if len(self.formats_) != len(columns):
-            raise ValueError(f"formats: expected {len(columns)} (one per column), got {len(self.formats_)}")
-        stamps = [dates(series, form) for series, form in zip(columns, self.formats_, strict=True)]
-        self.origins_ = np.array([0.0 if when.isna().all() else _days(when).min() for when in stamps])
-        self.has_time_ = np.array([bool((when.dt.hour.fillna(0) != 0).any()) for when in stamps])
-        return self
-
-    def _read(self, series: Any, index: int) -> NDArray[np.float64]:
-        when = dates(series, self.formats_[index])
-        parts = [when.dt.year, when.dt.month, when.dt.day, when.dt.day_of_week]
-        if self.has_time_[index]:
-            parts.append(when.dt.hour)
-        parts.append(_days(when) - self.origins_[index])
-        return np.column_stack([part.to_numpy(np.float64, na_value=np.nan) for part in parts])
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """``<column>_year``, ``<column>_month``, ..."""
-        check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", [f"x{index}" for index in range(self.n_features_in_)])
-        found = []
-        for name, has_time in zip(names, self.has_time_, strict=True):
-            hour = ["hour"] if has_time else []
-            found += [f"{name}_{part}" for part in ["year", "month", "day", "weekday", *hour, "elapsed_days"]]
-        return np.array(found, dtype=object)
-
-
-def _format(series: Any) -> str:
-    if pd.api.types.is_datetime64_any_dtype(series):
-        return ""
-    texts = labels(series)
-    return date_format(pd.unique(texts[texts != None])) or ""  # noqa: E711 (elementwise)
-
-
-def _days(when: Any) -> Any:
-    return (when - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
-
-
-def preparation(columns: Sequence[Column], rows: int) -> ColumnTransformer:
-    """The transformer that turns the used ``columns`` into standardised numbers and indicator columns.
-
-    It is fitted inside each fold as part of the pipeline. Rare and unseen categories share one indicator; a missing
-    number becomes the median plus an indicator that says so; a missing category is a category.
+    Returns
+    -------
+    ColumnTransformer, or a Pipeline of one and its components
     """
     by_role = {role: [column for column in columns if column.role is role] for role in Role}
-    names = {role: [column.name for column in found] for role, found in by_role.items()}
     at_least = max(1, min(10, rows // 100))
+    make = _native_steps if native else _plain_steps
+    steps = [
+        (kind, step, [column.name for column in by_role[role]])
+        for kind, role, step in make(by_role, at_least, rows)
+        if by_role[role]
+    ]
+    dense = native or _is_dense(by_role, rows)
+    prepare = ColumnTransformer(steps, sparse_threshold=0.0 if dense else 1.0 if by_role[Role.TEXT] else 0.3)
+    return prepare if components is None else Pipeline([("columns", prepare), ("components", Components(components))])
+
+
+def _plain_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) -> Iterator[tuple[str, Role, Any]]:
+    flags = OneHotEncoder(drop="if_binary", handle_unknown="ignore")
     encoder = OneHotEncoder(
         handle_unknown="infrequent_if_exist", min_frequency=at_least, max_categories=_MAX_CATEGORIES
     )
-    steps = [
-        ("numbers", make_pipeline(NumberColumns(), *_fill_and_scale()), names[Role.NUMBER]),
-        ("dates", _date_steps(by_role[Role.DATE]), names[Role.DATE]),
-        ("booleans", make_pipeline(CategoryColumns(), OneHotEncoder(drop="if_binary", handle_unknown="ignore")),
-         names[Role.BOOLEAN]),
-        ("categories", make_pipeline(CategoryColumns(), encoder), names[Role.CATEGORY]),
-    ]  # fmt: skip
-    width = sum(min(column.distinct, _MAX_CATEGORIES) if column.role is Role.CATEGORY else 2 for column in columns)
-    dense = rows * width <= _DENSE_CELLS
-    return ColumnTransformer([step for step in steps if step[2]], sparse_threshold=0.0 if dense else 0.3)
+    yield "numbers", Role.NUMBER, make_pipeline(_numbers(columns[Role.NUMBER]), *_fill_and_scale())
+    yield "dates", Role.DATE, make_pipeline(_dates(columns[Role.DATE]), *_fill_and_scale())
+    yield "booleans", Role.BOOLEAN, make_pipeline(CategoryColumns(), flags)
+    yield "categories", Role.CATEGORY, make_pipeline(CategoryColumns(), encoder)
+    yield "text", Role.TEXT, TextColumns(most_words=_most_words(rows))
+
+
+def _native_steps(columns: dict[Role, list[Column]], at_least: int, rows: int) -> Iterator[tuple[str, Role, Any]]:
+    # categories come first, so that where they are does not depend on the parts that dates and text have
+    yield "categories", Role.CATEGORY, CategoryCodes(at_least=at_least, most=_MOST_CODES)
+    yield "numbers", Role.NUMBER, _numbers(columns[Role.NUMBER])
+    yield "booleans", Role.BOOLEAN, CategoryCodes(most=_MOST_CODES)
+    yield "dates", Role.DATE, _dates(columns[Role.DATE])
+    yield "text", Role.TEXT, TextColumns(most_words=_most_words(rows), components=_TOPICS)
 
 
 def _fill_and_scale() -> list[Any]:
     return [SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True), StandardScaler()]
 
 
-def _date_steps(columns: list[Column]) -> Pipeline:
-    return make_pipeline(DateColumns(formats=[column.date_format for column in columns]), *_fill_and_scale())
+def _numbers(columns: list[Column]) -> NumberColumns:
+    decimals = [column.decimal for column in columns]
+    return NumberColumns(decimals if any(decimals) else None)
+
+
+def _dates(columns: list[Column]) -> DateColumns:
+    return DateColumns(formats=[column.date_format for column in columns])
+
+
+def _most_words(rows: int) -> int:
+    return min(20_000, max(1_000, rows))
+
+
+def _is_dense(columns: dict[Role, list[Column]], rows: int) -> bool:
+    width = sum(min(column.distinct, _MAX_CATEGORIES) for column in columns[Role.CATEGORY])
+    width += 2 * sum(len(columns[role]) for role in (Role.NUMBER, Role.DATE, Role.BOOLEAN))
+    words = _most_words(rows) * len(columns[Role.TEXT])
+    return rows * width <= _DENSE_CELLS and rows * words <= _DENSE_TEXT_CELLS
+
+
+def categorical_positions(columns: Sequence[Column]) -> list[int]:
+    """Which outputs of the native preparation are codes of categories, for ``categorical_features``."""
+    return list(range(sum(column.role is Role.CATEGORY for column in columns)))
+
+
+def feature_sources(pipeline: Pipeline) -> list[str]:
+    """For every feature that the model sees, the column of the table it came from.
+
+    A principal component comes from all of them: its source is its own name, ``component 1``.
+    """
+    return [column for column, _ in _features(pipeline[0])]
 
 
 def readable_names(pipeline: Pipeline) -> list[str]:
     """The features the model sees, in words: ``age``, ``sex = male``, ``age is missing``, ``sold (month)``."""
-    prepare = pipeline[0]
-    columns = sorted(map(str, getattr(prepare, "feature_names_in_", [])), key=len, reverse=True)
-    found = []
-    for full in prepare.get_feature_names_out():
-        kind, _, name = str(full).partition("__")
-        if name.startswith("missingindicator_"):
-            name = f"{name.removeprefix('missingindicator_')} is missing"
-        elif kind in ("categories", "booleans"):
-            column = next((each for each in columns if name.startswith(f"{each}_")), name)
-            value = name.removeprefix(f"{column}_").replace("infrequent_sklearn", "(rare)")
-            name = f"{column} = {value}"
-        found.append(name)
+    return [name for _, name in _features(pipeline[0])]
+
+
+def _features(prepare: Any) -> list[tuple[str, str]]:
+    """The source and the name of every feature of a fitted preparation."""
+    if isinstance(prepare, Pipeline):
+        width = len(prepare[-1].get_feature_names_out())
+        return [(f"component {index + 1}",) * 2 for index in range(width)]
+    found: list[tuple[str, str]] = []
+    for kind, step, columns in prepare.transformers_:
+        if kind == "remainder" or not len(columns):
+            continue
+        reader, *later = [each for _, each in step.steps] if isinstance(step, Pipeline) else [step]
+        # the later steps are asked for names by tokens, so that no name of a column can be taken for another
+        tokens = [f"{index}|{part}" for index, parts in enumerate(reader.parts()) for part in parts]
+        for each in later:
+            tokens = list(each.get_feature_names_out(np.array(tokens, dtype=object)))
+        encoded = bool(later) and isinstance(later[-1], OneHotEncoder)
+        found += [_feature(token, list(columns), reader, encoded) for token in tokens]
     return found
+
+
+def _feature(token: str, columns: list[Any], reader: ColumnReader, encoded: bool) -> tuple[str, str]:
+    stem = token.removeprefix("missingindicator_")
+    index, _, rest = stem.partition("|")
+    column = str(columns[int(index)])
+    if encoded:  # "_" and the label
+        return column, f"{column} = {RARE_LABEL if rest == '_infrequent_sklearn' else rest[1:]}"
+    name = reader.described(column, rest)
+    return column, f"{name} is missing" if stem != token else name

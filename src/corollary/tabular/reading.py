@@ -1,29 +1,23 @@
-"""Reading a table from CSV, TSV or Parquet (each also gzipped) or from a data frame; whatever is wrong is one line."""
+"""Reading a table from a file, from standard input or from a data frame; whatever is wrong is one line."""
 
 from __future__ import annotations
 
 import csv
-import gzip
 import hashlib
-import importlib.util
 import io
 import os
 import re
 import warnings
-import zlib
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from corollary.tabular.formats import need, read_arrow, read_excel, read_json, read_parquet
 from corollary.tabular.messages import InputError, listed, shown
+from corollary.tabular.sources import read_source
 from corollary.tabular.values import all_numbers
-
-_SEPARATORS = {"csv": ",", "txt": ",", "tsv": "\t", "tab": "\t"}
-_PARQUET = ("parquet", "pq")
-_PYARROW = 'Parquet needs the package pyarrow; install it with: pip install "corollary[parquet]"'
 
 
 @dataclass(frozen=True)
@@ -37,13 +31,16 @@ class Table:
 
 
 def read_table(data: Any, *, header: bool = True, encoding: str = "utf-8") -> Table:
-    """Read ``data``: a path to CSV, TSV or Parquet (also ``.gz``), or a pandas, polars or pyarrow table.
+    """Read ``data``: a path to a file, ``"-"`` for standard input, or a pandas, polars or pyarrow table.
 
     Parameters
     ----------
     data : path or data frame
+        CSV, TSV, JSON lines (``.jsonl``, ``.ndjson``), Parquet, Arrow or Feather, each also packed (``.gz``, ``.bz2``,
+        ``.xz``, ``.zip``), or Excel: the first sheet, or that of ``"book.xlsx#Sheet"``.
     header : bool
-        Whether the first row of a text file holds the column names; if not, they are ``column_1``, ``column_2`` ...
+        Whether the first row of a text file or a sheet holds the column names; if not, they are ``column_1``,
+        ``column_2`` ...
     encoding : str
         Of a text file.
 
@@ -54,59 +51,22 @@ def read_table(data: Any, *, header: bool = True, encoding: str = "utf-8") -> Ta
     """
     if not isinstance(data, str | os.PathLike):
         return _from_frame(data)
-    path = Path(data)
-    ending = _ending(path)
-    raw = _bytes_of(path)
-    digest = hashlib.sha256(raw).hexdigest()
-    if path.suffix.lower() == ".gz":
-        raw = _decompressed(raw, path)
+    source = read_source(data)
     notes: tuple[str, ...] = ()
-    if ending in _PARQUET:
-        frame = _parquet(raw, path)
+    if source.kind == "Parquet":
+        frame = read_parquet(source)
+    elif source.kind == "Arrow":
+        frame = read_arrow(source)
+    elif source.kind == "Excel":
+        frame, notes = read_excel(source, header)
+    elif source.kind == "JSON":
+        frame = read_json(source, encoding)
     else:
-        frame, notes = _text(raw, path, _SEPARATORS[ending], header, encoding)
-    return Table(_with_text_names(frame, str(path)), str(path), digest, notes)
+        frame, notes = _text(source.raw, source.name, source.separator, header, encoding)
+    return Table(_with_text_names(frame, source.name), source.name, hashlib.sha256(source.packed).hexdigest(), notes)
 
 
-def _ending(path: Path) -> str:
-    name = path.name.lower().removesuffix(".gz")
-    ending = name.rsplit(".", 1)[-1] if "." in name else ""
-    if ending not in _SEPARATORS and ending not in _PARQUET and path.exists() and not path.is_dir():
-        raise InputError(f"{path}: cannot tell the format; expected .csv, .tsv or .parquet, each also with .gz")
-    return ending
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; give a CSV, TSV or Parquet file") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-
-
-def _decompressed(raw: bytes, path: Path) -> bytes:
-    try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path}: not a readable gzip file ({error}); it may be damaged or cut off") from None
-
-
-def _parquet(raw: bytes, path: Path) -> Any:
-    if importlib.util.find_spec("pyarrow") is None:
-        raise InputError(f"{path}: {_PYARROW}")
-    try:
-        frame = pd.read_parquet(io.BytesIO(raw))
-    except Exception as error:  # pyarrow raises many kinds for damaged files
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path}: not a readable Parquet file ({reason[:120]})") from None
-    named_index = any(name is not None for name in frame.index.names)
-    return frame.reset_index(drop=not named_index)
-
-
-def _text(raw: bytes, path: Path, separator: str, header: bool, encoding: str) -> tuple[Any, tuple[str, ...]]:
+def _text(raw: bytes, path: str, separator: str, header: bool, encoding: str) -> tuple[Any, tuple[str, ...]]:
     text = _decoded(raw, path, encoding)
     first = _first_line(text, path)
     notes: tuple[str, ...] = ()
@@ -117,7 +77,7 @@ def _text(raw: bytes, path: Path, separator: str, header: bool, encoding: str) -
     quoting = csv.QUOTE_NONE if separator == "\t" and '"' not in first else csv.QUOTE_MINIMAL
     comma_decimals = separator == ";" and re.search(r"(?m)(?:^|;)-?\d+,\d+(?:;|$)", text[:100_000])
     if header:
-        _refuse_repeated(_header(text, separator, quoting), str(path))
+        _refuse_repeated(_header(text, separator, quoting), path)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
@@ -135,7 +95,7 @@ def _text(raw: bytes, path: Path, separator: str, header: bool, encoding: str) -
     return frame, notes
 
 
-def _decoded(raw: bytes, path: Path, encoding: str) -> str:
+def _decoded(raw: bytes, path: str, encoding: str) -> str:
     if b"\x00" in raw[:4096] and not encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32")):
         raise InputError(f"{path}: is not text (it holds zero bytes); is it another format, or UTF-16?")
     try:
@@ -150,7 +110,7 @@ def _decoded(raw: bytes, path: Path, encoding: str) -> str:
         ) from None
 
 
-def _first_line(text: str, path: Path) -> str:
+def _first_line(text: str, path: str) -> str:
     for line in io.StringIO(text):
         if line.strip():
             return line
@@ -186,10 +146,8 @@ def _from_frame(data: Any) -> Table:
         if not hasattr(data, "to_pandas"):
             kind = type(data).__name__
             raise InputError(f"data: expected a path or a pandas, polars or pyarrow table, got {kind}")
-        try:
-            frame = data.to_pandas()
-        except ImportError:
-            raise InputError(f"data: {_PYARROW.replace('Parquet', 'a polars table')}") from None
+        need("pyarrow", f"a {type(data).__module__.split('.')[0]} table", "data")
+        frame = data.to_pandas()
     frame = _with_text_names(frame.reset_index(drop=True), "data")
     digest = hashlib.sha256("\x00".join(frame.columns).encode())
     for name in frame.columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,9 +14,11 @@ from numpy.typing import NDArray
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
 from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
+from corollary.tabular.spellings import find_spelling
 from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
+_FEW_LABELS = 20
 TASKS = ("auto", "regression", "classification")
 
 
@@ -29,6 +31,7 @@ class Target:
     reason: str
     values: NDArray[Any]
     classes: NDArray[Any] | None = None
+    weights: NDArray[np.float64] | None = None  # of the rows, if a column of them was named
 
     @property
     def class_counts(self) -> dict[str, int]:
@@ -39,19 +42,41 @@ class Target:
 
 
 def separate_target(
-    table: Table, target: str, task: str, drop: Sequence[str], drop_missing: bool
-) -> tuple[Any, Target, DataFacts]:
-    """Features, target and the facts about them; the rows without a target are gone."""
+    table: Table, target: str, task: str, drop: Sequence[str], drop_missing_target: bool, *,
+    categorical: Sequence[str] = (), weights: str | None = None, id: str | None = None,
+) -> tuple[Any, Target, DataFacts]:  # fmt: skip
+    """Features, target and the facts about them; the rows without a target are gone.
+
+    Parameters
+    ----------
+    table : Table
+    target : str
+        The column to predict.
+    task : {"auto", "regression", "classification"}
+    drop : sequence of str
+        Columns to leave out.
+    drop_missing_target : bool
+        Leave out rows without a target instead of refusing them.
+    categorical : sequence of str
+        Columns whose values are categories, whatever they look like.
+    weights : str, optional
+        The column that says how much each row counts: numbers ≥ 0, not all 0. It is no feature.
+    id : str, optional
+        The column that names the rows. It is no feature.
+
+    Raises
+    ------
+    InputError
+        A column is not there, has two roles, or cannot be used; the message is one line.
+    """
     frame, source = table.frame, table.source
     _refuse_unknown_target(frame, target, source)
-    refuse_unknown(frame, "--drop", drop, source)
-    if target in drop:
-        raise InputError(f"{as_option('--drop', target)}: this is the target")
+    _refuse_options(frame, source, target, drop, categorical, weights, id)
     refuse_few_rows(len(frame), source, "comparing models")
     gone = _missing(frame[target])
     if gone.all():
         raise InputError(f"{source}: target {shown(target)} is missing in every row")
-    if gone.any() and not drop_missing:
+    if gone.any() and not drop_missing_target:
         first = int(np.flatnonzero(gone)[0]) + 1
         raise InputError(
             f"{source}: target {shown(target)} is missing in {count(int(gone.sum()), 'row')} (first: row {first:,}); "
@@ -60,8 +85,56 @@ def separate_target(
     frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
     refuse_few_rows(len(frame), source, "comparing models")
     found = read_target(frame[target], task, source)
-    X = frame.drop(columns=[target, *drop])
-    return X, found, DataFacts(source, table.sha256, len(frame), find_roles(X, source), int(gone.sum()))
+    if weights is not None:
+        found = replace(found, weights=read_weights(frame[weights], source))
+    no_features = {target, *drop, weights, id} - {None}
+    X = frame.drop(columns=[name for name in frame.columns if name in no_features])
+    roles = find_roles(X, source, categorical=categorical)
+    return X, found, DataFacts(source, table.sha256, len(frame), roles, int(gone.sum()), id)
+
+
+def _refuse_options(
+    frame: Any, source: str, target: str, drop: Sequence[str], categorical: Sequence[str], weights: str | None,
+    id: str | None,
+) -> None:  # fmt: skip
+    """Refuse names that are not columns, and columns with two roles."""
+    taken = {target: "the target"}
+    for option, names, role in (
+        ("--drop", drop, "left out"),
+        ("--weights", [] if weights is None else [weights], "the weights"),
+        ("--id", [] if id is None else [id], "the id"),
+        ("--categorical", categorical, ""),
+    ):
+        refuse_unknown(frame, option, names, source)
+        for name in names:
+            if taken.get(name, role) != role:
+                advice = (
+                    "; use --task classification" if (taken[name], option) == ("the target", "--categorical") else ""
+                )
+                raise InputError(f"{as_option(option, name)}: this is {taken[name]}{advice}")
+        taken |= dict.fromkeys(names, role) if role else {}
+
+
+def read_weights(series: Any, source: str) -> NDArray[np.float64]:
+    """How much each row counts.
+
+    Raises
+    ------
+    InputError
+        If one is missing, negative or no finite number, or all are 0.
+    """
+    where = f"{source}: weights {shown(series.name)}"
+    try:
+        found = numbers(series)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {error}; expected numbers ≥ 0") from None
+    for wrong, what in ((np.isnan(found), "missing or infinite"), (found < 0, "negative")):
+        if wrong.any():
+            first = row_number(series, int(np.flatnonzero(wrong)[0]))
+            raise InputError(f"{where} is {what} in row {first}; expected a number ≥ 0 in every row")
+    if not found.any():
+        raise InputError(f"{where} is 0 in every row; expected some that are more")
+    return found
 
 
 def _refuse_unknown_target(frame: Any, target: str, source: str) -> None:
@@ -94,6 +167,9 @@ def read_target(series: Any, task: str, source: str) -> Target:
     distinct = pd.unique(texts)
     if len(distinct) == 1:
         raise InputError(f"{where} is constant (always {shown(distinct[0])}); there is nothing to learn")
+    series, said = _as_written(series, distinct, task)
+    if said:
+        texts = labels(series)
     if task != "classification" and (odd := strangers(series, texts)):
         raise InputError(f"{where} holds numbers, but {odd}; correct it, or use --task classification")
     numeric = _numeric_values(series, distinct)
@@ -102,12 +178,23 @@ def read_target(series: Any, task: str, source: str) -> Target:
         task = found
     else:
         reason = "as asked"
+    reason = f"{reason} ({said})" if said else reason
     if task == "regression":
         return Target(name, "regression", reason, _regression_values(series, where))
     values = _class_values(series, texts, numeric)
     classes, counts = np.unique(values, return_counts=True)
     _refuse_single_rows(classes, counts, where)
     return Target(name, "classification", reason, values, classes)
+
+
+def _as_written(series: Any, distinct: NDArray[np.object_], task: str) -> tuple[Any, str]:
+    """A target of money, per cent or the like as numbers, and how it was read; few different ones stay classes."""
+    if task == "classification" or (task == "auto" and len(distinct) <= _FEW_LABELS) or all_numbers(distinct):
+        return series, ""
+    spelling = find_spelling(distinct)
+    if not spelling.decimal:
+        return series, ""
+    return pd.Series(numbers(series, spelling.decimal), index=series.index, name=series.name), spelling.note
 
 
 def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.float64] | None:
@@ -124,7 +211,7 @@ def _find_task(series: Any, numeric: NDArray[np.float64] | None, distinct: int) 
     if numeric is None:
         return "classification", f"because the target is text with {distinct:,} different values"
     whole = bool(np.all(numeric == np.floor(numeric)))
-    if whole and distinct <= min(20, max(2, int(np.sqrt(len(numeric))))):
+    if whole and distinct <= min(_FEW_LABELS, max(2, int(np.sqrt(len(numeric))))):
         return "classification", f"because the target has only {distinct} different whole numbers"
     kind = "whole numbers" if whole else "numbers"
     return "regression", f"because the target has {distinct:,} different {kind}"

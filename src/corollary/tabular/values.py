@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from corollary.tabular.messages import shown
+from corollary.tabular.spellings import written_numbers
 
 MISSING_TEXT = frozenset(("", "?"))
 _DATE_LIKE = re.compile(r"^\s*(\d{4}-\d{2}|\d{1,4}[-/. ]\w{1,9}[-/., ]+\d{1,4}|[A-Za-z]{3,9}\.? \d{1,2}, ?\d{4})")
@@ -42,20 +43,24 @@ def labels(series: Any) -> NDArray[np.object_]:
     Cost: one pass, and one conversion for each distinct value.
     """
     codes, distinct = pd.factorize(pd.Series(series))
-    texts = [_label(value) for value in distinct]
+    texts = [label(value) for value in distinct]
     table = np.array([*(None if text in MISSING_TEXT else text for text in texts), None], dtype=object)
     found: NDArray[np.object_] = table[codes]  # code −1 (missing) picks the None at the end
     return found
 
 
-def _label(value: Any) -> str:
+def label(value: Any) -> str:
+    """One value as text."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value).strip()
 
 
-def numbers(series: Any) -> NDArray[np.float64]:
-    """The column as float64; missing and infinite values are NaN. Other text is an error that names the row."""
+def numbers(series: Any, decimal: str = "") -> NDArray[np.float64]:
+    """The column as float64; missing and infinite values are NaN. Other text is an error that names the row.
+
+    ``decimal`` is the mark of numbers that are written as people do (``$3,750.50``), if they are.
+    """
     series = pd.Series(series)
     if pd.api.types.is_timedelta64_dtype(series):
         series = series.dt.total_seconds()
@@ -63,7 +68,7 @@ def numbers(series: Any) -> NDArray[np.float64]:
         found: NDArray[np.float64] = series.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
     else:
         texts = labels(series)
-        found = pd.to_numeric(pd.Series(texts, dtype=object), errors="coerce").to_numpy(np.float64, copy=True)
+        found = written_numbers(texts, decimal)
         wrong = np.flatnonzero(np.isnan(found) & (texts != None))  # noqa: E711 (elementwise)
         if wrong.size:
             more = f" and {wrong.size - 1:,} more" if wrong.size > 1 else ""
@@ -72,16 +77,16 @@ def numbers(series: Any) -> NDArray[np.float64]:
     return found
 
 
-def strangers(series: Any, texts: NDArray[np.object_]) -> str:
+def strangers(series: Any, texts: NDArray[np.object_], decimal: str = "") -> str:
     """What spoils a column of numbers, in words; empty if it is not one, or nothing does.
 
     A column is meant to be numeric when nine in ten of its values are numbers, of more than twenty kinds.
     """
     present = np.flatnonzero(texts != None)  # noqa: E711 (elementwise)
     codes, distinct = pd.factorize(texts[present])
-    parsed = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce").isna().to_numpy()
-    odd = present[parsed[codes]]
-    if not 0 < len(odd) <= 0.1 * len(present) or (~parsed).sum() <= 20:
+    strange = np.isnan(written_numbers(distinct, decimal))
+    odd = present[strange[codes]]
+    if not 0 < len(odd) <= 0.1 * len(present) or (~strange).sum() <= 20:
         return ""
     first = f"{shown(texts[odd[0]])} in row {row_number(series, odd[0])}"
     return f"{first} is not a number" if len(odd) == 1 else f"{first} and {len(odd) - 1:,} other values are not numbers"

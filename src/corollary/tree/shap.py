@@ -9,12 +9,12 @@ from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
 from corollary.core.evidence import Certificate, Kind
+from corollary.core.explanation import Explanation
 from corollary.core.memory import check_memory
 from corollary.core.parallel import threads
 from corollary.core.trees import Trees
 from corollary.core.types import Array
 from corollary.solvers.trees.shap import background_values, mean_values, path_interactions, path_values, tree_sums
-from corollary.tree.explanation import Explanation
 
 
 @runtime_checkable
@@ -92,7 +92,7 @@ def shap_values(model: Any, X: Any, *, background: Any = None) -> Explanation:
         base_values=base[0] if k == 1 else base,
         data=rows,
         feature_names=tuple(column_names(model)),
-        output_names=_outputs(model, k),
+        output_names=output_names(model, k),
         meaning=_meaning(model),
         categories=getattr(model, "categories_", {}),
         certificate=Certificate(Kind.CHECKED, "relative distance of the sums from the predictions", away / size, 1e-9),
@@ -158,7 +158,8 @@ def column_names(model: Any) -> list[str]:
     return [f"x{f}" for f in range(model.n_features_in_)] if names is None else [str(name) for name in names]
 
 
-def _outputs(model: Any, n_outputs: int) -> tuple[str, ...]:
+def output_names(model: Any, n_outputs: int) -> tuple[str, ...]:
+    """What the outputs of a model are called: its classes, or their numbers."""
     classes = getattr(model, "classes_", None)
     if isinstance(classes, np.ndarray):
         if n_outputs == len(classes):
@@ -169,7 +170,10 @@ def _outputs(model: Any, n_outputs: int) -> tuple[str, ...]:
 
 
 def _meaning(model: Any) -> str:
-    summed = hasattr(model, "start_") or isinstance(model, Additive)
+    classes = len(model.classes_) if is_classifier(model) and isinstance(model.classes_, np.ndarray) else None
+    if hasattr(model, "start_"):  # boosted: a sum of steps on the loss
+        found: str = model._loss_of_fit().link.raw_name(classes)
+        return found
     if is_classifier(model):
-        return "score" if summed else "probability"
-    return "raw prediction" if summed else "prediction"
+        return "score" if isinstance(model, Additive) else "probability"
+    return "prediction"

@@ -181,3 +181,14 @@ def test_choice_for_many_columns() -> None:
 def test_mismatches_name_the_missing_piece(solver: Solver, loss: str, penalty: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         solve(solver, make_problem(loss, penalty), tol=1e-8, max_iter=10)
+
+
+def test_where_columns_are_is_asked_of_a_few_rows_of_a_view() -> None:
+    from corollary.core.design import as_design
+    from corollary.solvers.linear.coordinates import SAMPLE, _origin
+
+    X = np.random.default_rng(0).normal(size=(3 * SAMPLE, 2)) + np.array([1000.0, 0.0])
+    seen = as_design(X).view(centre=np.array([-5.0, 0.0]))  # a view has as many rows as it has, and no others
+    origin = _origin(seen, np.ones(len(X)))
+    assert origin is not None
+    assert abs(origin[0] - 1005.0) < 1

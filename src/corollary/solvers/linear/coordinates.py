@@ -116,7 +116,8 @@ def _origin(design: Design, weights: Array) -> Array | None:
         return None
     n = design.shape[0]
     if design.resident:
-        rows = design.rows(np.arange(0, n, max(1, n // SAMPLE))).block(0, n)
+        sample = np.arange(0, n, max(1, n // SAMPLE))
+        rows = design.rows(sample).block(0, len(sample))
     else:
         rows = design.block(0, min(n, SAMPLE))
     with np.errstate(over="ignore", invalid="ignore"):

@@ -10,7 +10,7 @@ from corollary.core.drawing import BLUE, ORANGE, PALETTE, axes
 from corollary.core.types import Array
 
 if TYPE_CHECKING:
-    from corollary.tree.explanation import Explanation
+    from corollary.core.explanation import Explanation
 
 GREY = "0.6"
 _MOST_DOTS = 2000  # rows beyond which dots only hide each other

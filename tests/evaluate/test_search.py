@@ -1,0 +1,351 @@
+"""The search: settings that help are found, time is kept, nothing finished is thrown away, and scores are honest."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import corollary
+from corollary.evaluate.compare import Interrupted
+from corollary.evaluate.leaderboard import Row, ranked
+from corollary.evaluate.metrics import METRICS
+from corollary.evaluate.search.sampling import Sampler
+from corollary.registry import ESTIMATORS, all_estimators
+from corollary.tabular.messages import InputError
+
+ROWS = 160
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(5)
+    x, z = rng.normal(size=(2, ROWS))
+    kind = rng.choice(["a", "b", "c"], ROWS)
+    label = np.where(x + z * (kind == "a") + 0.8 * rng.normal(size=ROWS) > 0, "yes", "no")
+    weight = rng.integers(1, 4, ROWS).astype(float)
+    return pd.DataFrame({"x": x, "z": z, "kind": kind, "w": weight, "label": label})
+
+
+def models() -> dict[str, Any]:
+    return {"logistic": LogisticRegression(), "tree": DecisionTreeClassifier(min_samples_leaf=10, random_state=0),
+            "near": KNeighborsClassifier(15)}  # fmt: skip
+
+
+# ---- spaces
+
+
+def test_every_model_that_is_compared_can_be_made_with_what_is_tried_of_it() -> None:
+    from corollary.evaluate.candidates import Candidate
+
+    for entry in all_estimators():
+        for rows in (100, 100_000) if entry.compare else ():
+            sampler = Sampler(Candidate(entry.name, "", entry), entry.space(rows), 0)
+            for _ in range(8):
+                if (found := sampler.next(None)) is not None:
+                    found.make(0)._check_parameters()
+
+
+def test_a_forest_that_does_well_with_larger_leaves_gets_them() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    data = pd.DataFrame(X, columns=list("abcdef")).assign(y=np.where(X[:, 0] + 2 * rng.normal(size=300) > 0, "u", "v"))
+    result = corollary.compare(data, "y", folds=3)
+    row = next(row for row in result.rows if row.model == "RandomForestClassifier")
+    assert row.settings["min_samples_leaf"] > 1
+    assert row.tried == 3
+    assert row.beats_baseline
+    alone = [trial for trial in result.trials if trial.model == row.model]
+    assert row.scores["log-loss"].mean == min(trial.mean for trial in alone)
+
+
+def test_trees_see_categories_and_gaps_as_they_are(frame: pd.DataFrame) -> None:
+    frame.loc[3:9, "x"] = np.nan
+    model = corollary.DecisionTreeClassifier(min_samples_leaf=5)
+    result = corollary.compare(frame, "label", drop=["w"], models={"tree": model}, folds=2)
+    assert result.best_[-1].n_features_in_ == 3  # no indicators
+    assert list(result.best_[-1].categories_) == [0]
+
+
+# ---- ranking
+
+
+def _row(model: str, *folds: float, **more: Any) -> Row:
+    scores = {"log-loss": METRICS["log-loss"].over(folds, 0.25)}
+    return Row(model, scores=scores, folds_done=len(folds), **more)
+
+
+def test_a_model_that_beats_nothing_is_never_as_good_as_the_best() -> None:
+    rows = [_row("good", 0.5, 0.9, 0.4), _row("poor", 0.71, 0.72, 0.70), _row("Baseline", 0.7, 0.7, 0.7, baseline=True)]
+    found = {row.model: row for row in ranked(rows, METRICS["log-loss"], 3)}
+    assert found["good"].beats_baseline
+    assert not found["poor"].beats_baseline
+    assert not found["poor"].tied  # although the folds could not tell it apart
+
+
+def test_models_with_some_folds_stand_after_those_with_all() -> None:
+    rows = [_row("part", 0.1, 0.2), _row("whole", 0.5, 0.6, 0.4), _row("Baseline", 0.7, 0.7, 0.7, baseline=True)]
+    found = ranked(rows, METRICS["log-loss"], 3)
+    assert [(row.model, row.rank) for row in found] == [("whole", 1), ("Baseline", 2), ("part", 3)]
+    assert found[2].beats_baseline
+
+
+def test_intervals_stay_inside_the_range_of_the_metric() -> None:
+    score = METRICS["accuracy"].over((1.0, 0.9, 1.0), 0.5)
+    assert score.high == 1.0
+    assert score.cut
+    assert METRICS["log-loss"].over((0.0, 0.1, 0.0), 0.5).low == 0.0
+    from corollary.evaluate.comparison import shown_score
+
+    assert shown_score(score, 3, interval=True).endswith("–1.000)")
+
+
+# ---- with a time
+
+
+def test_a_time_is_kept_and_the_best_are_blended(frame: pd.DataFrame) -> None:
+    began = time.monotonic()
+    result = corollary.compare(frame, "label", drop=["w"], models=models(), time_budget=20, folds=3)
+    assert result.seconds <= time.monotonic() - began + 1e-6
+    names = [row.model for row in result.rows]
+    assert "Blend" in names
+    blend = next(row for row in result.rows if row.model == "Blend")
+    # the score of the blend is that of weights which its fold had no say in
+    said = result.out_of_fold["Blend"]
+    assert log_loss(frame["label"], said.probabilities) == pytest.approx(blend.scores["log-loss"].mean, rel=0.02)
+    assert (result.best == "Blend") == bool(result.blend)
+    if result.blend:
+        assert sum(result.blend.values()) == pytest.approx(1)
+        assert set(result.blend) <= set(models())
+
+
+def test_a_blend_that_wins_is_a_model_that_can_be_kept(frame: pd.DataFrame, tmp_path: Path) -> None:
+    from corollary.evaluate.search.refit import vote_of
+
+    result, search, found = _searched(frame)
+    assert found.blend is not None
+    vote = vote_of(found.blend, search.judge.folds, search.judge.target).fit(result.features, result.target.values)
+    corollary.save(vote, tmp_path / "blend.corollary")
+    again = corollary.load(tmp_path / "blend.corollary")
+    np.testing.assert_array_equal(again.predict_proba(result.features), vote.predict_proba(result.features))
+    by_hand = sum(
+        share * member.predict_proba(result.features)
+        for share, member in zip(found.blend.shares, vote.estimators_, strict=True)
+    )
+    np.testing.assert_allclose(vote.predict_proba(result.features), by_hand)
+
+
+def _searched(frame: pd.DataFrame) -> tuple[Any, Any, Any]:
+    """A comparison of models of ours, with the search and what it found."""
+    from corollary.evaluate.search import search as module
+
+    seen: list[Any] = []
+    original = module.Search.finish
+
+    def finish(self: Any, found: Any, X: Any) -> Any:
+        seen.extend([self, found])
+        return original(self, found, X)
+
+    own = {"logistic": corollary.LogisticRegression(), "tree": corollary.DecisionTreeClassifier(min_samples_leaf=10)}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module.Search, "finish", finish)
+        result = corollary.compare(frame, "label", drop=["w"], models=own, time_budget=20, folds=3)
+    return result, *seen
+
+
+def test_the_weights_of_a_blend_are_those_of_the_highest_likelihood() -> None:
+    from corollary.evaluate.search.blend import _least_squares, _likeliest
+
+    rng = np.random.default_rng(0)
+    table = rng.uniform(0.05, 1, size=(400, 3))
+    shares = _likeliest(table, np.ones(400))
+    assert shares.sum() == pytest.approx(1)
+    found = np.log(table @ shares).mean()
+    for other in rng.dirichlet(np.ones(3), 500):
+        assert np.log(table @ other).mean() <= found + 1e-4
+    truth = table @ [0.7, 0.3, 0.0] + 0.01 * rng.normal(size=400)
+    np.testing.assert_allclose(_least_squares(table, truth, np.ones(400)), [0.7, 0.3, 0], atol=0.01)
+
+
+def test_a_fit_that_takes_too_long_is_stopped_and_its_rounds_count(frame: pd.DataFrame) -> None:
+    model = corollary.GradientBoostingClassifier(n_estimators=10**6, max_leaf_nodes=4)
+    began = time.monotonic()
+    result = corollary.compare(frame, "label", drop=["w"], models={"endless": model}, time_budget=4, folds=2)
+    assert time.monotonic() - began < 60
+    assert result.best_[-1].n_iter_ < 10**6
+    assert result.rows[0].folds_done >= 1
+
+
+def test_without_a_time_the_clock_says_nothing(frame: pd.DataFrame) -> None:
+    first, second = (corollary.compare(frame, "label", drop=["w"], folds=2) for _ in range(2))
+    assert [trial.scores for trial in first.trials] == [trial.scores for trial in second.trials]
+    assert first.bias == second.bias
+
+
+def test_one_time_only(frame: pd.DataFrame) -> None:
+    with pytest.raises(InputError, match="--minutes and --time-budget: give one of them"):
+        corollary.compare(frame, "label", minutes=1, time_budget=60)
+    with pytest.raises(InputError, match="--minutes -1: expected more than 0 minutes"):
+        corollary.compare(frame, "label", minutes=-1)
+
+
+# ---- honest scores
+
+
+def test_the_luck_of_many_useless_models_is_found() -> None:
+    rng = np.random.default_rng(1)
+    data = pd.DataFrame({"x": rng.normal(size=120), "y": rng.choice(["a", "b"], 120)})
+    coins = {f"coin {i}": DummyClassifier(strategy="uniform", random_state=i) for i in range(20)}
+    result = corollary.compare(data, "y", models=coins, metric="accuracy", folds=3)
+    assert result.bias is not None
+    assert result.bias.configurations == 20
+    assert result.bias.bias > 0.02
+    low, high = result.bias.corrected_interval
+    assert low < 0.5 < high
+    assert "It is the best of 20 configurations, and looks better by about" in result.summary()
+
+
+def test_the_luck_by_rows_is_that_of_the_metric(frame: pd.DataFrame) -> None:
+    for metric in ("log-loss", "accuracy", "brier", "auc"):
+        result = corollary.compare(frame, "label", drop=["w"], models=models(), metric=metric, folds=3)
+        assert result.bias is not None
+        said = result.out_of_fold[result.best]
+        expected = METRICS[metric](result.truth, said, result.target.classes)
+        assert result.bias.best_score == pytest.approx(expected), metric
+
+
+# ---- weights and hold-out
+
+
+def test_weights_count_in_fits_and_in_scores(frame: pd.DataFrame) -> None:
+    result = corollary.compare(
+        frame, "label", weights="w", models={"m": LogisticRegression(), "n": KNeighborsClassifier()}
+    )
+    rows = {row.model: row for row in result.rows}
+    assert "takes no weights: every row counted the same in its fits" in rows["n"].notes
+    assert rows["m"].notes == ()
+    repeated = frame.loc[np.repeat(np.arange(ROWS), frame["w"].astype(int))].drop(columns="w")
+    whole = LogisticRegression().fit(result.best_[0].transform(repeated), repeated["label"])
+    if result.best == "m":
+        np.testing.assert_allclose(result.best_[-1].coef_, whole.coef_, atol=1e-3)
+    fold = rows["m"].scores["log-loss"]
+    plain = corollary.compare(frame.drop(columns="w"), "label", models={"m": LogisticRegression()}).best_row
+    assert fold.folds != plain.scores["log-loss"].folds
+
+
+def test_the_hold_out_is_scored_once_by_the_winner(frame: pd.DataFrame) -> None:
+    held = frame.iloc[:40]
+    result = corollary.compare(frame.iloc[40:], "label", drop=["w"], models={"m": LogisticRegression()}, holdout=held)
+    assert result.holdout is not None
+    expected = log_loss(held["label"], result.best_.predict_proba(held))
+    assert result.holdout["log-loss"] == pytest.approx(expected)
+
+
+def test_a_hold_out_with_other_columns_is_refused(frame: pd.DataFrame) -> None:
+    with pytest.raises(
+        InputError, match=r"--holdout .*: has no column 'x', 'kind'; it must have the columns"
+    ) as caught:
+        corollary.compare(frame, "label", holdout=frame[["z", "label", "w"]], models={"m": LogisticRegression()})
+    assert "\n" not in str(caught.value)
+    other = frame.assign(label="perhaps")
+    with pytest.raises(InputError, match="class 'perhaps' of the target is not in the table"):
+        corollary.compare(frame, "label", holdout=other, models={"m": LogisticRegression()})
+
+
+# ---- broken off, and resumed
+
+
+class Counting(LogisticRegression):
+    fits = 0
+    stop_at = 10**9
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        type(self).fits += 1
+        if type(self).fits >= type(self).stop_at:
+            raise KeyboardInterrupt
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_search_that_was_interrupted_goes_on_where_it_was(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "search.jsonl"
+    options: dict[str, Any] = {"drop": ["w"], "folds": 4, "resume": path}
+    Counting.fits, Counting.stop_at = 0, 4
+    with pytest.raises(Interrupted) as caught:
+        corollary.compare(frame, "label", models={"m": Counting()}, **options)
+    part = caught.value.comparison
+    assert (part.best_row.folds_done, part.best_.predict(frame).shape) == (3, (ROWS,))
+    assert len(part.truth) == len(part.out_of_fold["m"].values)
+    Counting.fits, Counting.stop_at = 0, 10**9
+    result = corollary.compare(frame, "label", models={"m": Counting()}, **options)
+    assert Counting.fits == 2  # the last fold, and the fit to every row
+    assert any("did not have to be done again" in note for note in result.notes)
+    whole = corollary.compare(frame, "label", models={"m": LogisticRegression()}, drop=["w"], folds=4)
+    assert result.best_row.scores["log-loss"].folds == whole.best_row.scores["log-loss"].folds
+    Counting.fits = 0
+    corollary.compare(frame, "label", models={"m": Counting()}, **(options | {"seed": 1}))
+    assert Counting.fits == 5  # other folds: nothing is known of them
+
+
+def test_a_damaged_file_of_a_search_is_one_clear_line(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path = tmp_path / "search.jsonl"
+    options: dict[str, Any] = {
+        "drop": ["w"],
+        "folds": 2,
+        "resume": path,
+        "models": {"m": corollary.LogisticRegression()},
+    }
+    evidence = corollary.compare(frame, "label", **options).best_row.evidence
+    again = corollary.compare(frame, "label", **options).best_row.evidence
+    assert evidence is not None
+    assert again is not None
+    assert (again.status, again.certificate) == (evidence.status, evidence.certificate)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert all(json.loads(line) for line in lines)
+    path.write_text("\n".join(lines) + '\n{"key": "half of a li', encoding="utf-8")  # the machine stopped here
+    corollary.compare(frame, "label", **options)
+    assert path.read_text(encoding="utf-8").splitlines() == lines
+    path.write_text("\n".join([lines[0], lines[1].replace('"prediction": "UEsDB', '"prediction": "AAAA')]) + "\n")
+    with pytest.raises(InputError, match=r"--resume .*: line 2 is damaged; delete the file to begin anew"):
+        corollary.compare(frame, "label", **options)
+    path.write_text("name,age\nAnn,3\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"--resume .*: is not a file of a search"):
+        corollary.compare(frame, "label", **options)
+
+
+def test_the_leaderboard_is_a_table(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", drop=["w"], models=models(), folds=3)
+    table = result.leaderboard()
+    assert list(table["model"]) == [row.model for row in result.rows]
+    assert list(table["rank"]) == [1, 2, 3, 4]
+    assert (table["low"] <= table["log-loss"]).all()
+    assert (table["folds"] == 3).all()
+
+
+def test_more_columns_than_rows_are_seen_by_their_components() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 1100))
+    data = pd.DataFrame(X, columns=[f"c{i}" for i in range(1100)]).assign(
+        y=np.where(X[:, :40].sum(axis=1) > 0, "u", "v")
+    )
+    result = corollary.compare(data, "y", folds=2)
+    rows = {row.model: row for row in result.rows}
+    assert "sees 50 principal components of the 1,100 columns" in rows["GaussianNB"].notes
+    assert "sees all principal components of the 1,100 columns" in rows["LogisticRegression"].notes
+    # turned or not, the penalised fit is the same
+    plain = corollary.compare(
+        data, "y", folds=2, models={"m": ESTIMATORS["LogisticRegression"].load()(**rows["LogisticRegression"].settings)}
+    )
+    np.testing.assert_allclose(
+        plain.best_row.scores["log-loss"].folds, rows["LogisticRegression"].scores["log-loss"].folds, rtol=1e-3
+    )
+    assert result.best_.predict(data).shape == (60,)
