@@ -46,11 +46,7 @@ class Structure:
                 f"No structure was found: a silhouette of {self.silhouette:.2f} is no better than chance gives, for "
                 f"{without}. The groups may do no more than cut up one cloud."
             )
-        words = (
-            (0.5, "well apart"),
-            (0.25, "apart, with rows in between"),
-            (-1.0, "hardly apart, if more than chance"),
-        )
+        words = ((0.5, "well apart"), (0.25, "apart, with rows in between"), (-1.0, "hardly apart, if more than chance"))
         apart = next(word for limit, word in words if self.silhouette > limit)
         return f"The clusters are {apart}: silhouette {self.silhouette:.2f}, while {without}."
 
