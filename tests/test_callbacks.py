@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.callback import ScoringMonitor
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
@@ -79,7 +81,7 @@ def test_early_stopping_lets_an_improving_fit_finish() -> None:
     stop = EarlyStopping(X, Y, patience=50)
     fitted = model().set_callbacks(stop).fit(X, Y)
     assert fitted.evidence_.holds
-    assert len(stop.scores_) == fitted.evidence_.n_iter  # the last one converged and was not asked
+    assert len(stop.scores_) == fitted.evidence_.n_iter
     assert stop.scores_[-1] > stop.scores_[0]
 
 
@@ -97,15 +99,15 @@ def test_early_stopping_stops_when_the_score_falls() -> None:
 def test_early_stopping_keeps_the_best_round_of_boosting() -> None:
     stop = EarlyStopping(X[120:], Y[120:], patience=4)
     fitted = GradientBoostingClassifier(n_estimators=300).set_callbacks(stop).fit(X[:120], Y[:120])
-    best = int(np.argmax(stop.scores_))
-    assert best == len(stop.scores_) - 5
+    best = 1 + int(np.argmax(stop.scores_))
+    assert best == len(stop.scores_) - 4
     assert fitted.evidence_.holds
     assert fitted.evidence_.facts["trees"] == fitted.n_iter_ == best
     assert fitted.evidence_.facts["training loss"] == fitted.evidence_.history["objective"][best]
     assert f"Stopped by EarlyStopping and kept as it was at its best score, after iteration {best}." in str(
         fitted.evidence_
     )
-    assert -log_loss(Y[120:], fitted.predict_proba(X[120:])) == pytest.approx(stop.scores_[best], rel=1e-12)
+    assert -log_loss(Y[120:], fitted.predict_proba(X[120:])) == pytest.approx(stop.scores_[best - 1], rel=1e-12)
 
 
 def test_early_stopping_counts_rounds_of_a_warm_start() -> None:
@@ -130,7 +132,7 @@ def test_log_lines(tmp_path: Path) -> None:
     log = JSONLog(tmp_path / "fit.jsonl")
     fitted = model().set_callbacks(log).fit(X, Y)
     lines = [json.loads(line) for line in (tmp_path / "fit.jsonl").read_text().splitlines()]
-    assert [line["iteration"] for line in lines] == list(range(fitted.evidence_.n_iter))
+    assert [line["iteration"] for line in lines] == list(range(1, fitted.evidence_.n_iter + 1))
     assert {line["estimator"] for line in lines} == {"LogisticRegression"}
     assert all(line["max_iter"] == 1000 for line in lines)
     assert lines[0]["objective"] >= lines[-1]["objective"]
@@ -312,3 +314,37 @@ def test_a_fit_is_not_lost_where_nobody_reads(monkeypatch: pytest.MonkeyPatch, t
             assert fitted.evidence_ is not None
         with suppress(BrokenPipeError):
             broken.close()
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cg", "auto"])
+def test_iterations_begin_and_end_with_their_states(solver: str) -> None:
+    """Each begins where the one before ended, each end is what a fit of so many iterations gives; the last is empty."""
+    seen: list[tuple[str, Any]] = []
+
+    class Watch:
+        def setup(self, estimator: Any, context: Any) -> None: ...
+
+        def on_fit_task_begin(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> None:
+            if context.task_name == "iteration":
+                seen.append(("begin", None if fitted_estimator is None else fitted_estimator.coef_.copy()))
+
+        def on_fit_task_end(self, estimator: Any, context: Any, *, fitted_estimator: Any) -> bool:
+            if context.task_name == "iteration":
+                seen.append(("end", None if fitted_estimator is None else fitted_estimator.coef_.copy()))
+            return False
+
+        def teardown(self, estimator: Any, context: Any) -> None: ...
+
+    A, b = load_iris(return_X_y=True)
+    fitted = LogisticRegression(solver=solver).set_callbacks(Watch()).fit(A, b)
+    n = int(fitted.n_iter_[0])
+    assert n > 2
+    assert [what for what, _ in seen] == ["begin", "end"] * (n + 1)
+    begun, ended = [coef for _, coef in seen[::2]], [coef for _, coef in seen[1::2]]
+    assert begun[0] is ended[-1] is None
+    for i in range(n):
+        np.testing.assert_array_equal(begun[i + 1], ended[i])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            short = LogisticRegression(solver=solver, max_iter=i + 1).fit(A, b)
+        np.testing.assert_allclose(ended[i], short.coef_, rtol=1e-7)

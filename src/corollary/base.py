@@ -91,7 +91,7 @@ def fitting(method: F) -> F:
                 raise better from None
             raise
         finally:
-            for name in ("_weight_unit", "_weights_lost", "_progress"):
+            for name in ("_weight_unit", "_weights_lost", "_progress", "_watching"):
                 self.__dict__.pop(name, None)
             _began.reset(clock)
         evidence = self.__dict__.get("evidence_")
@@ -167,6 +167,7 @@ class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
     _weight_unit: float = 1.0  # what a weight of one has become while a fit runs
     _weights_lost: int = 0  # how many weights are too small beside the largest to count
     _words: ClassVar[dict[str, str]] = {}  # of ``verbose`` for the numbers of an iteration, where people know others
+    _watching: _Observer | None = None  # what tells callbacks of a fit that runs
     _progress: Progress | None = None  # what tells of a fit that runs, if ``verbose`` asks for it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -286,7 +287,8 @@ class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
         if not getattr(self, "_skl_callbacks", None):
             return self._progress
 
-        return _Observer(self, context, (X, y), max_iter, attributes)
+        self._watching = _Observer(self, context, (X, y), max_iter, attributes)
+        return self._watching
 
     def _stop_between(self, task_name: str) -> bool:
         """Whether a callback asks to stop between two parts of a fit, such as the folds of a cross-validation."""
@@ -312,6 +314,8 @@ class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
         self.evidence_ = evidence
         if self._progress is not None:
             self._progress.end(evidence)
+        if self._watching is not None:
+            self._watching.close()
         context = getattr(self, "_callback_fit_ctx", None)
         if context is not None:
             context.call_on_fit_task_end(estimator=self)
@@ -339,29 +343,58 @@ class Estimator(Judged, Shown, CallbackSupportMixin, BaseEstimator):
         return model
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Observer:
-    """The callbacks of an estimator, asked after each iteration, and between parts of a fit such as several starts."""
+    """The callbacks of an estimator, asked after each iteration, and between parts of a fit such as several starts.
+
+    An iteration is a task that begins with the state before it and ends with the state after it, as in scikit-learn;
+    the last one, which finds nothing to do, is empty.
+    """
 
     owner: Estimator
     context: Any
     data: tuple[Any, Any]
     max_iter: int
     attributes: Callable[[Any], dict[str, Any] | None]
+    task: Any = None  # the iteration in progress
 
     def __call__(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
-        X, y = self.data
         if self.owner._progress is not None:
             self.owner._progress(record, snapshot)
-        task = self.context.subcontext(task_name="iteration")
+        if self.task is None and record["iteration"] == 0:
+            self._begin()
+            return any(callback.spent() for callback in self.owner._skl_callbacks if hasattr(callback, "spent"))
+        return self.last(record, snapshot)
+
+    def last(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
+        """Tell of an iteration, perhaps the last, of which progress in lines does not tell."""
+        return self._end(record, snapshot) or self._begin(lambda: self.attributes(snapshot()))
+
+    def _end(self, record: dict[str, float], snapshot: Callable[[], Any]) -> bool | BackTo:
+        X, y = self.data
+        if self.task is None:
+            self._begin()
+        task, self.task = self.task, None
         task.record = dict(record, max_iter=self.max_iter)  # scikit-learn's ``metadata`` is for scorers, not for this
-        task.call_on_fit_task_begin(estimator=self.owner, X=X, y=y)
         asked = task.call_on_fit_task_end(
             estimator=self.owner, X=X, y=y, reconstruction_attributes=lambda: self.attributes(snapshot())
         )
         return getattr(task, "back_to", True) if asked else False  # EarlyStopping knows a better iteration
 
+    def _begin(self, attributes: Callable[[], dict[str, Any] | None] | None = None) -> bool:
+        X, y = self.data
+        self.task = self.context.subcontext(task_name="iteration")
+        self.task.call_on_fit_task_begin(estimator=self.owner, X=X, y=y, reconstruction_attributes=attributes)
+        return False
+
+    def close(self) -> None:
+        """End the task that is in progress, if there is one: nothing was left to do."""
+        task, self.task = self.task, None
+        if task is not None:
+            task.call_on_fit_task_end(estimator=self.owner)
+
     def between(self) -> bool:
+        self.close()
         return self.owner._stop_between("start")
 
 

@@ -48,11 +48,15 @@ class TimeBudget:
     def setup(self, estimator: Any, context: Any) -> None:
         self._deadline = time.monotonic() + self.seconds
 
+    def spent(self) -> bool:
+        """Whether nothing is left; a fit asks before its first iteration."""
+        return time.monotonic() >= self._deadline
+
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         pass
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool:
-        return time.monotonic() >= self._deadline
+        return self.spent()
 
     def teardown(self, estimator: Any, context: Any) -> None:
         self._deadline = np.inf

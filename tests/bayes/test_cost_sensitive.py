@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import sklearn
 from sklearn.base import clone
@@ -222,3 +223,13 @@ def test_a_tampered_decision_is_refuted() -> None:
     warm = CostSensitiveClassifier(calibration="temperature", cv=3).fit(X, y)
     warm.temperature_ *= 1.2
     assert warm.evidence_.verify(X, y).stands is False
+
+
+def test_a_frame_of_costs_is_saved(tmp_path: Any) -> None:
+    X, y = rows()
+    frame = pd.DataFrame(COST, index=NAMES, columns=NAMES)
+    model = CostSensitiveClassifier(cost=frame).fit(X, y)
+    model.save(tmp_path / "model")
+    back = CostSensitiveClassifier.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(back.cost, frame)
+    np.testing.assert_array_equal(back.fit(X, y).predict(X), model.predict(X))

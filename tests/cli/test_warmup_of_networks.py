@@ -19,8 +19,8 @@ def test_text_of_frames_is_warmed_too(run: Run, monkeypatch: pytest.MonkeyPatch)
     networks = [entry for entry in registry.all_estimators() if entry.module == "graphical.network"]
     found, encode = [], states.text_codes
 
-    def seen(column: Any) -> Any:
-        found.append(encode(column))
+    def seen(*column: Any) -> Any:
+        found.append(encode(*column))
         return found[-1]
 
     monkeypatch.setattr(warming, "all_estimators", lambda: networks)

@@ -14,6 +14,7 @@ from corollary.solvers.graphical.learning.counts import (
     family_tables,
     joint_index,
     pair_tables,
+    recounted,
     tables_beside,
 )
 from corollary.solvers.graphical.learning.text_codes import text_codes
@@ -113,6 +114,41 @@ def test_text_is_numbered_as_by_sorting(n: int) -> None:
         values, codes = np.unique(words, return_inverse=True)
         np.testing.assert_array_equal(found[0], codes)
         np.testing.assert_array_equal(found[1], values)
+
+
+@pytest.mark.parametrize("count", [3, 40, 500])
+def test_many_short_texts_keep_their_numbers(count: int) -> None:
+    """More values than there are slots to keep apart, zero bytes at their fronts, and lengths on either side of 8."""
+    rng = np.random.default_rng(count)
+    letters = np.array(list("\x00\x01\x08ab"))
+    values = sorted({"".join(rng.choice(letters, size=size)) + "x" for size in rng.integers(0, 10, size=count)})
+    rows = [values[k] for k in rng.integers(0, len(values), size=4000)]
+    found = text_codes(pd.Series(rows, dtype="str"))
+    assert found is not None
+    assert found[1].tolist() == sorted(set(rows))
+    assert found[1][found[0]].tolist() == rows
+
+
+def test_families_counted_together_are_those_counted_alone() -> None:
+    """Some at once in a joint table, columns of one state among them, and by another route."""
+    rng = np.random.default_rng(0)
+    cards = [1] * 70 + rng.integers(2, 6, size=12).tolist()
+    codes = np.stack([rng.integers(0, card, size=3000) for card in cards], axis=1).astype(np.int16)
+    families = [[j] for j in range(70)] + [[j, j - 1, j - 2][: 1 + j % 3] for j in range(72, 82)]
+    data = Coded.of(codes, cards)
+    for family, one, two in zip(families, family_tables(data, families), recounted(data, families), strict=True):
+        np.testing.assert_array_equal(one, counted(codes, np.ones(3000), family, cards))
+        np.testing.assert_array_equal(one, two)
+
+
+def test_rows_of_one_array_are_taken_as_they_are() -> None:
+    room = np.zeros((2, 50), dtype=np.int16)
+    weights, everything = np.ones(50), np.ones(50, dtype=bool)
+    assert Coded.gather(list(room), [2, 2], weights, everything).codes is room
+    for columns in ([room[1], room[0]], [room[0], room[1, ::-1]], [room[0], room[1].copy()], [room[0]]):
+        found = Coded.gather(columns, [2] * len(columns), weights, everything).codes
+        assert found is not room
+        np.testing.assert_array_equal(found, np.stack(columns))
 
 
 def test_text_with_gaps_or_too_many_values_is_left_to_others() -> None:

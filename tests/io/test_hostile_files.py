@@ -366,6 +366,8 @@ def test_bad_json(text, reason, tmp_path):
         (scaler(a={"random_state": [{"array": 0}, 0, 0, 0.0]}), "not 624 numbers"),
         (scaler(a={"spline": [{"array": 0}, {"array": 0}, 3, "wild"]}), "extrapolates by 'wild'"),
         (scaler(a={"spline": [{"array": 0}, {"array": 0}, 3, True]}), "damaged"),
+        (scaler(a={"frame": [["a"], [0], 1]}), "not a table of numbers"),
+        (scaler(a={"frame": [["a"], 0, {"array": 0}]}), "frame"),
         (scaler(a={"sparse": ["dok", "array", [1, 1], 1, 2, 3]}), "sparse matrix of unknown kind"),
         (scaler(a={"sparse": ["csr", "array", [1, 1], 1, 2, 3]}), "without its three arrays"),
         (scaler(a={"sparse": ["csr", "array", [1, 3], *[{"array": 0}] * 3]}), "indices are not integers"),

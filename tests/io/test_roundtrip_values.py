@@ -137,6 +137,15 @@ def test_a_pandas_index_becomes_the_list_of_its_names(tmp_path):
     assert through_a_file(pd.DataFrame(columns=["a", 2]).columns, tmp_path) == ["a", 2]
 
 
+def test_frames_of_numbers(tmp_path):
+    """Such as a table of costs."""
+    frame = pd.DataFrame([[0.0, 1.5], [20.0, 0.0]], index=["ill", "well"], columns=[1, True])
+    pd.testing.assert_frame_equal(through_a_file(frame, tmp_path), frame)
+    for other in (pd.DataFrame({"a": ["text"]}), pd.DataFrame([[1.0]], columns=[("a", "b")])):
+        with pytest.raises(io.ModelFileError, match="only frames of numbers"):
+            through_a_file(other, tmp_path)
+
+
 def test_random_states_continue_where_they_were(tmp_path):
     state = np.random.RandomState(3)
     state.normal(size=5)

@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
@@ -288,6 +288,18 @@ def add_blocks(task: Callable[[int, int], Array], n: int, size: int) -> Array:
     with _blas:
         together(work, min(n_threads(), len(bounds)))
     return sums[0]
+
+
+def share_out(task: Callable[[Any], T], items: Sequence[Any], most: int) -> list[T]:
+    """``[task(item), …]`` on at most so many threads, of which the calling one is the first: for short tasks."""
+    found, numbers = dict[int, T](), itertools.count()
+
+    def work(rank: int) -> None:
+        while (k := next(numbers)) < len(items):
+            found[k] = task(items[k])
+
+    together(work, max(1, min(n_threads(), len(items), most)))
+    return [found[k] for k in range(len(items))]
 
 
 def map_each(task: Callable[[Any], T], items: Iterable[Any]) -> Iterator[T]:

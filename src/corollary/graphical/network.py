@@ -290,11 +290,12 @@ class BayesianNetwork(NetworkQueries):
     ) -> tuple[list[States], Coded]:
         """The states of all variables, hidden ones last, and the rows of positive weight as numbers."""
         given, there = self._given_states([column.name for column in columns]), weights > 0
+        seen = [column.seen(there) for column in columns]
         found = [
             number_states(c) if v in numeric else states_of(c, weights, self.max_states, self.n_bins, given.get(c.name))
-            for v, c in enumerate(columns)
+            for v, c in enumerate(seen)
         ]
-        codes = [states.encode(column.seen(there)) for states, column in zip(found, columns, strict=True)]
+        codes = [states.encode(column) for states, column in zip(found, seen, strict=True)]
         found += [given_states(given[name], name) for name in hidden]
         return found, Coded.gather(codes, [states.size for states in found], weights, there)
 

@@ -8,9 +8,9 @@ others belong to the nearest of them). Other numbers are cut at quantiles into s
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -18,12 +18,12 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from corollary.core.door.target import missing
-from corollary.core.parallel import map_each
+from corollary.core.parallel import share_out
 from corollary.core.types import Array
 from corollary.solvers.graphical.learning.text_codes import text_codes
 
 SHOWN = 8  # states or names in an error
-LARGE = 1 << 18  # cells of a frame whose columns are worth threads
+LARGE = 1 << 18  # cells of a frame that are worth a thread
 
 
 @dataclass(frozen=True)
@@ -52,18 +52,22 @@ def read_columns(X: Any, estimator: Any = None) -> list[Column]:
     if isinstance(frame, nw.DataFrame):
         names = frame.columns
         native = [column for _, column in X.items()] if hasattr(X, "iloc") else [X[name] for name in names]
-        columns = list(zip(map(str, names), native, strict=True))
-        large = len(frame) * len(columns) > LARGE
-        return list(map_each(_of_series, columns) if large else map(_of_series, columns))
+        return _of_frame(list(zip(map(str, names), native, strict=True)), len(frame))
     X = check_array(X, dtype=None, ensure_all_finite="allow-nan", estimator=estimator, input_name="X")
     if X.dtype.kind == "V":
         raise ValueError("X is a structured array; give a frame or an array of rows and columns.")
     return [_of_array(f"x{f}", X[:, f]) for f in range(X.shape[1])]
 
 
-def _of_series(named: tuple[str, Any]) -> Column:
-    name, native = named
-    if (found := text_codes(native)) is not None:
+def _of_frame(columns: list[tuple[str, Any]], n: int) -> list[Column]:
+    """The columns, shared out among threads if they are large; codes of text are rows of one array."""
+    room = np.empty((len(columns), n), dtype=np.int16)
+    tasks = [(*column, row) for column, row in zip(columns, room, strict=True)]
+    return share_out(lambda task: _of_series(*task), tasks, n * len(columns) // LARGE)
+
+
+def _of_series(name: str, native: Any, room: Array) -> Column:
+    if (found := text_codes(native, room)) is not None:
         return Column(name, *found)
     series = nw.from_native(native, series_only=True)
     if series.dtype == nw.Categorical or isinstance(series.dtype, nw.Enum):
@@ -203,20 +207,19 @@ def given_states(given: Any, name: str) -> States:
     return States(name, labels)
 
 
-def states_of(column: Column, weights: Array, max_states: int, n_bins: int, given: Any = None) -> States:
-    """The states of a column: those given, or else those that it has by itself, on rows of positive weight."""
+def states_of(seen: Column, weights: Array, max_states: int, n_bins: int, given: Any = None) -> States:
+    """The states of a column: those given, or else its values, of which rows without weight have had no part."""
     if given is not None:
-        return given_states(given, column.name)
-    seen = column.seen(weights > 0)
+        return given_states(given, seen.name)
     if not len(seen.values):
-        raise ValueError(f"Column {column.name!r} has no value at all. Leave it out, or give its states.")
-    if seen.values.dtype.kind not in "if" or column.declared:
-        return States(column.name, seen.values)
+        raise ValueError(f"Column {seen.name!r} has no value at all. Leave it out, or give its states.")
+    if seen.values.dtype.kind not in "if" or seen.declared:
+        return States(seen.name, seen.values)
     if len(seen.values) <= max_states:
         whole = (seen.values == np.floor(seen.values)).all()
-        return States(column.name, seen.values, None if whole else _between(seen.values))
+        return States(seen.name, seen.values, None if whole else _between(seen.values))
     edges = _quantiles(seen, weights, n_bins)
-    return States(column.name, np.array(_intervals(edges)), edges)
+    return States(seen.name, np.array(_intervals(edges)), edges)
 
 
 def _quantiles(column: Column, weights: Array, n_bins: int) -> Array:
@@ -242,7 +245,7 @@ def _intervals(edges: Array) -> list[str]:
         texts = [f"{edge:.{digits}g}" for edge in edges.tolist()]
         if len(set(texts)) == len(texts):
             break
-    inner = [f"{low} to {high}" for low, high in pairwise(texts)]
+    inner = [f"{low} to {high}" for low, high in itertools.pairwise(texts)]
     return [f"≤ {texts[0]}", *inner, f"> {texts[-1]}"]
 
 

@@ -28,6 +28,7 @@ from corollary.io import classes
 from corollary.io.errors import ModelFileError
 from corollary.io.header import Json, is_storable
 from corollary.io.places import Place, describe, is_named, of_element
+from corollary.io.values import LABELS
 
 DEPTH_LIMIT = 64
 _INTEGER_LIMIT = 10**38
@@ -103,6 +104,12 @@ class Encoder:
         flavour = "matrix" if isinstance(value, scipy.sparse.spmatrix) else "array"
         arrays = [self.encode(getattr(value, part), (*place, part)) for part in parts]
         return {"sparse": [value.format, flavour, list(map(int, value.shape)), *arrays]}
+
+    def frame(self, value: Any, place: Place) -> Json:
+        values, (index, columns) = value.to_numpy(), (axis.tolist() for axis in value.axes)
+        if values.dtype.kind not in "biuf" or any(type(label) not in LABELS for label in (*columns, *index)):
+            raise _refusal(place, "only frames of numbers whose rows and columns have plain names can be stored")
+        return {"frame": [self.all_of(columns, place), self.all_of(index, place), self.encode(values, place)]}
 
     def spline(self, value: Any, place: Place) -> Json:
         if value.axis != 0:
@@ -192,6 +199,8 @@ def _handler_of_family(value: Any) -> _Handler:
     if pandas is not None:
         if isinstance(value, pandas.Index):  # names of columns, for which scikit-learn takes a list just as well
             return lambda encoder, index, place: encoder.all_of(index.tolist(), place)
+        if isinstance(value, pandas.DataFrame):
+            return Encoder.frame
         if value is pandas.NA or value is pandas.NaT:
             return lambda encoder, missing, place: {"missing": "NA" if missing is pandas.NA else "NaT"}
     return _refuse

@@ -52,6 +52,9 @@ def _one_of(value: Any, known: Any, what: str) -> Any:
     return value
 
 
+LABELS = (str, int, float, bool)  # of the rows and columns of a frame
+
+
 def _dtype(name: str) -> np.dtype[Any]:
     if name != "|O" and not is_storable(name):
         raise ModelFileError(f"it names the dtype {short(name)}")
@@ -124,6 +127,17 @@ def _sparse(form: Any, flavour: Any, shape: Any, *arrays: Any) -> Any:
     return matrix
 
 
+def _frame(columns: Any, index: Any, values: Any) -> Any:
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biuf":
+        raise ModelFileError("it holds a frame that is not a table of numbers")
+    for labels, size in ((columns, values.shape[1]), (index, values.shape[0])):
+        if not isinstance(labels, list) or len(labels) != size or any(type(each) not in LABELS for each in labels):
+            raise ModelFileError(f"it holds a frame whose rows or columns are called {short(labels)}")
+    import pandas
+
+    return pandas.DataFrame(values, index=index, columns=columns)
+
+
 def _spline(knots: Any, coefficients: Any, degree: Any, extrapolate: Any) -> Any:
     if not isinstance(extrapolate, bool) and extrapolate != "periodic":
         raise ModelFileError(f"it holds a spline that extrapolates by {short(extrapolate)}")
@@ -142,6 +156,7 @@ def _random_state(key: Any, position: Any, has_gauss: Any, gauss: Any) -> np.ran
 
 FROM_VALUES: dict[str, Callable[..., Any]] = {
     "complex": _complex,
+    "frame": _frame,
     "objects": _objects,
     "random_state": _random_state,
     "range": _range,

@@ -191,12 +191,12 @@ def _one_by_one(table: Array, cell: Any) -> Any:
     Beside what came before, B with its prior, a count c brings Γ(a + c) Γ(a + B) / (Γ(a) Γ(a + B + c)), in which B and
     c may change places: the smaller is the step.
     """
-    found, before = np.zeros(len(table), LONG), np.full(len(table), cell * (table.shape[1] - 1), LONG)
-    for counts in np.sort(table, axis=1)[:, ::-1].T:
-        step, far = np.minimum(counts, before), np.maximum(counts, before)
-        found += _rise(np.full_like(step, cell), step) - _rise(cell + far, step)
-        before = before + counts
-    return found
+    counts = np.sort(table, axis=1)[:, ::-1]
+    before = cell * (table.shape[1] - 1) + np.cumsum(counts, axis=1) - counts
+    step, far = np.minimum(counts, before), np.maximum(counts, before)
+    found, live = np.zeros_like(step), step > 0
+    found[live] = _rise(np.full_like(step[live], cell), step[live]) - _rise(cell + far[live], step[live])
+    return found.sum(axis=1)
 
 
 def _rise(x: Any, n: Any) -> Any:

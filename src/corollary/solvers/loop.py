@@ -211,8 +211,7 @@ class _Loop(Generic[S]):
             if measure is not None:
                 record = self._note(algorithm, state, measure)
                 if measure.done or (measure.residual is not None and measure.residual <= rules.tol):
-                    if self.told < self.iteration:  # the start was not told, so the last step is
-                        self._asked_to_stop(record)
+                    self._tell_last(record)
                     return Status.CONVERGED
                 if measure.stalled or self.progress.none_for(algorithm.patience):
                     assert self.kept is not None
@@ -257,6 +256,16 @@ class _Loop(Generic[S]):
         self.kept = state, Measure(self.history["objective"][row])
         self.notes = (f"Stopped by {back.who} and kept as it was at its best score, after iteration {back.iteration}.",)
         return True
+
+    def _tell_last(self, record: dict[str, float]) -> None:
+        """The last step is told to those who were not told of the start, and to callbacks, who wait for its end."""
+        last = getattr(self.rules.observe, "last", None)  # of the callbacks of an estimator; a plain function has none
+        if self.told < self.iteration:
+            self._asked_to_stop(record)
+        elif last is not None and self.iteration > 0:
+            assert self.kept is not None
+            (best, _), algorithm = self.kept, self.hands[-1]
+            last(record, lambda: algorithm.snapshot(best))
 
     def _asked_to_stop(self, record: dict[str, float]) -> bool | BackTo:
         """Callbacks are asked as often as there are iterations, and not after the last if the start was told too."""

@@ -14,12 +14,13 @@ from math import prod
 import numpy as np
 
 from corollary.core.memory import check_memory
-from corollary.core.parallel import run_team
+from corollary.core.parallel import run_team, share_out
 from corollary.core.types import Array
 
 CELLS = 1 << 22  # of tables that are there at once: 32 MiB
 DENSE = 64  # cells of a pair's table up to which bits are compared; beyond, rows are counted one by one
-JOINT = 1 << 12  # cells of a table in which several families are counted a second time
+JOINT = 1 << 12  # cells of a table in which several families are counted at once
+AXES = 24  # of such a table; columns of one state add axes and no cells
 SHARE = 1 << 16  # rows times tables that are worth a thread
 
 
@@ -47,6 +48,8 @@ class Coded:
         cards = tuple(int(card) for card in cards)
         kind = np.int16 if max(cards, default=1) <= np.iinfo(np.int16).max else np.int32
         whole = bool(keep.all())
+        if whole and (block := _block_of(columns)) is not None and block.shape[0] == len(cards) and block.dtype == kind:
+            return cls(block, cards, np.empty(0) if (weights == 1.0).all() else np.ascontiguousarray(weights))
         codes = np.empty((len(cards), len(weights) if whole else int(keep.sum())), dtype=kind)
         codes[len(columns) :] = -1
         for row, column in zip(codes, columns, strict=False):
@@ -87,18 +90,46 @@ class Coded:
         return family_tables(self, [(variable,)])[0]
 
 
+def _block_of(columns: Sequence[Array]) -> Array | None:
+    """The array whose rows these are, one after the other from the first to the last; None if there is none."""
+    block = columns[0].base if len(columns) else None
+    if not isinstance(block, np.ndarray) or block.ndim != 2 or len(block) != len(columns):
+        return None
+    same = all(
+        column.base is block and column.shape == row.shape and column.ctypes.data == row.ctypes.data
+        for column, row in zip(columns, block, strict=True)
+    )
+    return block if same and block.flags.c_contiguous else None
+
+
 def family_tables(data: Coded, families: Sequence[Sequence[int]]) -> list[Array]:
-    """For each family of variables the table of its counts: an axis for each member, in the order given."""
-    shapes = [tuple(data.cards[j] for j in family) for family in families]
-    sizes = [prod(shape) for shape in shapes]
+    """For each family of variables the table of its counts: an axis for each member, in the order given.
+
+    Where rows count one and lack nothing, some families are counted at once, in one joint table that is summed up.
+    """
+    sizes = [prod(data.cards[j] for j in family) for family in families]
     check_memory(8 * sum(sizes), "Tables of counts", "give variables fewer parents or fewer states")
     if max(sizes, default=0) > np.iinfo(np.int32).max:
         raise ValueError(f"A table of {max(sizes):.2g} counts is too large: give variables fewer parents or states.")
+    if data.weights.size or len(families) < 2 or not data.complete:
+        return _counted(data, families)
+    groups = list(_grouped(families, data.cards, min(JOINT, data.n_rows)))
+    tables = _counted(data, [scope for _, scope in groups])
+    return [
+        _summed(table, scope, family)
+        for table, (group, scope) in zip(tables, groups, strict=True)
+        for family in group
+    ]  # fmt: skip
+
+
+def _counted(data: Coded, families: Sequence[Sequence[int]]) -> list[Array]:
+    """A table for each family, each counted by itself."""
     from corollary._compiled.graphical.counting import CHUNK, LANES, count_families
 
+    shapes = [tuple(data.cards[j] for j in family) for family in families]
     members = [j for family in families for j in family]
     strides = [prod(shape[k + 1 :]) for shape in shapes for k in range(len(shape))]
-    starts, offsets = _cumulated([len(family) for family in families]), _cumulated(sizes)
+    starts, offsets = _cumulated([len(family) for family in families]), _cumulated([prod(shape) for shape in shapes])
     out, desks = np.zeros(offsets[-1]), np.empty((len(families), CHUNK), dtype=np.int32)
     quick = not data.weights.size and LANES * offsets[-1] <= data.n_rows * len(families)
     lanes = np.zeros((LANES, offsets[-1] if quick else 0), dtype=np.int32)
@@ -108,8 +139,16 @@ def family_tables(data: Coded, families: Sequence[Sequence[int]]) -> list[Array]
     return [out[begin:end].reshape(shape) for begin, end, shape in pieces]
 
 
+def _summed(table: Array, scope: Sequence[int], family: Sequence[int]) -> Array:
+    """The counts of a family, from those of a scope that has all of its members."""
+    left = [j for j in scope if j in family]
+    if len(left) < len(scope):
+        table = table.sum(axis=tuple(k for k, j in enumerate(scope) if j not in family))
+    return np.ascontiguousarray(table.transpose([left.index(j) for j in family]))
+
+
 def recounted(data: Coded, families: Sequence[Sequence[int]]) -> Iterator[Array]:
-    """What ``family_tables`` says, by another route: some families at once in one joint table, which is summed up.
+    """What ``family_tables`` says, by another route: other families at once in a joint table, binned by NumPy.
 
     Nothing is shared with the kernels. Of rows with gaps each family is counted by itself.
     """
@@ -118,22 +157,24 @@ def recounted(data: Coded, families: Sequence[Sequence[int]]) -> Iterator[Array]
             known = np.asarray((data.codes[list(family)] >= 0).all(axis=0))
             yield _joint(data.select(known), family)
         return
-    for group, scope in _grouped(families, data.cards):
-        joint = _joint(data, scope)
-        for family in group:
-            left = [j for j in scope if j in family]
-            table = joint.sum(axis=tuple(k for k, j in enumerate(scope) if j not in family))
-            yield table.transpose([left.index(j) for j in family])
+    groups = list(_grouped(families[::-1], data.cards, JOINT))
+    tables = share_out(lambda group: _joint(data, group[1]), groups, data.n_rows * len(groups) // SHARE)
+    found = [
+        np.einsum(table, range(len(scope)), [scope.index(j) for j in family])
+        for table, (group, scope) in zip(tables, groups, strict=True)
+        for family in group
+    ]
+    yield from reversed(found)
 
 
 def _grouped(
-    families: Sequence[Sequence[int]], cards: Sequence[int]
+    families: Sequence[Sequence[int]], cards: Sequence[int], most: int
 ) -> Iterator[tuple[list[Sequence[int]], list[int]]]:
-    """Families one after another, as many together as a joint table of ``JOINT`` cells is about; and its axes."""
+    """Families one after another, as many together as a joint table of so many cells is about; and its axes."""
     group, scope = list[Sequence[int]](), list[int]()
     for family in families:
         wider = [*scope, *(j for j in family if j not in scope)]
-        if group and prod(cards[j] for j in wider) > JOINT:
+        if group and (len(wider) > AXES or prod(cards[j] for j in wider) > most):
             yield group, scope
             group, wider = [], list(family)
         group, scope = [*group, family], wider

@@ -86,9 +86,8 @@ class FamilyScores:
         for begin in range(0, len(others), step):
             part = others[begin : begin + step]
             tables = tables_beside(self.data, base, size * r, part)
-            found += [
-                self.score.family(t.reshape(size, r, -1), q * cards[j]) for j, t in zip(part, tables, strict=True)
-            ]
+            shaped = [table.reshape(size, r, -1) for table in tables]
+            found += self.score.families(shaped, [q * cards[j] for j in part])
         return found
 
     def _without(self, i: int, parents: Parents, axis: int, whole: Array | None) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from scipy.special import xlogy
@@ -31,7 +32,7 @@ class Prior:
 
     def added(self, shape: tuple[int, ...]) -> float:
         """What each cell of a table of this shape gets."""
-        return self.cell + self.ess / float(np.prod(shape, dtype=np.float64))
+        return self.cell + self.ess / float(prod(shape))
 
 
 NO_PRIOR = Prior()
@@ -54,20 +55,22 @@ def tables_from(counts: Sequence[Array], prior: Prior = NO_PRIOR) -> tuple[Array
 
 def _normalised(cells: Array) -> Array:
     total = cells.sum(axis=-1, keepdims=True)
+    if total.all():
+        return np.asarray(cells / total)
     with np.errstate(invalid="ignore", divide="ignore"):
         table = np.where(total > 0, cells / total, 1.0 / cells.shape[-1])
     return np.asarray(table)
 
 
-def unseen(counts: Sequence[Array]) -> int:
-    """How many states of parents, of all tables, have no rows."""
-    return sum(int(np.count_nonzero(count.sum(axis=-1) == 0)) for count in counts)
-
-
 def log_likelihood(counts: Sequence[Array], tables: Sequence[Array]) -> float:
     """Σ N log θ: the log-likelihood of complete rows."""
     with np.errstate(divide="ignore"):
-        return float(sum(xlogy(count, table).sum() for count, table in zip(counts, tables, strict=True)))
+        return float(xlogy(_joined(counts), _joined(tables)).sum())
+
+
+def _joined(arrays: Sequence[Array]) -> Array:
+    """All of their numbers, one after the other."""
+    return np.concatenate([np.empty(0), *(array.ravel() for array in arrays)])
 
 
 def counted(data: Coded, families: Sequence[Family], prior: Prior = NO_PRIOR) -> tuple[tuple[Array, ...], Evidence]:
@@ -84,14 +87,10 @@ def counting_evidence(
     Where all tables are, the gradient of the likelihood along every one of them is zero.
     """
     counts = [count.reshape(table.shape) for count, table in zip(recounted(data, families), tables, strict=True)]
+    added = [prior.added(table.shape) for prior, table in zip(priors, tables, strict=True)]
+    worst, bare = _compared(counts, tables, added)
     total = max(data.total, np.finfo(float).tiny)
-    worst = 0.0
-    for count, table, prior in zip(counts, tables, priors, strict=True):
-        wanted = _normalised(count + prior.added(count.shape))
-        worst = max(worst, float(np.abs(table - wanted).max(initial=0.0)))
-        worst = max(worst, float(np.abs(table.sum(axis=-1) - 1.0).max(initial=0.0)))
     value, notes = log_likelihood(counts, tables), list[str]()
-    bare = unseen([count for count, prior in zip(counts, priors, strict=True) if not (prior.cell or prior.ess)])
     if bare:
         notes.append(
             f"{bare} combination{'s' * (bare != 1)} of parents' states {'have' if bare != 1 else 'has'} no rows: the "
@@ -106,3 +105,23 @@ def counting_evidence(
         facts={"objective": -value / total, "log-likelihood": value},
         notes=tuple(notes),
     )
+
+
+def _compared(counts: Sequence[Array], tables: Sequence[Array], added: Sequence[float]) -> tuple[float, int]:
+    """The largest error of a probability, or of a sum of probabilities; and how many states of parents have nothing.
+
+    All tables at once: one after the other, each is rows of as many cells as its variable has states.
+    """
+    cards = np.array([table.shape[-1] for table in tables], dtype=np.int64)
+    sizes = np.array([table.size for table in tables], dtype=np.int64)
+    lengths = np.repeat(cards, sizes // np.maximum(cards, 1))
+    if not lengths.size:
+        return 0.0, 0
+    starts = np.cumsum(lengths) - lengths
+    cells, found = _joined(counts) + np.repeat(added, sizes), _joined(tables)
+    sums = np.add.reduceat(cells, starts)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        wanted = cells / np.repeat(sums, lengths)
+    wanted = np.where(np.repeat(sums > 0, lengths), wanted, 1.0 / np.repeat(lengths, lengths))
+    off = np.abs(np.add.reduceat(found, starts) - 1.0)
+    return float(max(np.abs(found - wanted).max(), off.max())), int(np.count_nonzero(sums == 0))

@@ -12,6 +12,7 @@ of parents' states that are possible.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,12 +38,27 @@ class Score:
 
     def family(self, table: Array, q: float) -> float:
         """The score of a family with ``q`` parents' states."""
-        r = table.shape[1]
-        rows = np.moveaxis(table, 1, -1).reshape(-1, r)
+        return self.families([table], [q])[0]
+
+    def families(self, tables: Sequence[Array], qs: Sequence[float]) -> list[float]:
+        """The scores of families of one variable, worked out together."""
+        if not tables:
+            return []
+        r = tables[0].shape[1]
+        rows = [np.moveaxis(table, 1, -1).reshape(-1, r) for table in tables]
+        rows = [each[each.any(axis=1)] for each in rows] if self.name in ("bdeu", "k2") else rows
+        ends = np.cumsum([len(each) for each in rows])[:-1]
+        joined = np.concatenate(rows)
         if self.name in ("bdeu", "k2"):
-            cell = self.ess / (q * r) if self.name == "bdeu" else 1.0
-            return float(log_evidence(rows[rows.any(axis=1)] / self.unit, cell).sum()) * self.unit
-        return _log_likelihood(rows) - self.price * q * (r - 1)
+            cells = [self.ess / (q * r) if self.name == "bdeu" else 1.0 for q in qs]
+            alphas = np.repeat(cells, [len(each) for each in rows])[:, None]
+            parts = np.split(log_evidence(joined / self.unit, alphas), ends)
+            return [float(part.sum()) * self.unit for part in parts]
+        fits = zip(*(np.split(part, ends) for part in _log_likelihood(joined)), strict=True)
+        return [
+            float(light.sum() - heavy.sum()) - self.price * q * (r - 1)
+            for (light, heavy), q in zip(fits, qs, strict=True)
+        ]
 
     @property
     def price(self) -> float:
@@ -52,8 +68,10 @@ class Score:
         return self.unit if self.name == "aic" else 0.0
 
 
-def _log_likelihood(rows: Array) -> float:
-    """Σ N log(N / N of the row). All terms have one sign, and what is beside the largest count of a row is added up.
+def _log_likelihood(rows: Array) -> tuple[Array, Array]:
+    """Terms of Σ N log(N / N of the row): of all cells but the largest count of a row, and of that, to be subtracted.
+
+    All terms have one sign, and what is beside the largest count of a row is added up.
 
     So nothing cancels, whatever the weights: that of one row may be 1e18 times those of all others.
     """
@@ -62,4 +80,4 @@ def _log_likelihood(rows: Array) -> float:
     light[places, top] = 0.0
     others = light.sum(axis=1)
     some = np.where(heavy > 0, heavy, 1.0)
-    return float(xlogy(light, light / (some + others)[:, None]).sum() - (heavy * np.log1p(others / some)).sum())
+    return xlogy(light, light / (some + others)[:, None]), heavy * np.log1p(others / some)

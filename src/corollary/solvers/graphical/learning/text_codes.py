@@ -12,10 +12,11 @@ SOME = 1024
 TEXT = ("str", "string", "string[pyarrow]", "large_string[pyarrow]", "String", "large_string")
 
 
-def text_codes(column: Any) -> tuple[Array, Array] | None:
+def text_codes(column: Any, room: Array | None = None) -> tuple[Array, Array] | None:
     """(number of each row's value, values in increasing order) of a column that Arrow can show; None if it cannot.
 
-    A column with gaps, or with more than some hundred different values, is left to others.
+    A column with gaps, or with more than some hundred different values, is left to others. Numbers are written into
+    ``room``, if it is given: as many int16.
     """
     arrow = _arrow(column)
     if arrow is None:
@@ -27,35 +28,34 @@ def text_codes(column: Any) -> tuple[Array, Array] | None:
     kind = np.int64 if str(arrow.type) == "large_string" else np.int32
     places = np.frombuffer(offsets, dtype=kind)[begin : begin + n + 1]
     letters = np.frombuffer(text, dtype=np.uint8) if text is not None and text.size else np.zeros(0, dtype=np.uint8)
-    codes, slots = np.empty(n, dtype=np.int16), np.full(SLOTS, -1, dtype=np.int16)
-    known = np.zeros(MOST, dtype=np.uint64), np.full(MOST, -1, dtype=np.int64), np.zeros(MOST, dtype=np.int64)
+    codes, firsts = np.empty(n, dtype=np.int16) if room is None else room, np.empty(MOST, dtype=np.int64)
+    work = np.empty(SLOTS, dtype=np.int16), np.empty(MOST, dtype=np.uint64), np.empty(MOST, dtype=np.int64)
+    table = np.empty(SLOTS, dtype=np.uint64), np.empty(SLOTS, dtype=np.int16)
     some = min(n, SOME)  # most values are among the first rows: these are put in order before the others are read
-    count = int(encode_text(places[: some + 1], letters, 0, slots, *known, codes[:some]))
+    count = int(encode_text(places[: some + 1], letters, 0, firsts, *work, *table, codes[:some]))
     if count < 0:
         return None
-    values, order = _sorted(arrow, known[2], count)
-    for part in known:
-        part[:count] = part[:count][order]
-    _renumber(slots, order)
-    before, count = count, int(encode_text(places, letters, count, slots, *known, codes))
+    values, order = _sorted(arrow, firsts[:count])
+    firsts[:count] = firsts[order]
+    before, count = count, int(encode_text(places, letters, count, firsts, *work, *table, codes))
     if count < 0:
         return None
     if count > before:
-        values, order = _sorted(arrow, known[2], count)
+        values, order = _sorted(arrow, firsts[:count])
         _renumber(codes, order)
     return codes, values
 
 
-def _sorted(arrow: Any, rows: Array, count: int) -> tuple[Array, Array]:
-    """Values in increasing order, and how they are to be taken for that."""
-    values = np.array([arrow[int(row)].as_py() for row in rows[: max(count, 0)]], dtype=str)
-    order = np.argsort(values)
-    return values[order], order
+def _sorted(arrow: Any, rows: Array) -> tuple[Array, list[int]]:
+    """The values of some rows in increasing order, and how they are to be taken for that."""
+    values = [arrow[row].as_py() for row in rows.tolist()]
+    order = sorted(range(len(values)), key=values.__getitem__)
+    return np.array([values[k] for k in order], dtype=str), order
 
 
-def _renumber(numbers: Array, order: Array) -> None:
-    """Let number order[k] be k; −1 stays."""
-    places = np.full(len(order) + 1, -1, dtype=numbers.dtype)
+def _renumber(numbers: Array, order: list[int]) -> None:
+    """Let number order[k] be k."""
+    places = np.empty(len(order), dtype=numbers.dtype)
     places[order] = np.arange(len(order))
     numbers[:] = places[numbers]
 

@@ -39,6 +39,7 @@ SCREEN_GAP = 1e-2
 CARRIED = ("alive", "narrow", "free", "ill", "slow", "forcing")  # in memory, from one iteration to the next
 ROUNDS = 12  # for one quadratic model, which need not be solved to the end: the next one goes on from there
 LONG = 40  # iterations in which the gap should halve
+FAR = 0.05  # of the loss: a step that promises more is an iteration, and leaves the bound as it was
 STILL = 1e-12  # of the objective: a fall by less is none, for a method that converges quadratically
 PART = 0.3  # of the largest violation: how well a working set is solved along its columns
 NARROW, CACHED = 96, 1 << 22  # columns that are squared at once; numbers that stay in a shared cache
@@ -196,13 +197,21 @@ class ProxNewton(Solver):
         return self._moved(state, coef, intercept, raw)
 
     def _newton_steps(self, problem: Problem, state: State, wanted: Array, local: float) -> State:
-        """General loss: Newton steps on the working set until its optimality violation is below ``local``."""
+        """General loss: Newton steps on the working set until its optimality violation is below ``local``.
+
+        Where no coefficient is zero by itself the set is never another, and an iteration is one step; the last steps,
+        which converge quadratically, are one iteration.
+        """
         whole = len(wanted) == problem.design.shape[1] and problem.design.resident
         part = problem.design if whole else problem.design.take(wanted)  # all columns need no copy of X
         penalty = problem.penalty.restrict(wanted)
         w, intercept, raw = state.coef[wanted].copy(), state.intercept, state.memory["raw"].copy()
-        value, slope, curve = problem.derivatives(raw)
-        stall = Stall(IDLE_STEPS, STILL)
+        known = "unbalanced" in state.memory  # not of a start that another problem of a path has left
+        value, slope, curve = (
+            (state.memory[key] for key in ("value", "unbalanced", "curve")) if known else problem.derivatives(raw)
+        )
+        one_by_one = problem.penalty.quadratic and not problem.penalty.absent
+        stall, far = Stall(IDLE_STEPS, STILL), False
         for _ in range(INNER_STEPS):
             model = model_of(problem, part, slope, curve)
             if penalty.subdiff_distance(w, model.gradient).max(initial=0.0) <= local and model.tilt <= local:
@@ -220,9 +229,15 @@ class ProxNewton(Solver):
             w = target if length == 1.0 else w + length * step  # exact zeros stay exact
             raw, intercept = raw + length * direction, intercept + length * shift
             value, slope, curve = new
+            far = one_by_one and -slack > FAR * abs(value)
+            if far:
+                break
         coef = state.coef.copy()
         coef[wanted] = w
-        return self._moved(state, coef, intercept, raw)
+        moved = self._moved(state, coef, intercept, raw)
+        moved.memory["derivatives"] = value, slope, curve
+        moved.memory["far"] = far
+        return moved
 
     def _too_wide(self, problem: Problem, s: int) -> bool:
         """Whether epochs along the columns of a working set, of which a model needs few, cost less than its squares."""
@@ -232,8 +247,12 @@ class ProxNewton(Solver):
     def _measure(self, problem: Problem, state: State, previous: State | None = None) -> State:
         """One pass over X: the gradient at slopes that are feasible for the intercept."""
         memory = state.memory
-        memory["value"], slope, curve = problem.derivatives(memory["raw"])
+        memory["value"], slope, curve = memory.pop("derivatives", None) or problem.derivatives(memory["raw"])
         memory["unbalanced"], memory["curve"] = slope, curve
+        if memory.pop("far", False) and previous is not None:  # no new bound is worth its pass
+            memory |= {key: previous.memory[key] for key in ("slope", "gradient", "violation", "shown")}
+            state.objective, state.dual = problem.primal_value(memory["value"], state.coef), previous.dual
+            return state
         memory["slope"] = balanced = problem.balance(slope, curve)
         memory["gradient"] = self._gradient(problem, state, balanced)
         if problem.penalty.absent:
