@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from corollary.evaluate.comparison import Comparison
-from corollary.report.charts import Chart, Scale, bars, escaped, key_of_colours
+from corollary.report.charts import Chart, Scale, bars, compact, escaped, key_of_colours
 from corollary.report.column_effects import Contributions, Dependence, Shuffled, dependence, shuffled
 from corollary.report.document import figure, pair
 from corollary.report.study import Study
@@ -131,7 +131,10 @@ def _label_bars(found: Dependence, shown: list[int], names: list[str], what: str
             f'<i class="s{code}" style="width:{abs(found.means[index, output]) / largest:.1%}"></i>'
             for code, output in enumerate(shown)
         )
-        numbers = " ".join(f"{found.means[index, output]:,.3g}" for output in shown)
+        numbers = " ".join(
+            compact(found.means[index, output], largest)[1 if found.means[index, output] >= 0 else 0 :]
+            for output in shown
+        )
         lines.append(
             f'<tr><th scope="row">{escaped(shortened(name, 30))}</th><td class="bar under">{inside}</td>'
             f'<td class="n">{numbers}</td></tr>'

@@ -78,7 +78,7 @@ def _line(
     if tests:
         difference, p = tests.get(row.model, (None, math.nan))
         cells.append("–" if difference is None else escaped(shown_score(difference, decimals, interval=True)))
-        cells.append("–" if difference is None else escaped(shown_p(p)))
+        cells.append("–" if difference is None else escaped(shown_p(p).removeprefix("p").removeprefix(" = ")))
     for each in comparison.metrics[1:]:
         best = comparison.best_row.scores[each.name]
         cells.append(escaped(shown_score(row.scores.get(each.name), decimals_for(best))))

@@ -23,11 +23,7 @@ from corollary.report.charts import drawing, escaped
 from corollary.report.document import document, figure, heat_cell, heat_table, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure
 from corollary.report.model_scores import ModelScore, predictions_of, read_target, scores_of
-from corollary.report.prediction_figures import (
-    calibration_figure,
-    predicted_against_actual,
-    residuals,
-)
+from corollary.report.prediction_figures import calibration_figure, predicted_against_actual, residuals
 from corollary.tabular.messages import shortened
 from corollary.tabular.writing import check_output, write_text
 
@@ -163,7 +159,7 @@ def _told(report: ModelReport) -> str:
     if report.said.probabilities is None or not len(wrong):
         return text
     far = calibration(report.truth, report.said.probabilities, classes=report.classes).expected_error
-    return f"{text}; predicted and observed shares differ by {far:.2g} on average"
+    return f"{text}; probabilities are off by {far:.2g} on average"
 
 
 def page(report: ModelReport) -> str:

@@ -127,13 +127,13 @@ def parts_figure(comparison: Comparison) -> str:
     what = "error rate" if found.loss == "0-1" else "mean squared error"
     names = ["bias and noise", "variance"]
     drawn = bars(names, [found.bias, found.variance], title=f"Parts of the {what}")
-    more = "more rows or a stiffer model would help" if found.variance > found.bias else (
-        "a more flexible model or better columns would help more than rows"
-    )  # fmt: skip
+    more = "Variance is the larger part: more rows or a stiffer model should help."
+    if found.variance <= found.bias:
+        more = "What all fits share is the larger part: unless it is noise, better columns or a suppler model may help."
     places = 4 if found.total < 10 else 0
     caption = (
         f"{comparison.best} fitted to {found.draws} random halves of {len(rows):,} rows and asked about the others: "
         f"{what} {number(found.total, places)}. Variance is what differs from fit to fit; bias is what all fits get "
-        f"wrong, with the noise that no model can know. The larger part says that {more}."
+        f"wrong, with the noise that no model can know. {more}"
     )
     return figure(drawn, "Bias and variance", caption)
