@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from corollary import __version__
 from corollary.core.evidence import Evidence
 from corollary.core.explanation import Explanation
+from corollary.evaluate.calibration import calibration
 from corollary.evaluate.metrics import Prediction
 from corollary.explaining.explain import explain
 from corollary.explaining.frames import Rows
@@ -22,12 +23,7 @@ from corollary.report.charts import drawing, escaped
 from corollary.report.document import document, figure, heat_cell, heat_table, pair, section, table, tiles
 from corollary.report.model_figures import convergence_figure
 from corollary.report.model_scores import ModelScore, predictions_of, read_target, scores_of
-from corollary.report.prediction_figures import (
-    calibration_bins,
-    calibration_figure,
-    predicted_against_actual,
-    residuals,
-)
+from corollary.report.prediction_figures import calibration_figure, predicted_against_actual, residuals
 from corollary.tabular.messages import shortened
 from corollary.tabular.writing import check_output, write_text
 
@@ -163,7 +159,9 @@ def _told(report: ModelReport) -> str:
     if report.said.probabilities is None or not len(wrong):
         return text
     score, happened = _chosen(report)
-    far = float(np.average(np.abs(np.subtract(*calibration_bins(score, happened)[:2]))))
+    if happened.all() or not happened.any():  # one outcome only: there are no shares to compare
+        return text
+    far = calibration(happened, score).expected_error
     return f"{text}; predicted and observed shares differ by {far:.2g} on average"
 
 
