@@ -158,8 +158,21 @@ def _told(report: ModelReport) -> str:
     text = f"{int(wrong.sum()):,} of {len(wrong):,} rows are wrong"
     if report.said.probabilities is None or not len(wrong):
         return text
-    far = calibration(report.truth, report.said.probabilities, classes=report.classes).expected_error
-    return f"{text}; probabilities are off by {far:.2g} on average"
+    score, happened = _chosen(report)
+    if happened.all() or not happened.any():  # one outcome only: there are no shares to compare
+        return text
+    far = calibration(happened, score).expected_error
+    return f"{text}; predicted and observed shares differ by {far:.2g} on average"
+
+
+def _chosen(report: ModelReport) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """A probability for each row and whether it came true: of the second of two classes, or of the one chosen."""
+    proba, classes = report.said.probabilities, report.classes
+    assert proba is not None
+    assert classes is not None
+    if len(classes) == 2:
+        return proba[:, 1], report.truth == classes[1]
+    return proba.max(axis=1), report.truth == classes[proba.argmax(axis=1)]
 
 
 def page(report: ModelReport) -> str:

@@ -51,7 +51,7 @@ class Components(TransformerMixin, BaseEstimator):
     }
     limits: ClassVar[dict[str, Limit]] = {"n_components": Integer(1), "random_state": Integer(0)}
 
-    def __init__(self, n_components: int, random_state: int = 0) -> None:
+    def __init__(self, n_components: int = 50, random_state: int = 0) -> None:
         self.n_components = n_components
         self.random_state = random_state
 
