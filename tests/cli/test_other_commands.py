@@ -73,8 +73,8 @@ def test_warmup_of_everything(run: Run) -> None:
 
 
 def test_warmup_of_models_of_two_tasks_and_of_none() -> None:
-    """A model of both tasks has no tags of a classifier to ask; one without a target is fitted without."""
-    for name in ("LinearModel", "KMeans", "LogisticRegression"):
+    """A model of both tasks has no tags of a classifier; one without a target, or of counts, gets what it takes."""
+    for name in ("LinearModel", "KMeans", "LogisticRegression", "MultinomialNB", "CategoricalNB"):
         assert warming._fit_everywhere(registry.ESTIMATORS[name]) == ""
 
 

@@ -119,7 +119,8 @@ def _fit_everywhere(entry: Entry) -> str:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for target in dict.fromkeys(task if task in _WITH_TARGET else None for task in entry.tasks):
-                for X, y in _kinds(target, takes_sparse):
+                counts = get_tags(entry.load()(**entry.arguments)).input_tags.positive_only
+                for X, y in _kinds(target, takes_sparse, counts):
                     model = entry.load()(**entry.arguments)
                     classifier = get_tags(model).classifier_tags  # None of a model that does both tasks
                     if target != "classification" or len(set(y)) == 2 or classifier is None or classifier.multi_class:
@@ -144,8 +145,10 @@ def _use(model: Any, X: Any, y: Any) -> None:
             model.query(None, known, method=method, n_samples=100, random_state=0)
 
 
-def _kinds(target: str | None, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
-    """Dense in both orders and sparse in both, float64 and float32; for classes, two and three of them.
+def _kinds(target: str | None, takes_sparse: bool, counts: bool = False) -> Iterator[tuple[Any, Any]]:
+    """Numbers, or for models that take no others counts: dense in both orders and sparse in both, float64 and float32.
+
+    For classes, two and three of them.
 
     Wide once, and once with rows enough for the kernels that small data do without.
     """
@@ -158,6 +161,7 @@ def _kinds(target: str | None, takes_sparse: bool) -> Iterator[tuple[Any, Any]]:
         X = rng.normal(size=(rows, columns)) * (rng.random((rows, columns)) < 0.7)
         signal = X[:, :3].sum(axis=1) + 0.1 * rng.normal(size=rows)
         thirds = np.digitize(signal, np.quantile(signal, [1 / 3, 2 / 3]))
+        X = np.floor(2 * np.abs(X)) if counts else X
         every = (rows, columns) == (120, 6)
         targets = {"classification": [(signal > 0).astype(int), thirds], "regression": [signal]}
         for y in targets.get(target or "", [None]):
