@@ -96,11 +96,19 @@ def test_a_model_that_beats_nothing_is_never_as_good_as_the_best() -> None:
     assert not found["poor"].tied  # although the folds could not tell it apart
 
 
-def test_models_with_some_folds_stand_after_those_with_all() -> None:
-    rows = [_row("part", 0.1, 0.2), _row("whole", 0.5, 0.6, 0.4), _row("Baseline", 0.7, 0.7, 0.7, baseline=True)]
-    found = ranked(rows, METRICS["log-loss"], 3)
-    assert [(row.model, row.rank) for row in found] == [("whole", 1), ("Baseline", 2), ("part", 3)]
-    assert found[2].beats_baseline
+def test_a_model_with_some_folds_is_judged_by_its_lead_on_these() -> None:
+    base = _row("Baseline", 0.9, 0.7, 0.5, baseline=True)
+    whole = _row("whole", 0.6, 0.4, 0.2)  # 0.3 ahead
+    ahead, behind = _row("ahead", 0.55), _row("behind", 0.6, 0.4)  # 0.35 ahead on a hard fold; 0.3 on two
+    found = ranked([behind, whole, base, ahead], METRICS["log-loss"], 3)
+    assert [(row.model, row.rank) for row in found] == [("ahead", 1), ("whole", 2), ("behind", 3), ("Baseline", 4)]
+    assert [row.beats_baseline for row in found] == [True, True, True, False]
+    assert not any(row.tied for row in found)  # one fold is too few to say so
+
+
+def test_without_a_baseline_models_with_some_folds_stand_after_those_with_all() -> None:
+    found = ranked([_row("part", 0.1, 0.2), _row("whole", 0.5, 0.6, 0.4)], METRICS["log-loss"], 3)
+    assert [row.model for row in found] == ["whole", "part"]
 
 
 def test_intervals_stay_inside_the_range_of_the_metric() -> None:

@@ -105,11 +105,8 @@ class Comparison:
 
     @property
     def beats_baseline(self) -> bool:
-        """Whether the best model's mean score is better than the baseline's."""
-        if self.baseline is None:
-            return True
-        name = self.metric.name
-        return self.metric.better(self.best_row.scores[name].mean, self.baseline.scores[name].mean)
+        """Whether the best model is better than the baseline on the folds that it has."""
+        return self.baseline is None or self.best_row.beats_baseline
 
     @property
     def kinds(self) -> list[Kind]:
@@ -149,7 +146,8 @@ class Comparison:
         row, name = self.best_row, self.metric.name
         score = row.scores[name]
         decimals = decimals_for(score)
-        text = f"{self.best} predicts {self.target.name} best: {self.metric.label} "
+        text = f"{self.best} predicts {self.target.name} best" if self.beats_baseline else f"{self.best} came first"
+        text += f": {self.metric.label} "
         text += f"{shown_score(score, decimals, interval=True)} over {count(len(score.folds), 'fold')}"
         if self.baseline is not None:
             base = self.baseline.scores[name].mean

@@ -12,6 +12,8 @@ import numpy as np
 from corollary.core.evidence import Evidence
 from corollary.evaluate.metrics import Metric, Score
 
+_FEWER_FOLDS = 0.95
+
 
 @dataclass(frozen=True)
 class Row:
@@ -19,8 +21,9 @@ class Row:
 
     ``settings`` are what the search chose (only what differs from the model's defaults; of a blend, the share of each
     member), out of ``tried`` configurations that were scored. ``folds_done`` of the folds were finished when the time
-    ended: a model with fewer than all of them stands after those that have all. ``error`` says why a model has no
-    scores; ``tied``: not told apart from the best, which is never said of a model that does not beat the baseline.
+    ended: a model with fewer than all is judged by how much it is better than the baseline on these, less a twentieth.
+    ``error`` says why a model has no scores; ``tied``: not told apart from the best, which is never said of a model
+    that does not beat the baseline.
     """
 
     model: str
@@ -77,7 +80,10 @@ class Trial:
 
 
 def ranked(rows: list[Row], metric: Metric, folds: int) -> tuple[Row, ...]:
-    """Best first; then models with fewer than all ``folds``, those without this score (no probabilities), failures.
+    """Best first; then those without this score (no probabilities), then failures.
+
+    A model with fewer than all ``folds`` is judged by its lead over the baseline on those that it has, less a
+    twentieth: the rest of the folds might have shown that it was luck. Without a baseline it stands after the others.
 
     A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero, and it is
     better than the baseline.
@@ -88,9 +94,15 @@ def ranked(rows: list[Row], metric: Metric, folds: int) -> tuple[Row, ...]:
     def key(row: Row) -> tuple[int, float]:
         if row.error or not row.scores:
             return (3, 0.0)
-        mean = row.scores[metric.name].mean
-        group = 2 if not math.isfinite(mean) else int(row.folds_done < folds)
-        return (group, sign * float(np.nan_to_num(mean)))
+        score = row.scores[metric.name]
+        if not math.isfinite(score.mean):
+            return (2, 0.0)
+        if row.folds_done == folds:
+            return (0, sign * score.mean)
+        if base is None:
+            return (1, sign * score.mean)
+        lead = (score - base).mean  # on the folds that it has, which may be hard or easy ones
+        return (0, sign * (base.mean + _FEWER_FOLDS * lead))
 
     def beats(row: Row) -> bool:
         if base is None or row.baseline or key(row)[0] > 1:
@@ -103,7 +115,8 @@ def ranked(rows: list[Row], metric: Metric, folds: int) -> tuple[Row, ...]:
     for rank, row in enumerate(ordered, start=1):
         better = beats(row)
         tied = False
-        if leader is not None and row is not leader and key(row)[0] == 0 and (better or base is None):
-            tied = not row.baseline and not (row.scores[metric.name] - leader.scores[metric.name]).excludes_zero
+        if leader is not None and row is not leader and row.folds_done == folds and (better or base is None):
+            apart = row.scores[metric.name] - leader.scores[metric.name]
+            tied = not row.baseline and len(apart.folds) > 1 and not apart.excludes_zero
         found.append(replace(row, rank=rank if key(row)[0] <= 1 else None, tied=tied, beats_baseline=better))
     return tuple(found)

@@ -94,7 +94,7 @@ class Search:
             said.append(out_of_fold[mixed.row.model])
         groups = None if self.groups is None else np.asarray(self.groups)[self.judge.folds.judged]
         bias = None
-        if not self.interrupted:
+        if not self.interrupted and some == folds:  # else the winner is not among those whose luck is known
             bias = luck_of(said, self.judge.target, self.judge.folds.judged, self.judge.metric, self.seed, groups)
         trials = tuple(each.trial() for each in self.runner.tried if not each.configuration.candidate.baseline)
         judged = None if len(np.unique(self.judge.order(some))) == rows_in_all else np.sort(self.judge.order(some))
