@@ -8,7 +8,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.base import is_classifier, is_regressor
 
-from corollary.registry import ESTIMATORS, models_with
+from corollary.registry import ESTIMATORS, all_estimators, models_with
 
 NO_NUMBER = "Input X contains NaN."  # as scikit-learn says it
 NO_TEXT = "could not convert string to float"  # as NumPy does
@@ -54,7 +54,10 @@ def _without_text(model: Any, column: str, value: Any, dates: bool) -> str:
 
 def _others(model: Any, capability: str, opening: str) -> str:
     """Which models of the same task have a capability, after some opening words; nothing if there are none."""
-    *names, last = models_with(capability, _task(model)) or ("",)
+    task, own = _task(model), ESTIMATORS.get(type(model).__name__)
+    alike = [each for each in all_estimators(task) if own is not None and each.canon == own.canon]
+    kin = [each.name for each in alike if capability in each.capabilities]
+    *names, last = dict.fromkeys((*models_with(capability, task), *kin)) or ("",)
     return f"{opening}{', '.join(names)} or {last}" if names else f"{opening}{last}" if last else ""
 
 

@@ -151,7 +151,9 @@ def test_certificates_are_true_on_the_way(case: Case, journey: str) -> None:
     model = case.make(tol=1e-8).set_callbacks(claims).fit(X, y)
     s = class_weights(model, y)
     assert_proved(model, X, y, s, 1e-8)
-    ((_, least),), (yardstick,) = bounds(model, X, y, s), yardsticks(model, X, y, s)
+    closer = case.make(tol=1e-10).fit(X, y)  # the last iteration claims more than the bound by its own answer shows
+    least = max(low for each in (model, closer) for _, low in bounds(each, X, y, s))
+    (yardstick,) = yardsticks(model, X, y, s)
     for seen, claimed in claims.claims:
         if hasattr(seen, "classes_") and seen.coef_.shape[0] == 2:  # the solver's two columns for two classes
             continue

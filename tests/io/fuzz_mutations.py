@@ -14,7 +14,7 @@ import numpy as np
 from corollary.io import _versions
 from corollary.io.archive import array_name, describe_array
 from corollary.io.encode import Encoder
-from corollary.io.header import FORMAT_VERSION, Header, npy_prefix
+from corollary.io.header import Header, npy_prefix
 
 Array = Any
 Content = tuple[Any, list[Array]]
@@ -49,7 +49,7 @@ def write(path: Path, content: Content) -> None:
     tree, arrays = content
     arrays = [np.asarray(array, order="K" if _contiguous(array) else "C") for array in arrays]
     entries = tuple(describe_array(array) for array in arrays)
-    header = Header(FORMAT_VERSION, "2025-01-01T00:00:00+00:00", _versions(), entries, tree)
+    header = Header(1, "2025-01-01T00:00:00+00:00", _versions(), entries, tree)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(zipfile.ZipInfo("model.json"), header.to_bytes())
         for number, (array, entry) in enumerate(zip(arrays, entries, strict=True)):

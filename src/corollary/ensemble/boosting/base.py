@@ -132,7 +132,7 @@ class GradientBoosting(Stages):
         for name, value in state.items():
             setattr(self, name, value)
         if monitor is not None:
-            observe.last(self.n_iter_)
+            observe.end(self.n_iter_)
         self._keep_evidence(evidence)
 
     @property

@@ -40,7 +40,12 @@ class Monitored:
             vars(self.model).clear()
             vars(self.model).update(before)
 
-    def last(self, rounds: int) -> None:
+    def last(self, record: dict[str, float], snapshot: Callable[[], Any]) -> Any:
+        """The last round, told to callbacks; the monitor is shown it with the fitted model."""
+        last = getattr(self.observer, "last", None)
+        return last(record, snapshot) if last is not None else False
+
+    def end(self, rounds: int) -> None:
         """Show the last round too, of which the loop asks nobody."""
         if rounds > self.shown:
             self.shown = rounds
