@@ -236,3 +236,23 @@ def test_of_a_vote_that_cannot_be_counted_nothing_is_claimed(voting: str) -> Non
     assert (evidence.holds, evidence.status, evidence.facts) == (False, Status.MUTE, {})
     with pytest.raises(AttributeError, match="predict"):
         model.predict(X)
+
+
+@pytest.mark.parametrize("polars", [False, True])
+def test_pipelines_that_vote_may_be_shown_more_columns_than_they_were_fitted_to(polars: bool) -> None:
+    import pandas as pd
+    import polars as pl
+    from sklearn.compose import ColumnTransformer
+    from sklearn.pipeline import make_pipeline
+
+    from corollary import KNeighborsRegressor, Ridge, VotingRegressor
+
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 2)), columns=["a", "b"])
+    chosen = ColumnTransformer([("both", "passthrough", ["a", "b"])])
+    members = [(name, make_pipeline(chosen, model)) for name, model in (("r", Ridge()), ("n", KNeighborsRegressor()))]
+    kind = pl.DataFrame if polars else pd.DataFrame
+    model = VotingRegressor(members).fit(kind(dict(X)), X["a"])
+    more = kind({"b": X["b"], "new": X["a"], "a": X["a"]})
+    np.testing.assert_array_equal(model.predict(more), model.predict(kind(dict(X))))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(kind({"a": X["a"], "new": X["a"]}))

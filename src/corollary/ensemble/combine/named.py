@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Bunch, get_tags
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
@@ -151,8 +152,15 @@ class NamedMembers(Estimator):
         return tags
 
     def _table(self, X: Any, *, reset: bool) -> Any:
-        """Frames as they are, so that members see the columns' names; anything else as an array or CSR matrix."""
+        """Frames as they are, so that members see the columns' names; anything else as an array or CSR matrix.
+
+        Of pipelines, which choose columns by name, a frame may have more columns than there were in training.
+        """
         if is_frame(X):
+            names = getattr(self, "feature_names_in_", None)
+            by_name = all(isinstance(member, Pipeline) for _, member in self._pairs())
+            if not reset and names is not None and by_name and set(names) < set(X.columns):
+                X = X[list(names)]
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         X = validate_data(self, sound(X), accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
