@@ -1,8 +1,8 @@
 """Which model predicts this column best, and how sure is that? A table goes in, a leaderboard with intervals comes out.
 
-344 penguins with gaps in their records: what does one weigh, given its species, island, sex, bill and flippers? Columns
-are read and prepared inside the folds, every model has its few settings tried, and what cannot be told apart is said to
-be so. The best model is fitted to every row, and can be saved.
+400 fruit, made up by docs/data/fruit.py, with gaps in their records: what does one weigh, given its kind, orchard,
+skin, sugar, length and width? Columns are read and prepared inside the folds, every model has its few settings tried,
+and what cannot be told apart is said to be so. The best model is fitted to every row, and can be saved.
 
 Run: python examples/compare_table.py --out compare_table.png
 """
@@ -10,6 +10,7 @@ Run: python examples/compare_table.py --out compare_table.png
 from __future__ import annotations
 
 import argparse
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ import pandas as pd
 import corollary
 from corollary.core.drawing import BLUE, ORANGE, SOFT
 
-TABLE = Path(__file__).resolve().parents[1] / "docs" / "data" / "penguins.csv"
+FRUIT = Path(__file__).resolve().parents[1] / "docs" / "data" / "fruit.py"
 
 
 def draw_board(result: Any, ax: Any) -> None:
@@ -36,7 +37,7 @@ def draw_board(result: Any, ax: Any) -> None:
 
 
 def draw_predictions(result: Any, ax: Any) -> None:
-    """What the best model said of each penguin while it was held out."""
+    """What the best model said of each fruit while it was held out."""
     said = result.out_of_fold[result.best].values
     ends = [result.truth.min(), result.truth.max()]
     ax.plot(ends, ends, color=SOFT, lw=1)
@@ -51,14 +52,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--out", type=Path, default=Path("compare_table.png"), help="the picture")
     out = parser.parse_args().out
-    result = corollary.compare(pd.read_csv(TABLE), "body_mass_g", drop_missing_target=True)
+    fruit = pd.DataFrame(runpy.run_path(str(FRUIT))["table"]())
+    result = corollary.compare(fruit, "weight_g", drop_missing_target=True)
     print(result)
     if result.bias is not None:
         print(result.bias)
-    penguin = pd.DataFrame({"species": ["Gentoo"], "sex": ["FEMALE"], "flipper_length_mm": [215.0]})
-    unknown = [name for name in result.features.columns if name not in penguin]
-    said = result.best_.predict(penguin.assign(**dict.fromkeys(unknown, np.nan)))
-    print(f"A female gentoo with flippers of 215 mm and nothing else known: {said[0]:.0f} g")
+    pear = pd.DataFrame({"kind": ["pear"], "orchard": ["hill"], "length_mm": [110.0]})
+    unknown = [name for name in result.features.columns if name not in pear]
+    said = result.best_.predict(pear.assign(**dict.fromkeys(unknown, np.nan)))
+    print(f"A pear of 110 mm from the hill and nothing else known: {said[0]:.0f} g")
     figure, (board, predictions) = plt.subplots(1, 2, figsize=(11, 4.4), width_ratios=(1.4, 1), layout="constrained")
     draw_board(result, board)
     draw_predictions(result, predictions)

@@ -27,7 +27,6 @@ SECTIONS = {
         "judging_models": "Six questions to ask of a score",
         "bias_variance": "Bias, variance and noise",
         "costly_mistakes": "A threshold that pays",
-        "judging_models": "How good is it really?",
     },
     "Linear models": {
         "certified_lasso": "A lasso with its proof",
@@ -58,9 +57,9 @@ SECTIONS = {
 
 HEAD = """# Gallery
 
-Each picture was drawn by the program below it, in less than half a minute, from data that come with scikit-learn, lie
-in `docs/data`, or are generated; no network is needed. Our tests run every one of them and compare what it prints with
-this page. To run one, from a checkout: `python examples/NAME.py --out picture.png`.
+Each picture was drawn by the program below it, in less than half a minute, from data that come with scikit-learn or are
+generated; no network is needed. Our tests run every one of them and compare what it prints with this page. To run one,
+from a checkout: `python examples/NAME.py --out picture.png`.
 """
 
 

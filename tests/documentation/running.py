@@ -23,9 +23,9 @@ SHELL = set("|&;<>")
 
 @contextlib.contextmanager
 def place(name: str) -> Iterator[types.ModuleType]:
-    """The module that a page's programs run in; the tables of docs/data lie in the working folder."""
-    for table in (DOCS / "data").iterdir():
-        shutil.copy(table, ".")
+    """The module that a page's programs run in; the programs of docs/data lie in the working folder."""
+    for program in (DOCS / "data").glob("*.py"):
+        shutil.copy(program, ".")
     module = types.ModuleType(f"docs_{name.replace('-', '_')}")
     sys.modules[module.__name__] = module  # so that classes of the page can be pickled
     try:

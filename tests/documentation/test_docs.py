@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +50,17 @@ def test_nothing_is_fetched_from_elsewhere() -> None:
     assert "font: false" in settings
     assert "http" not in settings
     assert not [page.name for page in PAGES if re.search(r"<script|!\[[^]]*\]\(http", page.read_text(encoding="utf-8"))]
+
+
+def test_tables_are_made_not_kept() -> None:
+    """What is in the repository is ours: data of others come with a package, or a program makes data up."""
+    kept = [path.name for path in DOCS.rglob("*") if path.suffix in {".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"}]
+    assert kept == []
+
+
+def test_a_table_that_is_made_is_always_the_same() -> None:
+    table = runpy.run_path(str(DOCS / "data" / "fruit.py"))["table"]
+    assert table() == table()
 
 
 def pairs() -> list[tuple[str, str, str]]:
