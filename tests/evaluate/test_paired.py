@@ -124,3 +124,11 @@ def test_holm() -> None:
 def test_bad_input(call: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_predictions_of_counts_are_numbers() -> None:
+    rng = np.random.default_rng(0)
+    truth = rng.poisson(50, 300)
+    found = paired_test(truth + rng.normal(size=300), truth + 5 * rng.normal(size=300), y=truth)
+    assert found.p_value < 0.01
+    assert found.scores[0] > found.scores[1]

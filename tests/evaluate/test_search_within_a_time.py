@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 import corollary
 from corollary.evaluate.compare import Interrupted
 from corollary.evaluate.leaderboard import Row, ranked
-from corollary.evaluate.metrics import METRICS
+from corollary.evaluate.metrics import METRICS, Prediction
 from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.sampling import Sampler
 from corollary.registry import ESTIMATORS, all_estimators
@@ -370,3 +370,68 @@ def test_words_of_text_stay_sparse_for_models_that_take_them() -> None:
     prepare = Preparing(Folds(), [])  # type: ignore[arg-type]
     assert prepare(corollary.LogisticRegression(), "rotated") == ("plain", ())
     assert prepare(corollary.GaussianNB(), "rotated")[0] == "reduced"
+
+
+# ---- compiling
+
+
+def test_compiling_takes_nothing_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    from corollary.evaluate.search import runner
+
+    frame = pd.DataFrame({"a": np.arange(60.0), "y": np.arange(60.0) % 7})
+    models = {"line": corollary.LinearRegression(), "more": corollary.Ridge()}
+    monkeypatch.setattr(runner, "compile_first", lambda model, part: 1000.0)
+    result = corollary.compare(frame, "y", models=models, minutes=0.05, folds=3)
+    assert all(row.folds_done == 3 for row in result.rows)
+    assert any(note.startswith("3000 s beyond the time went into compiling") for note in result.notes)
+
+
+def test_a_small_fit_that_fails_or_is_quick_has_compiled_nothing() -> None:
+    from corollary.evaluate.folds import Part
+    from corollary.evaluate.search.compiling import compile_first
+
+    part = Part(np.zeros((5, 1)), np.zeros(5), np.zeros((2, 1)), None, None)
+    corollary.LinearRegression().fit(part.train, part.y)
+    assert compile_first(corollary.LinearRegression(), part) == 0.0
+    assert compile_first(corollary.LogisticRegression(), part) == 0.0  # one class
+
+
+# ---- hostile cases
+
+
+def test_models_without_an_error_can_be_blended() -> None:
+    x = np.arange(300) % 5
+    frame = pd.DataFrame({"x": x, "y": 1.0 * x * x})
+    models = {
+        "tree": corollary.DecisionTreeRegressor(),
+        "small tree": corollary.DecisionTreeRegressor(max_depth=5),
+        "line": corollary.Ridge(),
+    }
+    result = corollary.compare(frame, "y", task="regression", time_budget=5, models=models)
+    assert result.best_row.scores["rmse"].mean == pytest.approx(0, abs=1e-9)
+
+
+def test_a_file_to_resume_from_tells_models_apart_whose_texts_are_cut_short(tmp_path: Path) -> None:
+    from sklearn.linear_model import RidgeCV
+
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 2)), columns=["a", "b"]).assign(y=lambda f: 9 * f["a"])
+    options = {"target": "y", "resume": tmp_path / "fits.jsonl"}
+    for last in (1e-3, 1e5):
+        models = {"m": RidgeCV(alphas=[1e6] * 35 + [last])}
+        resumed = corollary.compare(frame, models=models, **options)
+        fresh = corollary.compare(frame, "y", models=models)
+        assert resumed.best_row.scores["rmse"].folds == fresh.best_row.scores["rmse"].folds
+
+
+@pytest.mark.parametrize(
+    "said", [np.zeros(3), np.zeros(4, "M8[s]"), np.array(1.0), np.full(4, np.nan), np.array(["a"] * 4)]
+)
+def test_predictions_of_a_file_that_cannot_be_are_not_used(said: Any) -> None:
+    from corollary.evaluate.search.diary import _suits
+
+    assert not _suits(Prediction(said), 4, None)
+    assert not _suits(Prediction(np.zeros(4), np.zeros((4, 2))), 4, None)
+    assert not _suits(Prediction(np.array([0, 1, 0, 2]), np.zeros((4, 2))), 4, np.array([0, 1]))
+    assert not _suits(Prediction(np.array([0, 1, 0, 1]), np.zeros((3, 2))), 4, np.array([0, 1]))
+    assert _suits(Prediction(np.array([0, 1, 0, 1]), np.full((4, 2), 0.5)), 4, np.array([0, 1]))

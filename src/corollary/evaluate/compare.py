@@ -233,6 +233,9 @@ def _notes(
         found.append(f"column {how.column!r} says which rows belong together, and is no feature")
     if runner.diary.found:
         found.append(f"{count(runner.diary.found, 'fit')} of an earlier search did not have to be done again")
+    if runner.compiling > 0.5:
+        once = "which happens once on an installation; `corollary warmup` does it beforehand"
+        found.append(f"{runner.compiling:.0f} s beyond the time went into compiling, {once}")
     return tuple(found)
 
 

@@ -208,7 +208,10 @@ def _of_predictions(
 ) -> PairedTest:
     truth, first, second = (np.asarray(each) for each in (y, a, b))
     check_rows(truth, first, b=second, sample_weight=weights)
-    numbers = truth.dtype.kind == "f" and not np.array_equal(truth, np.round(truth))
+    numbers = any(  # counts are often whole where what is said of them is not
+        each.dtype.kind == "f" and each.ndim == 1 and not np.array_equal(each, np.round(each))
+        for each in (truth, first, second)
+    )
     if method is None:
         method = "mcnemar" if scoring is None and not numbers and first.ndim == 1 and weights is None else "bootstrap"
     if method == "mcnemar":

@@ -136,9 +136,12 @@ def _least_squares(
     root = np.sqrt(weights / weights.sum())[:, None]
     errors = root * (table - truth[:, None])  # as the weights sum to one, the error of the mean is the mean of errors
     gram = errors.T @ errors
-    gram[np.diag_indices_from(gram)] *= 1 + 1e-6
+    size = np.trace(gram)
+    if not size > 0:  # all are exact
+        return np.full(table.shape[1], 1.0 / table.shape[1])
+    gram[np.diag_indices_from(gram)] += 1e-6 * size / len(gram)
     # min s'Gs on the simplex is, up to scale, min |L's|² + (1's − 1)²
-    factor = np.linalg.cholesky(gram / np.trace(gram)).T
+    factor = np.linalg.cholesky(gram / size).T
     rows = np.vstack([factor, np.full(table.shape[1], 1.0)])
     shares, _ = nnls(rows, np.r_[np.zeros(len(factor)), 1.0])
     return shares / shares.sum() if shares.sum() > 0 else np.full(table.shape[1], 1.0 / table.shape[1])

@@ -30,6 +30,10 @@ class Clock:
         """Seconds for fits; less than zero when they are used up."""
         return self.seconds * (1 - _AFTER) - self.elapsed if self.limited else math.inf
 
+    def pause(self, seconds: float) -> None:
+        """Do not count these seconds, which have just gone by."""
+        self.began += seconds
+
     def share(self, part: float) -> float | None:
         """Seconds that one fit may take of which ``part`` of the time is meant; None if there is no end."""
         return max(0.3, part * self.seconds) if self.limited else None

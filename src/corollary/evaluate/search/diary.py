@@ -21,6 +21,7 @@ import numpy as np
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.candidates import Configuration
 from corollary.evaluate.cross_validation import FoldFit
+from corollary.evaluate.jobs import described
 from corollary.evaluate.metrics import Prediction
 from corollary.tabular.messages import InputError
 
@@ -69,18 +70,19 @@ class Diary:
 
     def _key(self, configuration: Configuration, kind: str, fold: int) -> str:
         source = configuration.candidate.source
-        what = [self._about, configuration.model, dict(configuration.settings), kind, fold, repr(source)]
+        what = [self._about, configuration.model, dict(configuration.settings), kind, fold, described(source)]
         return hashlib.sha256(json.dumps(what, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
-    def find(self, configuration: Configuration, kind: str, fold: int) -> FoldFit | None:
-        """The fit of this configuration on this fold, if it was finished before."""
+    def find(self, configuration: Configuration, kind: str, fold: int, rows: int, classes: Any) -> FoldFit | None:
+        """The fit of this configuration on this fold of ``rows`` rows, if it was finished before."""
         if self.path is None:
             return None
         entry = self._known.get(self._key(configuration, kind, fold))
-        if entry is None:
+        fit = None if entry is None else _fit(entry)
+        if fit is None or not _suits(fit.prediction, rows, classes):
             return None
         self.found += 1
-        return _fit(entry)
+        return fit
 
     def write(self, configuration: Configuration, kind: str, fold: int, fit: FoldFit) -> None:
         """Append a finished fit; one that the time has ended is not finished."""
@@ -96,6 +98,22 @@ class Diary:
             file.write(json.dumps(entry, default=str) + "\n")
             file.flush()
             os.fsync(file.fileno())
+
+
+def _suits(said: Prediction | None, rows: int, classes: Any) -> bool:
+    """Whether predictions from a file can be those of so many rows, and of these classes (None: of numbers)."""
+    if said is None or said.values.shape != (rows,):
+        return False
+    numbers = said.values.dtype.kind in "fiu"
+    if classes is None:
+        return said.probabilities is None and numbers and bool(np.isfinite(said.values).all())
+    if not (numbers or said.values.dtype.kind in "Ub") or not np.isin(said.values, classes).all():
+        return False
+    chances = said.probabilities
+    if chances is None:
+        return True
+    whole = chances.shape == (rows, len(classes)) and chances.dtype.kind == "f"
+    return whole and bool(np.isfinite(chances).all())
 
 
 def _packed(said: Prediction) -> str:

@@ -14,6 +14,7 @@ from corollary.evaluate.candidates import Candidate, Configuration
 from corollary.evaluate.cross_validation import FoldFit, Progress, fit_fold
 from corollary.evaluate.folds import PreparedFolds
 from corollary.evaluate.search.clock import Clock
+from corollary.evaluate.search.compiling import compile_first
 from corollary.evaluate.search.diary import Diary
 from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.tried import Judge, Tried
@@ -34,7 +35,9 @@ class Runner:
         self.diary, self.progress = diary, progress
         self.tried: list[Tried] = []
         self.planned, self.fits = 0, 0
+        self.compiling = 0.0  # seconds, which the clock does not count
         self._kept: dict[int, tuple[Tried, Pipeline]] = {}
+        self._compiled: set[tuple[type, str]] = set()
 
     def start(self, configuration: Configuration, wide: str = "plain") -> Tried:
         """A configuration ready for its first fold."""
@@ -57,8 +60,11 @@ class Runner:
         for tried in batch:
             if tried.error:
                 continue
-            known = self.diary.find(tried.configuration, tried.kind, len(tried.fits))
+            fold = len(tried.fits)
+            rows, classes = len(self.folds.held_out(fold)), self.judge.target.classes
+            known = self.diary.find(tried.configuration, tried.kind, fold, rows, classes)
             if known is None:
+                self._compile(tried)
                 fresh.append(tried)
             else:
                 self._note(tried, known)
@@ -79,6 +85,15 @@ class Runner:
                 yield joblib.delayed(fit_fold)(tried.model, self._part(tried), seconds)
 
         yield from joblib.Parallel(n_jobs=self.n_jobs, return_as="generator", pre_dispatch="n_jobs")(jobs())
+
+    def _compile(self, tried: Tried) -> None:
+        """What a model compiles at its first fit takes none of the time that was given."""
+        key = type(tried.model), tried.kind
+        if self.clock.limited and key not in self._compiled:
+            self._compiled.add(key)
+            took = compile_first(tried.model, self._part(tried))
+            self.clock.pause(took)
+            self.compiling += took
 
     def _part(self, tried: Tried) -> Any:
         return self.folds.part(tried.kind, len(tried.fits))
