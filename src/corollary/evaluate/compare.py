@@ -165,7 +165,7 @@ def compare(
         folds = _FEW_FOLDS
     frame = table.frame.loc[X.index]
     splits, note = make_splits(found, folds, seed, table.source, how, frame)
-    checks = run_checks(X, found, facts.columns, seed)
+    checks = run_checks(X, found, facts.columns, seed, split)
     used = [column for column in facts.used if (how.kind, how.column) != ("group", column.name)]
     X = X[[column.name for column in used]]
     kept = None if holdout is None else HoldOut(holdout, list(X.columns), found, weights, header, encoding)
