@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,13 +21,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import corollary
+from corollary.evaluate.card import model_card
 from corollary.evaluate.compare import Interrupted
-from corollary.evaluate.leaderboard import Row, ranked
-from corollary.evaluate.metrics import METRICS
+from corollary.evaluate.comparison import decimals_for, shown_score
+from corollary.evaluate.leaderboard import Row, Trial, ranked
+from corollary.evaluate.metrics import METRICS, Prediction
+from corollary.evaluate.search.luck import luck_of
 from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.sampling import Sampler
 from corollary.registry import ESTIMATORS, all_estimators
 from corollary.tabular.messages import InputError
+from corollary.tabular.target import Target
 
 ROWS = 160
 
@@ -230,9 +236,47 @@ def test_the_luck_by_rows_is_that_of_the_metric(frame: pd.DataFrame) -> None:
     for metric in ("log-loss", "accuracy", "brier", "auc"):
         result = corollary.compare(frame, "label", drop=["w"], models=models(), metric=metric, folds=3)
         assert result.bias is not None
-        said = result.out_of_fold[result.best]
-        expected = METRICS[metric](result.truth, said, result.target.classes)
-        assert result.bias.best_score == pytest.approx(expected), metric
+        said = list(result.out_of_fold.values())
+        pooled = [METRICS[metric](result.truth, each, result.target.classes) for each in said]
+        best = max(pooled) if METRICS[metric].greater_is_better else min(pooled)
+        found = luck_of(said, result.target, result.judged_rows, METRICS[metric], 0)
+        assert found is not None
+        assert found.best_score == pytest.approx(best), metric
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("log-loss", 1), ("accuracy", -1)])
+def test_the_score_to_expect_is_that_of_the_leaderboard_less_its_luck(
+    frame: pd.DataFrame, metric: str, sign: int
+) -> None:
+    coins = {f"coin {i}": DummyClassifier(strategy="stratified", random_state=i) for i in range(12)}
+    result = corollary.compare(frame, "label", models=coins, metric=metric, folds=3)
+    assert result.bias is not None
+    score = result.best_row.scores[metric]
+    assert result.bias.best_score == pytest.approx(score.mean)
+    luck, expected = re.findall(r"by about ([\d.]+) for that: expect ([\d.]+) on new", result.summary())[0]
+    shown = shown_score(score, decimals_for(score))
+    assert float(expected) == pytest.approx(float(shown) + sign * float(luck))
+    assert expected in model_card(result).luck
+    assert "200 bootstrap draws" in model_card(result).luck
+
+
+def test_the_best_of_those_that_finished_and_how_many_were_tried(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", models=models(), folds=3)
+    assert "It is the best of 3 configurations" in result.luck()
+    assert "tried" not in result.luck()
+    part = replace(result, trials=(*result.trials, Trial("logistic", scores=(0.5,)), Trial("tree", dropped="no time")))
+    assert "It is the best of 3 configurations that finished all folds, of 4 tried" in part.luck()
+    assert "choosing these on their first folds is not counted." in part.summary()
+
+
+def test_all_that_finished_are_counted_however_many_are_drawn_from() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=60)
+    target = Target("y", "regression", "", values)
+    said = [Prediction(values + rng.normal(size=60)) for _ in range(50)]
+    found = luck_of(said, target, np.arange(60), METRICS["rmse"], 0)
+    assert found is not None
+    assert found.configurations == 50
 
 
 # ---- weights and hold-out
