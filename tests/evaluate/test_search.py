@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -306,6 +306,28 @@ def test_the_hold_out_is_scored_once_by_the_winner(frame: pd.DataFrame) -> None:
     assert result.holdout["log-loss"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("form", ["${:,.2f}", "{:.1f}%", "{:,.0f}"])
+def test_the_target_of_a_hold_out_is_read_as_that_of_the_table(form: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    number = np.round(5000 + 900 * x + rng.normal(size=120))
+    data = pd.DataFrame({"x": x, "price": [form.format(each) for each in number]})
+    result = corollary.compare(data.iloc[:80], "price", holdout=data.iloc[80:], models={"m": Ridge()}, folds=3)
+    assert result.holdout is not None
+    expected = np.sqrt(np.mean((result.best_.predict(data[["x"]].iloc[80:]) - number[80:]) ** 2))
+    assert result.holdout["rmse"] == pytest.approx(expected)
+
+
+def test_rows_of_a_hold_out_without_a_target_are_counted_and_infinite_ones_refused() -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
+    held = data.iloc[:10].assign(y=[np.nan, np.nan, *range(8)])
+    result = corollary.compare(data, "y", holdout=held, models={"m": Ridge()}, folds=2)
+    assert "hold-out: 2 rows without a target left out" in result.notes
+    with pytest.raises(InputError, match=r"--holdout .*: target 'y' is infinite in row 4; expected finite numbers"):
+        corollary.compare(data, "y", holdout=held.assign(y=[0.0, 1.0, np.nan, np.inf, *range(6)]), folds=2)
+
+
 def test_a_hold_out_with_other_columns_is_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(
         InputError, match=r"--holdout .*: has no column 'x', 'kind'; it must have the columns"
@@ -313,7 +335,7 @@ def test_a_hold_out_with_other_columns_is_refused(frame: pd.DataFrame) -> None:
         corollary.compare(frame, "label", holdout=frame[["z", "label", "w"]], models={"m": LogisticRegression()})
     assert "\n" not in str(caught.value)
     other = frame.assign(label="perhaps")
-    with pytest.raises(InputError, match="class 'perhaps' of the target is not in the table"):
+    with pytest.raises(InputError, match="target 'label': class 'perhaps' is not in the table"):
         corollary.compare(frame, "label", holdout=other, models={"m": LogisticRegression()})
 
 

@@ -177,9 +177,10 @@ def compare(
     groups = frame[how.column].astype(str).to_numpy() if how.kind == "group" else None
     search = Search(runner, candidates, seed, groups)
     outcome = search.run()
+    of_data = (*table.notes, note, "" if kept is None else kept.note, *prepared.notes)
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
-        notes=_notes(table.notes, note, prepared.notes, how, runner), settings=settings, bias=outcome.bias,
+        notes=_notes(of_data, how, runner), settings=settings, bias=outcome.bias,
         trials=outcome.trials, split=split, judged=outcome.judged,
     )  # fmt: skip
     try:
@@ -225,10 +226,8 @@ def _seconds(minutes: float | None, time_budget: float | None) -> float | None:
     return None
 
 
-def _notes(
-    of_table: Sequence[str], of_splits: str, of_folds: Sequence[str], how: Split, runner: Runner
-) -> tuple[str, ...]:
-    found = [*of_table, *([of_splits] if of_splits else []), *of_folds]
+def _notes(of_data: Sequence[str], how: Split, runner: Runner) -> tuple[str, ...]:
+    found = [note for note in of_data if note]
     if how.kind == "group":
         found.append(f"column {how.column!r} says which rows belong together, and is no feature")
     if runner.diary.found:
