@@ -149,7 +149,7 @@ def test_the_lines_of_code_do_what_they_say(tmp_path: Path, monkeypatch: pytest.
     result = corollary.compare("some data.csv", "label", models={"m": corollary.LogisticRegression()}, drop=["size"])
     corollary.save(result.best_, "model.corollary")
     result.features.to_csv("new.csv", index=False)
-    source = render(result)
+    source = render(replace(result, settings={**result.settings, "models": None}))  # as if the command had done it
     python = re.findall(r'<code class="python">(.*?)</code>', source, re.DOTALL)
     shell = re.sub("<[^>]+>", "", re.findall(r'<code class="shell">(.*?)</code>', source, re.DOTALL)[0]).splitlines()
     assert len(python) == 1

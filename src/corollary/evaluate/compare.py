@@ -154,7 +154,8 @@ def compare(
         "target": target, "task": task, "preset": preset, "minutes": minutes, "time_budget": time_budget,
         "folds": folds, "metric": metric, "seed": seed, "drop": tuple(drop), "split": split, "weights": weights,
         "id": id, "categorical": tuple(categorical), "drop_missing_target": drop_missing_target, "header": header,
-        "encoding": encoding, "from_file": isinstance(data, str | os.PathLike), "versions": versions(),
+        "encoding": encoding, "holdout": os.fspath(holdout) if _is_path(holdout) else holdout is not None or None,
+        "models": None if models is None else tuple(models), "from_file": _is_path(data), "versions": versions(),
     }  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
     X, found, facts = separate_target(
@@ -213,6 +214,10 @@ _DECIDING = (
     "drop_missing_target",
     "versions",
 )
+
+
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
 
 
 def _seconds(minutes: float | None, time_budget: float | None) -> float | None:

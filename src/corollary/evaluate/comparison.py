@@ -42,7 +42,7 @@ class Comparison:
     checks, notes : tuple
         What is odd about the data; what was done to it.
     settings : mapping
-        Everything needed to do it again.
+        Everything that was asked for, to do it again: ``models`` by name, ``holdout`` by path (True: a data frame).
     bias : OptimisationBias or None
         How much of the best score (that of the leaderboard) is luck of having chosen among the configurations that
         finished all folds; None if that is not known, or only one did.
