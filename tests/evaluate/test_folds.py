@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from corollary.evaluate.splits import make_splits
+from corollary.evaluate.folds import PreparedFolds
+from corollary.evaluate.splits import Split, make_splits
 from corollary.tabular.messages import InputError
 from corollary.tabular.target import read_target
 
@@ -29,3 +30,12 @@ def test_every_row_is_held_out_once() -> None:
     other, _ = make_splits(target, None, 1, "t")
     assert all((a[1] == b[1]).all() for a, b in zip(splits, again, strict=True))
     assert not all((a[1] == b[1]).all() for a, b in zip(splits, other, strict=True))
+
+
+def test_intervals_know_the_share_of_every_fold() -> None:
+    frame = pd.DataFrame({"when": np.arange(60), "y": np.arange(60.0)})
+    target = read_target(frame["y"], "regression", "t")
+    splits, _ = make_splits(target, 5, 0, "t", Split.read("time:when"), frame)
+    folds = PreparedFolds({}, frame, target.values, splits)
+    assert [len(train) for train, _ in splits] == [10, 20, 30, 40, 50]
+    assert folds.test_share == pytest.approx(np.mean([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5]))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,19 +15,23 @@ import pandas as pd
 import pytest
 import scipy.sparse
 from sklearn.dummy import DummyClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import corollary
+from corollary.evaluate.card import model_card
 from corollary.evaluate.compare import Interrupted
-from corollary.evaluate.leaderboard import Row, ranked
+from corollary.evaluate.comparison import decimals_for, shown_score
+from corollary.evaluate.leaderboard import Row, Trial, ranked
 from corollary.evaluate.metrics import METRICS, Prediction
+from corollary.evaluate.search.luck import luck_of
 from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.sampling import Sampler
 from corollary.registry import ESTIMATORS, all_estimators
 from corollary.tabular.messages import InputError
+from corollary.tabular.target import Target
 
 ROWS = 160
 
@@ -230,9 +236,47 @@ def test_the_luck_by_rows_is_that_of_the_metric(frame: pd.DataFrame) -> None:
     for metric in ("log-loss", "accuracy", "brier", "auc"):
         result = corollary.compare(frame, "label", drop=["w"], models=models(), metric=metric, folds=3)
         assert result.bias is not None
-        said = result.out_of_fold[result.best]
-        expected = METRICS[metric](result.truth, said, result.target.classes)
-        assert result.bias.best_score == pytest.approx(expected), metric
+        said = list(result.out_of_fold.values())
+        pooled = [METRICS[metric](result.truth, each, result.target.classes) for each in said]
+        best = max(pooled) if METRICS[metric].greater_is_better else min(pooled)
+        found = luck_of(said, result.target, result.judged_rows, METRICS[metric], 0)
+        assert found is not None
+        assert found.best_score == pytest.approx(best), metric
+
+
+@pytest.mark.parametrize(("metric", "sign"), [("log-loss", 1), ("accuracy", -1)])
+def test_the_score_to_expect_is_that_of_the_leaderboard_less_its_luck(
+    frame: pd.DataFrame, metric: str, sign: int
+) -> None:
+    coins = {f"coin {i}": DummyClassifier(strategy="stratified", random_state=i) for i in range(12)}
+    result = corollary.compare(frame, "label", models=coins, metric=metric, folds=3)
+    assert result.bias is not None
+    score = result.best_row.scores[metric]
+    assert result.bias.best_score == pytest.approx(score.mean)
+    luck, expected = re.findall(r"by about ([\d.]+) for that: expect ([\d.]+) on new", result.summary())[0]
+    shown = shown_score(score, decimals_for(score))
+    assert float(expected) == pytest.approx(float(shown) + sign * float(luck))
+    assert expected in model_card(result).luck
+    assert "200 bootstrap draws" in model_card(result).luck
+
+
+def test_the_best_of_those_that_finished_and_how_many_were_tried(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", models=models(), folds=3)
+    assert "It is the best of 3 configurations" in result.luck()
+    assert "tried" not in result.luck()
+    part = replace(result, trials=(*result.trials, Trial("logistic", scores=(0.5,)), Trial("tree", dropped="no time")))
+    assert "It is the best of 3 configurations that finished all folds, of 4 tried" in part.luck()
+    assert "choosing these on their first folds is not counted." in part.summary()
+
+
+def test_all_that_finished_are_counted_however_many_are_drawn_from() -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=60)
+    target = Target("y", "regression", "", values)
+    said = [Prediction(values + rng.normal(size=60)) for _ in range(50)]
+    found = luck_of(said, target, np.arange(60), METRICS["rmse"], 0)
+    assert found is not None
+    assert found.configurations == 50
 
 
 # ---- weights and hold-out
@@ -262,6 +306,28 @@ def test_the_hold_out_is_scored_once_by_the_winner(frame: pd.DataFrame) -> None:
     assert result.holdout["log-loss"] == pytest.approx(expected)
 
 
+@pytest.mark.parametrize("form", ["${:,.2f}", "{:.1f}%", "{:,.0f}"])
+def test_the_target_of_a_hold_out_is_read_as_that_of_the_table(form: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=120)
+    number = np.round(5000 + 900 * x + rng.normal(size=120))
+    data = pd.DataFrame({"x": x, "price": [form.format(each) for each in number]})
+    result = corollary.compare(data.iloc[:80], "price", holdout=data.iloc[80:], models={"m": Ridge()}, folds=3)
+    assert result.holdout is not None
+    expected = np.sqrt(np.mean((result.best_.predict(data[["x"]].iloc[80:]) - number[80:]) ** 2))
+    assert result.holdout["rmse"] == pytest.approx(expected)
+
+
+def test_rows_of_a_hold_out_without_a_target_are_counted_and_infinite_ones_refused() -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=60), "y": rng.normal(size=60)})
+    held = data.iloc[:10].assign(y=[np.nan, np.nan, *range(8)])
+    result = corollary.compare(data, "y", holdout=held, models={"m": Ridge()}, folds=2)
+    assert "hold-out: 2 rows without a target left out" in result.notes
+    with pytest.raises(InputError, match=r"--holdout .*: target 'y' is infinite in row 4; expected finite numbers"):
+        corollary.compare(data, "y", holdout=held.assign(y=[0.0, 1.0, np.nan, np.inf, *range(6)]), folds=2)
+
+
 def test_a_hold_out_with_other_columns_is_refused(frame: pd.DataFrame) -> None:
     with pytest.raises(
         InputError, match=r"--holdout .*: has no column 'x', 'kind'; it must have the columns"
@@ -269,7 +335,7 @@ def test_a_hold_out_with_other_columns_is_refused(frame: pd.DataFrame) -> None:
         corollary.compare(frame, "label", holdout=frame[["z", "label", "w"]], models={"m": LogisticRegression()})
     assert "\n" not in str(caught.value)
     other = frame.assign(label="perhaps")
-    with pytest.raises(InputError, match="class 'perhaps' of the target is not in the table"):
+    with pytest.raises(InputError, match="target 'label': class 'perhaps' is not in the table"):
         corollary.compare(frame, "label", holdout=other, models={"m": LogisticRegression()})
 
 

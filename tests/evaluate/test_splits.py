@@ -98,3 +98,29 @@ def test_the_column_of_groups_is_no_feature() -> None:
     assert list(result.features.columns) == ["x"]
     assert "column 'who' says which rows belong together, and is no feature" in result.notes
     assert result.best_.predict(frame.drop(columns=["who"])).shape == (72,)
+
+
+def visits(rows: int = 80) -> pd.DataFrame:
+    """Several rows of each patient, on different days."""
+    rng = np.random.default_rng(1)
+    days = pd.date_range("2024-01-01", periods=rows).strftime("%Y-%m-%d").to_numpy()
+    who = [f"p{i % 16}" for i in range(rows)]
+    return pd.DataFrame({"patient_id": who, "when": days, "x": rng.normal(size=rows), "y": rng.normal(size=rows)})
+
+
+@pytest.mark.parametrize(
+    ("split", "open_points"),
+    [
+        ("random", {"Dated rows", "Rows that belong together"}),
+        ("group:patient_id", {"Dated rows"}),
+        ("time:when", {"Rows that belong together"}),
+    ],
+)
+def test_a_split_that_keeps_groups_or_times_apart_is_not_warned_of(split: str, open_points: set[str]) -> None:
+    from corollary.report.comparison_page import _header
+
+    result = corollary.compare(visits(), "y", split=split, models={"ridge": Ridge()})
+    found = {check.title for check in result.checks if not check.fine}
+    assert found & {"Dated rows", "Rows that belong together"} == open_points
+    assert all(f"<b>{title}.</b>" in _header(result) for title in open_points)
+    assert split not in " ".join(check.detail for check in result.checks if not check.fine)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ import corollary
 from corollary.core.evidence import Certificate, Evidence, Kind, Status
 from corollary.evaluate.comparison import Comparison
 from corollary.report import render, write_report
+from corollary.report.document import again, asked_line
 from corollary.report.model_figures import convergence_figure
 from corollary.report.words import lowered
 from corollary.tabular.messages import InputError
@@ -208,9 +211,48 @@ def test_the_command_that_does_it_again(tmp_path: Path) -> None:
     _frame().to_csv(path, index=False)
     options: dict[str, Any] = {"drop": ["three", "size"], "folds": 3, "seed": 7, "metric": "auc"}
     result = corollary.compare(path, "two", models={"m": LogisticRegression()}, **options)
-    text = Page(render(result)).text
+    text = Page(render(replace(result, settings={**result.settings, "models": None}))).text
     assert f"corollary compare '{path}' --target two --preset fast --folds 3 --metric auc --seed 7" in text
     assert "--drop three --drop size" in text
+    assert f"corollary.compare({str(path)!r}, 'two', " in asked_line(
+        "compare", "corollary.compare", result.facts, result.settings
+    )
+
+
+@pytest.mark.parametrize("name", ["random", "auto", "utf-8"])
+def test_a_column_may_be_called_as_an_option_is_by_default(name: str, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": range(40), name: [i + 0.5 * (i % 3) for i in range(40)], "who": range(40)})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    table, file = (
+        corollary.compare(data, name, id="who", models={"m": Ridge()}, folds=2) for data in (frame, tmp_path / "t.csv")
+    )
+    settings = {**file.settings, "models": None}
+    line = asked_line("compare", "corollary.compare", file.facts, settings)
+    assert line == f"corollary compare {tmp_path}/t.csv --target {name} --preset fast --folds 2 --seed 0 --id who"
+    call = asked_line("compare", "corollary.compare", table.facts, {**table.settings, "models": None})
+    assert call == f"corollary.compare(data, {name!r}, preset='fast', folds=2, seed=0, id='who')"
+
+
+def test_doing_it_again_has_the_hold_out_and_the_models(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": range(40), "y": [i + 0.5 * (i % 3) for i in range(40)]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+
+    def line(data: Any, holdout: Any, **changed: Any) -> str:
+        result = corollary.compare(data, "y", holdout=holdout, models={"m": Ridge(), "n": Ridge(2.0)}, folds=2)
+        return asked_line("compare", "corollary.compare", result.facts, {**result.settings, **changed})
+
+    path = tmp_path / "t.csv"
+    assert line(path, path, models=None).endswith(f"--folds 2 --seed 0 --holdout {path}")
+    asked = "'y', preset='fast', folds=2, seed=0, holdout="
+    assert line(path, frame, models=None) == f"corollary.compare({str(path)!r}, {asked}holdout)"
+    assert line(frame, str(path)) == f"corollary.compare(data, {asked}{str(path)!r}, models=models)  # models: 'm', 'n'"
+
+
+def test_numbers_that_depend_on_the_clock_say_so() -> None:
+    facts = SimpleNamespace(source="t.csv", sha256="0")
+    settings = {"seed": 0, "versions": {}, "from_file": True, "minutes": None}
+    assert "depends on the clock" not in again("compare", "", facts, settings)  # type: ignore[arg-type]
+    assert "depends on the clock" in again("compare", "", facts, {**settings, "minutes": 2})  # type: ignore[arg-type]
 
 
 def test_written_whole_or_not_at_all(tmp_path: Path) -> None:

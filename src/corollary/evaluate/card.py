@@ -39,7 +39,7 @@ def model_card(comparison: Comparison) -> ModelCard:
         n_classes=len(classes),
         columns=tuple(_column(comparison, each) for each in facts.columns[:COLUMNS]),
         n_columns=len(facts.columns),
-        luck="" if comparison.bias is None else plain_line(comparison.bias, 900),
+        luck=plain_line(comparison.luck(detail=True), 900),
         holdout={each: value for each, value in (comparison.holdout or {}).items() if math.isfinite(value)},
         settings={each: plain_line(value) for each, value in row.settings.items()},
         versions=dict(settings.get("versions", {})),

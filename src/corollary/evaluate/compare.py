@@ -154,7 +154,8 @@ def compare(
         "target": target, "task": task, "preset": preset, "minutes": minutes, "time_budget": time_budget,
         "folds": folds, "metric": metric, "seed": seed, "drop": tuple(drop), "split": split, "weights": weights,
         "id": id, "categorical": tuple(categorical), "drop_missing_target": drop_missing_target, "header": header,
-        "encoding": encoding, "from_file": isinstance(data, str | os.PathLike), "versions": versions(),
+        "encoding": encoding, "holdout": os.fspath(holdout) if _is_path(holdout) else holdout is not None or None,
+        "models": None if models is None else tuple(models), "from_file": _is_path(data), "versions": versions(),
     }  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
     X, found, facts = separate_target(
@@ -165,7 +166,7 @@ def compare(
         folds = _FEW_FOLDS
     frame = table.frame.loc[X.index]
     splits, note = make_splits(found, folds, seed, table.source, how, frame)
-    checks = run_checks(X, found, facts.columns, seed)
+    checks = run_checks(X, found, facts.columns, seed, split)
     used = [column for column in facts.used if (how.kind, how.column) != ("group", column.name)]
     X = X[[column.name for column in used]]
     kept = None if holdout is None else HoldOut(holdout, list(X.columns), found, weights, header, encoding)
@@ -177,9 +178,10 @@ def compare(
     groups = frame[how.column].astype(str).to_numpy() if how.kind == "group" else None
     search = Search(runner, candidates, seed, groups)
     outcome = search.run()
+    of_data = (*table.notes, note, "" if kept is None else kept.note, *prepared.notes)
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
-        notes=_notes(table.notes, note, prepared.notes, how, runner), settings=settings, bias=outcome.bias,
+        notes=_notes(of_data, how, runner), settings=settings, bias=outcome.bias,
         trials=outcome.trials, split=split, judged=outcome.judged,
     )  # fmt: skip
     try:
@@ -214,6 +216,10 @@ _DECIDING = (
 )
 
 
+def _is_path(data: Any) -> bool:
+    return isinstance(data, str | os.PathLike)
+
+
 def _seconds(minutes: float | None, time_budget: float | None) -> float | None:
     if minutes is not None and time_budget is not None:
         raise InputError("--minutes and --time-budget: give one of them, they say the same")
@@ -225,10 +231,8 @@ def _seconds(minutes: float | None, time_budget: float | None) -> float | None:
     return None
 
 
-def _notes(
-    of_table: Sequence[str], of_splits: str, of_folds: Sequence[str], how: Split, runner: Runner
-) -> tuple[str, ...]:
-    found = [*of_table, *([of_splits] if of_splits else []), *of_folds]
+def _notes(of_data: Sequence[str], how: Split, runner: Runner) -> tuple[str, ...]:
+    found = [note for note in of_data if note]
     if how.kind == "group":
         found.append(f"column {how.column!r} says which rows belong together, and is no feature")
     if runner.diary.found:

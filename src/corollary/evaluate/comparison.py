@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 
 from corollary.core.evidence import Kind
 from corollary.evaluate.data_checks import Check
+from corollary.evaluate.leaderboard import BLEND
 from corollary.evaluate.leaderboard import Row as Row
 from corollary.evaluate.leaderboard import Trial as Trial
 from corollary.evaluate.metrics import Metric, Prediction, Score
 from corollary.evaluate.optimisation_bias import OptimisationBias
+from corollary.evaluate.wording import between, number
 from corollary.tabular.messages import count
 from corollary.tabular.roles import DataFacts
 from corollary.tabular.target import Target
@@ -40,9 +42,10 @@ class Comparison:
     checks, notes : tuple
         What is odd about the data; what was done to it.
     settings : mapping
-        Everything needed to do it again.
+        Everything that was asked for, to do it again: ``models`` by name, ``holdout`` by path (True: a data frame).
     bias : OptimisationBias or None
-        How much of the best score is luck of having tried several configurations; None if only one was tried.
+        How much of the best score (that of the leaderboard) is luck of having chosen among the configurations that
+        finished all folds; None if that is not known, or only one did.
     trials : tuple of Trial
         Every configuration that was tried, the baseline aside.
     blend : mapping of str to float
@@ -159,21 +162,36 @@ class Comparison:
             text += " That may be chance: the 95% interval of the difference includes zero."
         if ties := [each.model for each in self.rows if each.tied and each.model != self.best]:
             text += f" The data cannot tell it apart from {_enumerated(ties)}."
-        return text + self._luck(decimals)
+        return text + (f" {luck}" if (luck := self.luck()) else "")
 
     @staticmethod
     def _may_be_chance(difference: Score) -> bool:
         return len(difference.folds) > 1 and not difference.excludes_zero
 
-    def _luck(self, decimals: int) -> str:
-        """What of the best score is luck, as a sentence; nothing if nothing was chosen."""
+    def luck(self, *, detail: bool = False) -> str:
+        """What of the best score is luck of its choice, in sentences (``detail``: how that was found); or nothing.
+
+        The score that is to be expected is that of the leaderboard with its luck taken off, as both are shown.
+        """
         if self.bias is None:
             return ""
-        tried = count(self.bias.configurations, "configuration")
-        if self.bias.bias <= 0.5 * 10.0**-decimals:
-            return f" It is the best of {tried}; no luck of that choice shows in its score."
-        luck, corrected = (f"{each:,.{decimals}f}".replace("-", "−") for each in (self.bias.bias, self.bias.corrected))
-        return f" It is the best of {tried}, and looks better by about {luck} for that: expect {corrected} on new rows."
+        score = self.best_row.scores[self.metric.name]
+        places = decimals_for(score)
+        found, done = self.bias, self.bias.configurations
+        tried = max(done, sum(bool(each.scores) for each in self.trials) + any(row.model == BLEND for row in self.rows))
+        text = f"It is the best of {count(done, 'configuration')}"
+        text += f" that finished all folds, of {tried:,} tried" if tried > done else ""
+        if found.bias <= 0.5 * 10.0**-places:
+            text += "; no luck of that choice shows in its score"
+        else:
+            off = round(found.bias, places) * (-1 if self.metric.greater_is_better else 1)
+            expected = number(round(score.mean, places) + off, places)
+            text += f", and looks better by about {number(found.bias, places)} for that: expect {expected} on new rows"
+        if detail:
+            text += f" (luck: {between(found.interval)}, {count(found.repeats, 'bootstrap draw')})"
+        if tried > done:
+            text += ". What was gained by choosing these on their first folds is not counted"
+        return f"{text}."
 
     def table(self) -> list[list[str]]:
         """The leaderboard as text, a header line first; numbers of a column have the same decimals."""

@@ -18,6 +18,8 @@ from corollary.tabular.roles import Column, Role, is_id_name
 from corollary.tabular.target import Target
 from corollary.tabular.values import labels, numbers
 
+LEAKAGE, BALANCE = "Leakage", "Class balance"
+DATED, BELONGING = "Dated rows", "Rows that belong together"
 _SUSPICIOUS = 0.965
 _RARE_CLASS = 0.1
 _SAMPLE = 5000
@@ -60,18 +62,17 @@ def run_checks(
 
 
 def _leakage(X: Any, target: Target, columns: tuple[Column, ...], seed: int) -> Check:
-    title = "Leakage"
     used = [column for column in columns if column.role not in (Role.UNUSED, Role.TEXT)]
     scores = [(column.name, single_column_score(X, column, target, seed)) for column in used[:_MOST_COLUMNS]]
     suspects = [(name, score) for name, score in scores if score >= _SUSPICIOUS]
     if not suspects:
         some = f" (the first {_MOST_COLUMNS} were looked at)" if len(used) > _MOST_COLUMNS else ""
-        return Check(title, f"No single column predicts the target almost perfectly{some}.")
+        return Check(LEAKAGE, f"No single column predicts the target almost perfectly{some}.")
     suspects.sort(key=lambda pair: -pair[1])
     measure = "balanced accuracy" if target.classes is not None else "R²"
     names = ", ".join(f"{shown(name)} ({measure} {score:.3f})" for name, score in suspects[:5])
     advice = "Was it known before the outcome? If not, leave it out with --drop."
-    return Check(title, f"Predicts the target almost perfectly on its own: {names}. {advice}", fine=False)
+    return Check(LEAKAGE, f"Predicts the target almost perfectly on its own: {names}. {advice}", fine=False)
 
 
 def single_column_score(X: Any, column: Column, target: Target, seed: int) -> float:
@@ -108,25 +109,24 @@ def _balance(target: Target) -> Check:
     commonest = max(counts, key=lambda name: counts[name])
     share, top = counts[rarest] / total, counts[commonest] / total
     if share >= _RARE_CLASS or share >= 0.5 / len(counts):
-        return Check("Class balance", f"The rarest class, {shown(rarest)}, is {share:.1%} of the rows.")
+        return Check(BALANCE, f"The rarest class, {shown(rarest)}, is {share:.1%} of the rows.")
     detail = (
         f"The rarest class, {shown(rarest)}, is only {share:.2%} of the rows; always saying {shown(commonest)} would "
         f"be {top:.1%} accurate. Judge by log-loss, AUC or the confusion matrix, not by accuracy."
     )
-    return Check("Class balance", detail, fine=False)
+    return Check(BALANCE, detail, fine=False)
 
 
 def _dated(X: Any, columns: tuple[Column, ...], split: str) -> Check | None:
     """Whether rows with a date are tried on dates that were trained on."""
-    title = "Dated rows"
     if split.startswith("time:"):
-        return Check(title, f"Trained on the past and tried on what came next, by {shown(split[5:])}.")
+        return Check(DATED, f"Trained on the past and tried on what came next, by {shown(split[5:])}.")
     dated = [column.name for column in columns if _is_date(X, column)]
     if not dated:
         return None
     said = f"{listed(dated, 3)} may say when a row came about, and the folds do not follow the time"
     advice = f"If the model is for rows to come, use {as_option('--split', f'time:{dated[0]}')}."
-    return Check(title, f"{said}: scores of models that are asked about the future look too good. {advice}", fine=False)
+    return Check(DATED, f"{said}: scores of models that are asked about the future look too good. {advice}", fine=False)
 
 
 def _is_date(X: Any, column: Column) -> bool:
@@ -143,9 +143,8 @@ def _is_date(X: Any, column: Column) -> bool:
 
 def _belonging(columns: tuple[Column, ...], rows: int, split: str) -> Check | None:
     """Whether rows of one person, machine or the like are on both sides of a fold."""
-    title = "Rows that belong together"
     if split.startswith("group:"):
-        return Check(title, f"Never on both sides of a fold, by {shown(split[6:])}.")
+        return Check(BELONGING, f"Never on both sides of a fold, by {shown(split[6:])}.")
     repeated = [column for column in columns if _is_repeated_id(column, rows)]
     if not repeated:
         return None
@@ -153,7 +152,7 @@ def _belonging(columns: tuple[Column, ...], rows: int, split: str) -> Check | No
     advice = f"If the model is for new ones, use {as_option('--split', f'group:{repeated[0].name}')}."
     ids = "an id" if len(repeated) == 1 else "ids"
     detail = f"Rows share {named}, by name {ids}: rows of one are in training and in test. {advice}"
-    return Check(title, detail, fine=False)
+    return Check(BELONGING, detail, fine=False)
 
 
 def _is_repeated_id(column: Column, rows: int) -> bool:

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from corollary.core.parallel import one_blas_thread
+from corollary.evaluate.scoring import held_out_share
 from corollary.tabular.messages import sentences
 
 _CACHE_BYTES = 2 * 1024**3
@@ -62,9 +63,8 @@ class PreparedFolds:
 
     @property
     def test_share(self) -> float:
-        """Rows in a test part for each row in its training part."""
-        train, test = self._splits[-1]
-        return len(test) / len(train)
+        """Rows in a test part for each row in its training part, on average over the folds."""
+        return held_out_share(self._splits)
 
     @property
     def grown(self) -> float:

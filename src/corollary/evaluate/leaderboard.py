@@ -12,6 +12,7 @@ import numpy as np
 from corollary.core.evidence import Evidence
 from corollary.evaluate.metrics import Metric, Score
 
+BLEND = "Blend"  # the line of the models that are blended
 _FEWER_FOLDS = 0.95
 
 

@@ -56,7 +56,7 @@ class NotebookProgress:
 
 
 def head_of(comparison: Comparison) -> str:
-    """The head of the report for a notebook: the best model, what that means, the leaderboard, luck and evidence."""
+    """The head of the report for a notebook: the best model, what that means, the leaderboard, evidence."""
     head, *lines = comparison.table()
     sides = ["left" if at in (1, len(head) - 1) else "right" for at in range(len(head))]
     rows = "".join(
@@ -66,14 +66,13 @@ def head_of(comparison: Comparison) -> str:
     failed = "".join(
         f"<p>{html.escape(row.model)}: {html.escape(row.error)}</p>" for row in comparison.rows if row.error
     )
-    luck = f"<p>{html.escape(str(comparison.bias))}</p>" if comparison.bias is not None else ""
     kinds = "; ".join(f"<b>{kind.name.lower()}</b>: {html.escape(kind.value)}" for kind in comparison.kinds)
     return (
         '<div style="font:14px/1.5 system-ui,sans-serif;max-width:60em">'
         f'<p style="font-size:17px;margin:4px 0"><b>{html.escape(comparison.best)}</b> predicts '
         f"<b>{html.escape(comparison.target.name)}</b></p><p>{html.escape(comparison.summary())}</p>"
         '<div style="overflow-x:auto"><table style="border-collapse:collapse">'
-        f"<thead>{_line('th', head, sides)}</thead><tbody>{rows}</tbody></table></div>{failed}{luck}"
+        f"<thead>{_line('th', head, sides)}</thead><tbody>{rows}</tbody></table></div>{failed}"
         f'<p style="opacity:0.75">{f"Evidence: {kinds}." if kinds else ""} '
         "corollary.write_report(result, path) writes the whole report.</p></div>"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from corollary.evaluate.comparison import Comparison, decimals_for, shown_score
+from corollary.evaluate.data_checks import BALANCE, BELONGING, DATED, LEAKAGE
 from corollary.report.charts import escaped
 from corollary.report.column_effects import Contributions, Shuffled, global_contributions
 from corollary.report.confusion import confusion_figures
@@ -33,7 +34,7 @@ _SECTIONS = {
     "again": "Do it again",
 }
 _UNFINISHED = "Not known: not all folds of the best model were finished, so some rows were never held out."
-_LOUD = ("Leakage", "Class balance", "Dates", "Repeated ids")
+_LOUD = (LEAKAGE, BALANCE, DATED, BELONGING)  # checks that are said at the top
 
 
 def comparison_page(comparison: Comparison) -> str:

@@ -137,26 +137,42 @@ def again(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]
         "Seed": settings["seed"],
         "Versions": ", ".join(f"{name} {number}" for name, number in settings["versions"].items()),
     }
+    if settings.get("minutes") or settings.get("time_budget"):
+        pairs["Time"] = "what is tried depends on the clock: done again, the numbers may differ"
     line = asked_line(command, call, facts, settings)
-    language = "shell" if settings["from_file"] else "python"
+    language = "shell" if is_command(settings) else "python"
     return code(line, language) + listing((name, escaped(value)) for name, value in pairs.items())
 
 
 def asked_line(command: str, call: str, facts: DataFacts, settings: Mapping[str, Any]) -> str:
-    """The command (for a file) or the call (for a table) with these settings."""
+    """The command, or the call where there is no command for it, with these settings."""
     chosen = {name: value for name, value in settings.items() if name not in ("versions", "from_file")}
-    return command_line(command, facts.source, chosen) if settings["from_file"] else _call(call, chosen)
+    if is_command(settings):
+        return command_line(command, facts.source, chosen)
+    return _call(call, repr(facts.source) if settings["from_file"] else "data", chosen)
 
 
-def _call(function: str, settings: Mapping[str, Any]) -> str:
-    default = (None, "auto", "utf-8", "random", ())
-    chosen = {
-        name: value
-        for name, value in settings.items()
-        if (value is not (name == "header") if isinstance(value, bool) else value not in default)
-    }
-    options = [repr(value) if name == "target" else f"{name}={value!r}" for name, value in chosen.items()]
-    return f"{function}(data, {', '.join(options)})"
+def is_command(settings: Mapping[str, Any]) -> bool:
+    """Whether a command can do it again: all data came from files, and no models were given."""
+    return bool(settings["from_file"]) and not settings.get("models") and settings.get("holdout") is not True
+
+
+def _call(function: str, data: str, settings: Mapping[str, Any]) -> str:
+    models = settings.get("models")
+    shown = {name: value for name, value in settings.items() if not _is_usual(name, value)}
+    said = {name: repr(value) for name, value in shown.items()}
+    said |= {name: name for name in ("holdout", "models") if shown.get(name) is True or (name == "models" and models)}
+    options = [value if name == "target" else f"{name}={value}" for name, value in said.items()]
+    line = f"{function}({', '.join([data, *options])})"
+    return f"{line}  # models: {', '.join(map(repr, models))}" if models else line
+
+
+_USUAL = {"task": "auto", "k": "auto", "method": "auto", "split": "random", "encoding": "utf-8", "header": True}
+
+
+def _is_usual(name: str, value: Any) -> bool:
+    """Whether an option has the value that it has if it is not given; what is another's is none (``target="auto"``)."""
+    return value is None or value is False or value == () if name not in _USUAL else value == _USUAL[name]
 
 
 def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
@@ -164,12 +180,12 @@ def command_line(command: str, source: str, settings: Mapping[str, Any]) -> str:
     words = ["corollary", command, source]
     for name, value in settings.items():
         option = f"--{name.replace('_', '-')}"
+        if value is None or _is_usual(name, value):
+            continue
         if isinstance(value, tuple):
             words += [word for each in value for word in (option, each)]
         elif name == "header":
-            words += ["--no-header"] * (not value)
-        elif isinstance(value, bool):
-            words += [option] * value
-        elif value not in (None, "auto", "utf-8", "random"):
-            words += [option, str(value)]
+            words.append("--no-header")
+        else:
+            words += [option] if value is True else [option, str(value)]
     return shlex.join(words)

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.bias_variance import bias_variance
-from corollary.evaluate.comparison import Comparison, decimals_for
-from corollary.evaluate.wording import between, decimals, number
+from corollary.evaluate.comparison import Comparison, decimals_for, shown_score
+from corollary.evaluate.wording import decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
 from corollary.report.study import Study
@@ -24,22 +24,15 @@ _SECONDS = 2.0
 
 def luck(comparison: Comparison) -> str:
     """What the search's choice among many has added to its best score, in sentences."""
-    bias, metric = comparison.bias, comparison.metric
-    if bias is None:
+    words = comparison.luck(detail=True)
+    if not words:
         models = sum(not row.baseline for row in comparison.rows)
         one = "<p>Only one configuration was tried, so nothing was gained by choosing.</p>"
         return one if models == 1 and len(comparison.trials) <= 1 else ""
-    places = decimals((bias.interval[1] - bias.interval[0]) / 2)
-    if bias.bias > 0:
-        how = f"it is too good by about {number(bias.bias, places)}, the luck of choosing among {bias.configurations}"
-    else:
-        how = f"no luck of choosing among {bias.configurations} shows in it"
-    words = (
-        f"The best {metric.label}, {number(bias.best_score, places)}, is that of the configuration that did best on "
-        f"these very folds: {how} ({between(bias.interval, places)}). "
-        f"On new rows expect {number(bias.corrected, places)}."
-    )
-    return f"<p>{escaped(words)}</p>"
+    score = comparison.best_row.scores[comparison.metric.name]
+    shown = shown_score(score, decimals_for(score))
+    whose = f"The {comparison.metric.label} of {comparison.best}, {shown}, was measured on the folds that chose it."
+    return f"<p>{escaped(f'{whose} {words}')}</p>"
 
 
 def holdout(comparison: Comparison) -> str:

@@ -8,7 +8,7 @@ from pathlib import PurePath
 
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import escaped
-from corollary.report.document import again, asked_line, code, listing, pieces
+from corollary.report.document import again, asked_line, code, is_command, listing, pieces
 from corollary.tabular.messages import count, shortened
 
 _SPLITS = {
@@ -70,7 +70,7 @@ def usage(comparison: Comparison) -> str:
         steps.append("model.predict_proba(rows)  # in the order of model.classes_")
     keep = 'corollary.save(result.best_, "model.corollary")  # result is what corollary.compare returned'
     blocks = []
-    if settings.get("from_file"):
+    if is_command(settings):
         line = f"{asked_line('compare', 'corollary.compare', facts, settings)} --save model.corollary"
         blocks.append("<p>Keep the model, then predict the rows of another file:</p>")
         blocks.append(code(f"{line}\n{_predict()}", "shell"))
@@ -80,7 +80,7 @@ def usage(comparison: Comparison) -> str:
         blocks.append(code(keep, "python"))
         blocks.append("<p>Use it, later and elsewhere:</p>")
     blocks.append(code("\n".join(steps), "python"))
-    if not settings.get("from_file"):
+    if not is_command(settings):
         blocks.append("<p>In the shell:</p>")
         blocks.append(code(_predict(), "shell"))
     return "".join(blocks) + '<p class="why">A model file holds data only: loading it runs no code of its own.</p>'

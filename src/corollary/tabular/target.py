@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.reading import Table
 from corollary.tabular.roles import DataFacts, find_roles, refuse_few_rows, refuse_unknown
-from corollary.tabular.spellings import find_spelling
+from corollary.tabular.spellings import Spelling, find_spelling
 from corollary.tabular.values import all_numbers, is_plain_number, labels, numbers, row_number, strangers
 
 Task = Literal["regression", "classification"]
@@ -32,6 +32,7 @@ class Target:
     values: NDArray[Any]
     classes: NDArray[Any] | None = None
     weights: NDArray[np.float64] | None = None  # of the rows, if a column of them was named
+    decimal: str = ""  # the mark of numbers that are written as people do ($3,750.50), if they are
 
     @property
     def class_counts(self) -> dict[str, int]:
@@ -73,7 +74,7 @@ def separate_target(
     _refuse_unknown_target(frame, target, source)
     _refuse_options(frame, source, target, drop, categorical, weights, id)
     refuse_few_rows(len(frame), source, "comparing models")
-    gone = _missing(frame[target])
+    gone = without_target(frame[target])
     if gone.all():
         raise InputError(f"{source}: target {shown(target)} is missing in every row")
     if gone.any() and not drop_missing_target:
@@ -167,8 +168,9 @@ def read_target(series: Any, task: str, source: str) -> Target:
     distinct = pd.unique(texts)
     if len(distinct) == 1:
         raise InputError(f"{where} is constant (always {shown(distinct[0])}); there is nothing to learn")
-    series, said = _as_written(series, distinct, task)
-    if said:
+    spelling = _spelling(distinct, task)
+    if spelling.decimal:
+        series = pd.Series(numbers(series, spelling.decimal), index=series.index, name=series.name)
         texts = labels(series)
     if task != "classification" and (odd := strangers(series, texts)):
         raise InputError(f"{where} holds numbers, but {odd}; correct it, or use --task classification")
@@ -178,23 +180,40 @@ def read_target(series: Any, task: str, source: str) -> Target:
         task = found
     else:
         reason = "as asked"
-    reason = f"{reason} ({said})" if said else reason
+    reason = f"{reason} ({spelling.note})" if spelling.decimal else reason
     if task == "regression":
-        return Target(name, "regression", reason, _regression_values(series, where))
+        return Target(name, "regression", reason, _regression_values(series, where), decimal=spelling.decimal)
     values = _class_values(series, texts, numeric)
     classes, counts = np.unique(values, return_counts=True)
     _refuse_single_rows(classes, counts, where)
     return Target(name, "classification", reason, values, classes)
 
 
-def _as_written(series: Any, distinct: NDArray[np.object_], task: str) -> tuple[Any, str]:
-    """A target of money, per cent or the like as numbers, and how it was read; few different ones stay classes."""
+def _spelling(distinct: NDArray[np.object_], task: str) -> Spelling:
+    """How a target of money, per cent or the like is written; few different ones stay classes."""
     if task == "classification" or (task == "auto" and len(distinct) <= _FEW_LABELS) or all_numbers(distinct):
-        return series, ""
-    spelling = find_spelling(distinct)
-    if not spelling.decimal:
-        return series, ""
-    return pd.Series(numbers(series, spelling.decimal), index=series.index, name=series.name), spelling.note
+        return Spelling()
+    return find_spelling(distinct)
+
+
+def read_more(series: Any, target: Target, where: str) -> NDArray[Any]:
+    """The target of further rows (none of them missing), in the kind and spelling of those that were learnt from.
+
+    Raises
+    ------
+    InputError
+        If a value is of another kind, infinite, or a class that is not known.
+    """
+    try:
+        found: Any = labels(series) if target.classes is not None else numbers(series, target.decimal)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: {error}") from None
+    if target.classes is None:
+        return _finite(found, series, where)
+    known = dict(zip(labels(pd.Series(target.classes)), target.classes, strict=True))
+    if unknown := [text for text in pd.unique(found) if text not in known]:
+        raise InputError(f"{where}: class {shown(unknown[0])} is not in the table that is learnt from")
+    return np.array([known[text] for text in found], dtype=target.classes.dtype)
 
 
 def _numeric_values(series: Any, distinct: NDArray[np.object_]) -> NDArray[np.float64] | None:
@@ -224,6 +243,11 @@ def _regression_values(series: Any, where: str) -> NDArray[np.float64]:
         values = numbers(series)
     except ValueError as error:
         raise InputError(f"{where}: {error}; use --task classification, or correct the value") from None
+    return _finite(values, series, where)
+
+
+def _finite(values: NDArray[np.float64], series: Any, where: str) -> NDArray[np.float64]:
+    """The values of a target, none of which is missing; an infinite one is refused."""
     if np.isnan(values).any():
         first = np.flatnonzero(np.isnan(values))[0]
         raise InputError(f"{where} is infinite in row {row_number(series, first)}; expected finite numbers")
@@ -254,7 +278,7 @@ def _refuse_single_rows(classes: NDArray[Any], counts: NDArray[np.int64], where:
     raise InputError(f"{where}: class {shown(classes[single[0]])} has only 1 row{more}; {advice}")
 
 
-def _missing(series: Any) -> NDArray[np.bool_]:
+def without_target(series: Any) -> NDArray[np.bool_]:
     """Which rows have no target."""
     try:
         gone: NDArray[np.bool_] = labels(series) == None  # noqa: E711 (elementwise)

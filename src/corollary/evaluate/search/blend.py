@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from corollary.evaluate.leaderboard import Row
+from corollary.evaluate.leaderboard import BLEND, Row
 from corollary.evaluate.metrics import Prediction
 from corollary.evaluate.search.tried import Judge, Tried
 
-NAME = "Blend"
 _LEAST = 0.03  # a share below this is not worth a fit
 _MOST, _OF_ONE_MODEL = 10, 3
 _STEPS = 100
@@ -67,7 +66,7 @@ def blend(done: Sequence[Tried], judge: Judge) -> Blend | None:
     seconds = float(sum(members[each].seconds for each in kept))
     chosen = tuple(members[each] for each in kept)
     settings = dict(zip(member_names(chosen), (round(float(share), 2) for share in shares[kept]), strict=True))
-    row = Row(NAME, "T6", judge.scores(parts), seconds, tried=len(members), folds_done=folds, settings=settings)
+    row = Row(BLEND, "T6", judge.scores(parts), seconds, tried=len(members), folds_done=folds, settings=settings)
     return Blend(chosen, shares[kept], parts, row)
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from corollary.evaluate.cross_validation import predict
 from corollary.evaluate.metrics import Metric
-from corollary.tabular.messages import InputError, listed, shown
-from corollary.tabular.reading import Table, read_table
-from corollary.tabular.target import Target, read_weights
-from corollary.tabular.values import labels, numbers
+from corollary.tabular.messages import InputError, count, listed, shown
+from corollary.tabular.reading import read_table
+from corollary.tabular.target import Target, read_more, read_weights, without_target
 
 
 class HoldOut:
@@ -28,13 +24,14 @@ class HoldOut:
             raise InputError(
                 f"--holdout {table.source}: has no column {listed(missing)}; it must have the columns of the table"
             )
-        there = ~frame[target.name].isna()
-        frame = frame[there]
+        gone = without_target(frame[target.name])
+        frame = frame[~gone]  # the index stays, so that messages name the rows of the table as it was given
         if not len(frame):
             raise InputError(f"--holdout {table.source}: has no row with a target")
-        self.X, self.table = frame[columns], table
+        self.note = f"hold-out: {count(int(gone.sum()), 'row')} without a target left out" if gone.any() else ""
+        self.X = frame[columns]
         self.weights = None if weights is None else read_weights(frame[weights], table.source)
-        self.values = _values(frame[target.name], target, table)
+        self.values = read_more(frame[target.name], target, f"--holdout {table.source}: target {shown(target.name)}")
 
     def scores(self, model: Any, target: Target, metrics: tuple[Metric, ...]) -> dict[str, float]:
         """The metrics of the fitted winner on these rows, by name."""
@@ -46,18 +43,3 @@ class HoldOut:
             except ValueError:  # of one class only, for instance
                 found[metric.name] = float("nan")
         return found
-
-
-def _values(series: Any, target: Target, table: Table) -> Any:
-    """The target of these rows, in the kind of the other table's."""
-    source = f"--holdout {table.source}"
-    try:
-        if target.classes is None:
-            return numbers(series)
-        texts = labels(series)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{source}: target {shown(target.name)}: {error}") from None
-    known = dict(zip(labels(pd.Series(target.classes)), target.classes, strict=True))
-    if unknown := [text for text in pd.unique(texts) if text not in known]:
-        raise InputError(f"{source}: class {shown(unknown[0])} of the target is not in the table that is learnt from")
-    return np.array([known[text] for text in texts], dtype=target.classes.dtype)

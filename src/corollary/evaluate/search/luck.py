@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,10 @@ _CELLS = 10_000_000
 def luck_of(
     said: Sequence[Prediction], target: Target, rows: NDArray[np.intp], metric: Metric, seed: int, groups: Any = None
 ) -> OptimisationBias | None:
-    """The luck in the best of these predictions of ``rows``; None if there are fewer than two, or no score."""
+    """The luck in the best of these predictions of ``rows``; None if there are fewer than two, or no score.
+
+    All that have a score are counted; only the best 40 are drawn from, since others would hardly ever be chosen.
+    """
     if len(said) < 2:
         return None
     weights = None if target.weights is None else target.weights[rows]
@@ -39,10 +43,11 @@ def luck_of(
         return metric(truth[drawn], _rows(kept[configuration], drawn), target.classes, w)
 
     try:
-        return bootstrap_optimisation_bias(
+        found = bootstrap_optimisation_bias(
             score or by_metric, len(kept), len(rows), greater_is_better=metric.greater_is_better, draws=draws,
             seed=seed, groups=groups,
         )  # fmt: skip
+        return replace(found, configurations=int(np.isfinite(on_all).sum()))
     except ValueError:  # too few rows of some class to draw from
         return None
 

@@ -96,6 +96,8 @@ class Search:
         bias = None
         if not self.interrupted and some == folds:  # else the winner is not among those whose luck is known
             bias = luck_of(said, self.judge.target, self.judge.folds.judged, self.judge.metric, self.seed, groups)
+        if bias is not None and best is not None:  # on the scale of the leaderboard: the mean over folds
+            bias = replace(bias, best_score=best.scores[self.judge.metric.name].mean)
         trials = tuple(each.trial() for each in self.runner.tried if not each.configuration.candidate.baseline)
         judged = None if len(np.unique(self.judge.order(some))) == rows_in_all else np.sort(self.judge.order(some))
         return Found(order, out_of_fold, trials, bias, leaders, judged, mixed)
