@@ -501,3 +501,30 @@ def test_predictions_of_a_file_that_cannot_be_are_not_used(said: Any) -> None:
     assert not _suits(Prediction(np.array([0, 1, 0, 2]), np.zeros((4, 2))), 4, np.array([0, 1]))
     assert not _suits(Prediction(np.array([0, 1, 0, 1]), np.zeros((3, 2))), 4, np.array([0, 1]))
     assert _suits(Prediction(np.array([0, 1, 0, 1]), np.full((4, 2), 0.5)), 4, np.array([0, 1]))
+
+
+def _with_rows(rows: list[Row], folds: int) -> Any:
+    frame = pd.DataFrame({"a": np.arange(40.0), "y": ["n", "y"] * 20})
+    result = corollary.compare(frame, "y", models={"good": DummyClassifier()}, folds=3)
+    order = ranked(rows, METRICS["log-loss"], folds)
+    return replace(result, rows=order, best=next(row.model for row in order if not row.baseline), bias=None)
+
+
+def test_a_winner_with_some_folds_is_held_against_the_baseline_on_these() -> None:
+    base = _row("Baseline", 0.9, 0.5, 0.5, baseline=True)
+    late = Row("late", error="there was no time for it", skipped=True)
+    told = _with_rows([_row("good", 0.6), base, late], 3).summary()
+        [_row("good", 0.6), base, Row("late", error="there was no time for it", skipped=True)], 3
+    ).summary()
+    assert "log-loss 0.600 over 1 fold; the baseline, which ignores the columns, has 0.900 there." in told
+    assert "There was time for all folds of 0 of 2 models: more of it may change the order." in told
+
+
+def test_too_little_time_is_no_verdict_on_the_columns() -> None:
+    base = _row("Baseline", 0.5, 0.5, 0.5, baseline=True)
+    told = _with_rows([_row("poor", 0.9), base], 3).summary()
+    assert told.startswith("poor came first: ")
+    assert "No model beats the baseline so far." in told
+    assert "say little" not in told
+    whole = _with_rows([_row("poor", 0.9, 0.9, 0.9), base], 3).summary()
+    assert "No model beats the baseline: these columns say little about the target." in whole

@@ -153,16 +153,37 @@ class Comparison:
         text += f": {self.metric.label} "
         text += f"{shown_score(score, decimals, interval=True)} over {count(len(score.folds), 'fold')}"
         if self.baseline is not None:
-            base = self.baseline.scores[name].mean
+            base = np.mean(self.baseline.scores[name].folds[: len(score.folds)])  # where the best has been, too
             text += f"; the baseline, which ignores the columns, has {base:,.{decimals}f}"
+            text += "" if row.folds_done == self._most_folds else " there"
         text += "."
         if not self.beats_baseline:
-            text += " No model beats the baseline: these columns say little about the target."
+            text += " No model beats the baseline"
+            text += ": these columns say little about the target." if self.complete else " so far."
         elif self.baseline is not None and self._may_be_chance(score - self.baseline.scores[name]):
             text += " That may be chance: the 95% interval of the difference includes zero."
+        if not self.complete and (row.folds_done < self._most_folds or not self.beats_baseline):
+            text += f" {self._unfinished()}"
         if ties := [each.model for each in self.rows if each.tied and each.model != self.best]:
             text += f" The data cannot tell it apart from {_enumerated(ties)}."
         return text + (f" {luck}" if (luck := self.luck()) else "")
+
+    @property
+    def _most_folds(self) -> int:
+        return max(row.folds_done for row in self.rows)
+
+    @property
+    def complete(self) -> bool:
+        """Whether every model that did not fail has all folds; else there was not the time to judge them all."""
+        return all(row.folds_done == self._most_folds for row in self.rows if not row.error or row.skipped)
+
+    def _unfinished(self) -> str:
+        """How far a search came that had too little time."""
+        judged = (row for row in self.rows if not row.error or row.skipped)
+        models = [row for row in judged if not row.baseline and row.model != BLEND]
+        done = sum(row.folds_done == self._most_folds for row in models)
+        text = f"There was time for all folds of {done} of {count(len(models), 'model')}"
+        return f"{text}: more of it may change the order."
 
     @staticmethod
     def _may_be_chance(difference: Score) -> bool:
