@@ -514,8 +514,6 @@ def test_a_winner_with_some_folds_is_held_against_the_baseline_on_these() -> Non
     base = _row("Baseline", 0.9, 0.5, 0.5, baseline=True)
     late = Row("late", error="there was no time for it", skipped=True)
     told = _with_rows([_row("good", 0.6), base, late], 3).summary()
-        [_row("good", 0.6), base, Row("late", error="there was no time for it", skipped=True)], 3
-    ).summary()
     assert "log-loss 0.600 over 1 fold; the baseline, which ignores the columns, has 0.900 there." in told
     assert "There was time for all folds of 0 of 2 models: more of it may change the order." in told
 
@@ -528,3 +526,18 @@ def test_too_little_time_is_no_verdict_on_the_columns() -> None:
     assert "say little" not in told
     whole = _with_rows([_row("poor", 0.9, 0.9, 0.9), base], 3).summary()
     assert "No model beats the baseline: these columns say little about the target." in whole
+
+
+@pytest.mark.parametrize(("name", "value"), [("a", "bad"), ("when", "no day")])
+def test_a_hold_out_that_cannot_be_read_is_refused_before_the_search(name: str, value: str) -> None:
+    days = pd.date_range("2024-01-01", periods=40).astype(str)
+    frame = pd.DataFrame({"a": np.arange(40.0), "when": days, "y": np.arange(40.0) % 7})
+    worse = frame.astype(object)
+    worse.loc[3, name] = value
+    with pytest.raises(InputError, match=rf"--holdout data: column '{name}': "):
+        corollary.compare(frame, "y", holdout=worse, models={"never": None})
+
+
+def test_a_tie_with_the_best_is_not_said_of_a_model_that_may_be_no_better_than_the_baseline() -> None:
+    rows = [_row("good", 0.1, 0.2, 0.1), _row("wild", 0.1, 0.9, 0.3), _row("Baseline", 0.7, 0.7, 0.7, baseline=True)]
+    assert not any(row.tied for row in ranked(rows, METRICS["log-loss"], 3))

@@ -37,7 +37,9 @@ def leaderboard_columns(comparison: Comparison) -> list[Column]:
     """All there is to show, with what goes first: settings, certificates, configurations tried, the last scores."""
     head, *body = comparison.table()
     rows, by_title = comparison.rows, dict(zip(head, zip(*body, strict=True), strict=True))
-    names = [row.model + (" ≈" if row.tied else "") for row in rows]
+    most = max(row.folds_done for row in rows)
+    some = [f" ({row.folds_done} of {most} folds)" if 0 < row.folds_done < most else "" for row in rows]
+    names = [row.model + (" ≈" if row.tied else "") + part for row, part in zip(rows, some, strict=True)]
     columns = [Column("#", by_title["#"]), Column("model", names, left=True, may_shrink=True)]
     for place, metric in enumerate(comparison.metrics):
         columns.append(Column(metric.title, by_title[metric.title], goes=0 if place == 0 else 2 + place))

@@ -169,7 +169,7 @@ def compare(
     checks = run_checks(X, found, facts.columns, seed, split)
     used = [column for column in facts.used if (how.kind, how.column) != ("group", column.name)]
     X = X[[column.name for column in used]]
-    kept = None if holdout is None else HoldOut(holdout, list(X.columns), found, weights, header, encoding)
+    kept = None if holdout is None else HoldOut(holdout, used, found, weights, header, encoding)
     prepared = PreparedFolds(kinds_of(used, len(X)), X, found.values, splits, found.weights)
     about = {name: settings[name] for name in _DECIDING} | {"sha256": facts.sha256, "folds": len(splits)}
     judge, progress = Judge(prepared, found, shown_metrics), progress or notebook_progress()

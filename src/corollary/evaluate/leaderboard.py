@@ -86,8 +86,8 @@ def ranked(rows: list[Row], metric: Metric, folds: int) -> tuple[Row, ...]:
     A model with fewer than all ``folds`` is judged by its lead over the baseline on those that it has, less a
     twentieth: the rest of the folds might have shown that it was luck. Without a baseline it stands after the others.
 
-    A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero, and it is
-    better than the baseline.
+    A model is tied with the best when the 95% interval of their paired difference, fold by fold, holds zero, and that
+    of its difference from the baseline does not.
     """
     sign = -1.0 if metric.greater_is_better else 1.0
     base = next((row.scores[metric.name] for row in rows if row.baseline and row.scores), None)
@@ -118,6 +118,7 @@ def ranked(rows: list[Row], metric: Metric, folds: int) -> tuple[Row, ...]:
         tied = False
         if leader is not None and row is not leader and row.folds_done == folds and (better or base is None):
             apart = row.scores[metric.name] - leader.scores[metric.name]
-            tied = not row.baseline and len(apart.folds) > 1 and not apart.excludes_zero
+            ahead = base is None or (row.scores[metric.name] - base).excludes_zero
+            tied = not row.baseline and ahead and len(apart.folds) > 1 and not apart.excludes_zero
         found.append(replace(row, rank=rank if key(row)[0] <= 1 else None, tied=tied, beats_baseline=better))
     return tuple(found)
