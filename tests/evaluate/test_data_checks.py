@@ -119,3 +119,17 @@ def test_gaps_and_money_in_a_column_that_knows_the_answer() -> None:
     y = RNG.normal(size=ROWS) + 100
     money = [f"${value:,.4f}" if i % 50 else None for i, value in enumerate(y * 1000)]
     assert "'money'" in _checks(y, x=RNG.normal(size=ROWS), money=money)["Leakage"].detail
+
+
+def test_numbers_beyond_single_precision_are_checked_without_a_warning() -> None:
+    import warnings
+
+    import numpy as np
+    import pandas as pd
+
+    import corollary
+
+    frame = pd.DataFrame({"x": np.tile([1e-300, 1e300], 20), "y": np.arange(40.0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        corollary.compare(frame, "y", models={"tree": corollary.DecisionTreeRegressor()})

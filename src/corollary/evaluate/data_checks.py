@@ -99,7 +99,8 @@ def _as_numbers(series: Any, column: Column) -> NDArray[np.float32]:
     else:
         found = pd.factorize(labels(series))[0].astype(np.float64)[:, None]
     low = np.nanmin(found, axis=0, initial=0.0) - 1.0
-    return np.ascontiguousarray(np.where(np.isnan(found), low, found), dtype=np.float32)
+    most = float(np.finfo(np.float32).max)  # a tree of single precision sees what is larger as the largest
+    return np.ascontiguousarray(np.clip(np.where(np.isnan(found), low, found), -most, most), dtype=np.float32)
 
 
 def _balance(target: Target) -> Check:
