@@ -62,7 +62,9 @@ class Study:
 
     def run(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]], what: str, **others: Any) -> list[Any]:
         """The jobs' results, with the progress, the file and the parallelism that were asked for."""
-        known = None if self.resume is None else about(self.search, self.X, self.y, weights=self.weights, **others)
+        known = None if self.resume is None else about(
+            self.search, self.X, self.y, weights=self.weights, groups=self.groups, **others
+        )  # fmt: skip
         return run_jobs(
             function, jobs, what=what, n_jobs=self.n_jobs, progress=self.progress, resume=self.resume, about=known
         )
@@ -145,7 +147,7 @@ def by_bootstrap(study: Study, repeats: int | None) -> OptimisationBias:
         for each in settings
         for train, test in splits
     ]
-    results = study.run(record, jobs, "bootstrap", splits=splits)
+    results = study.run(record, jobs, "bootstrap", splits=splits, settings=settings)
     parts = [results[start : start + len(splits)] for start in range(0, len(results), len(splits))]
     models, rows = recorded_models(parts, [test for _, test in splits], estimator, study.y)
     y, weights = np.asarray(study.y)[rows], None if study.weights is None else np.asarray(study.weights)[rows]
