@@ -21,6 +21,7 @@ from corollary.evaluate.scoring import (
     NamedScorer,
     as_search,
     check_rows,
+    fitted,
     held_out_share,
     is_search,
     scorer_of,
@@ -172,7 +173,9 @@ def _settings(study: Study) -> list[dict[str, Any]]:
     """The configurations that the search tries; those of a grid are known without a fit."""
     if isinstance(study.search, GridSearchCV):
         return list(ParameterGrid(study.search.param_grid))
-    done = study.search if hasattr(study.search, "cv_results_") else clone(study.search).fit(study.X, study.y)
+    done = study.search
+    if not hasattr(done, "cv_results_"):
+        done = fitted(clone(done), study.X, study.y, study.weights, study.groups)
     tried: list[dict[str, Any]] = []
     for each in done.cv_results_["params"]:
         if each not in tried:
