@@ -27,7 +27,6 @@ SECTIONS = {
         "judging_models": "Six questions to ask of a score",
         "bias_variance": "Bias, variance and noise",
         "costly_mistakes": "A threshold that pays",
-        "judging_models": "How good is it really?",
     },
     "Linear models": {
         "certified_lasso": "A lasso with its proof",
