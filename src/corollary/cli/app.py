@@ -221,9 +221,7 @@ def cluster(
 
 @app.command()
 def network(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet (also .gz), or BIF.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"BIF; or {_FORMATS}", show_default=False)],
     structure: Annotated[
         Structure | None,
         typer.Option(
