@@ -47,8 +47,8 @@ adversary: $(VENV)/extra-test ## 20 000 hostile fits, each judged by the referee
 	$(BIN)/python -m tests.adversary --fits $${FITS:-20000} --seed $${SEED:-0}
 
 check: $(VENV)/extra-dev ## lint, types, import layers
-	$(BIN)/ruff check src tests benchmarks examples
-	$(BIN)/ruff format --check src tests benchmarks examples
+	$(BIN)/ruff check src tests benchmarks examples docs/images docs/data
+	$(BIN)/ruff format --check src tests benchmarks examples docs/images docs/data
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

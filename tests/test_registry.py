@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import re
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,14 @@ def test_names_of_a_package_resolve_there(name: str) -> None:
 def test_a_function_keeps_its_name_when_its_module_is_imported() -> None:
     importlib.import_module("corollary.cluster.choose_k")
     assert corollary.cluster.choose_k is corollary.choose_k
+
+
+def test_nothing_below_the_registry_imports_by_a_name() -> None:
+    """import-linter does not see such imports, so they could reach the top unnoticed."""
+    package = Path(corollary.__file__).parent
+    below = [
+        path for folder in ("core", "solvers", "_compiled", "referee") for path in (package / folder).rglob("*.py")
+    ]
+    assert len(below) > 50
+    found = [str(path) for path in below if re.search(r"import_module|__import__\(", path.read_text(encoding="utf-8"))]
+    assert not found

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from corollary.registry import ESTIMATORS, FUNCTIONS
+from corollary.registry import ESTIMATORS, FUNCTIONS, public_function
 
 __version__ = "0.1.0"
 
@@ -24,7 +24,7 @@ def __getattr__(name: str) -> Any:
     if name in ESTIMATORS:
         value: Any = ESTIMATORS[name].load()
     elif name in FUNCTIONS:
-        value = getattr(importlib.import_module(f"corollary.{FUNCTIONS[name]}"), name)
+        value = public_function(name)
     elif name in _MODULES:
         return importlib.import_module(f"corollary.{name}")
     else:

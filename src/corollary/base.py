@@ -37,9 +37,9 @@ from corollary.core.fitted import Anything, Count, Fitted, Maybe, Names
 from corollary.core.judging import Judged
 from corollary.core.limits import Limit
 from corollary.core.parallel import threads
-from corollary.core.showing import Shown
 from corollary.core.types import Array
 from corollary.refusals import better_told
+from corollary.showing import Shown
 from corollary.solvers.loop import BackTo
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -235,6 +235,11 @@ OF_PACKAGE: dict[str, dict[str, str]] = {
 }
 
 
+def public_function(name: str) -> Any:
+    """Import a function of the table above: how what is below calls what is on top, and the one way in which it may."""
+    return getattr(importlib.import_module(f"corollary.{FUNCTIONS[name]}"), name)
+
+
 def all_estimators(task: str | None = None) -> list[Entry]:
     """Every estimator of the library, in canon order, with its task, capabilities and CANON id.
 

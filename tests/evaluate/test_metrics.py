@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from corollary.evaluate.metric_names import METRIC_NAMES
 from corollary.evaluate.metrics import METRICS, Prediction, Score, metrics_for
 from corollary.tabular.messages import InputError
 
@@ -34,6 +35,23 @@ def test_regression() -> None:
     assert METRICS["rmse"](y, said, None) == pytest.approx(np.sqrt(2 / 3))
     assert METRICS["mae"](y, said, None) == pytest.approx(2 / 3)
     assert METRICS["r2"](y, said, None) == pytest.approx(1 - 2 / (14 / 3))
+
+
+def test_a_metric_that_is_a_mean_over_rows_says_so_truly() -> None:
+    numbers = Prediction(np.array([1.0, 3.0, 3.0, 0.5]))
+    means = [metric for metric in METRICS.values() if metric.of_rows is not None]
+    assert {metric.name for metric in means} == {"log-loss", "accuracy", "brier", "rmse", "mae"}
+    for metric in means:
+        y, said = (Y, SAID) if metric.task == "classification" else (np.array([1.0, 2.0, 4.0, 0.0]), numbers)
+        assert metric.of_rows is not None
+        mean = metric.of_rows(y, said, CLASSES).mean()
+        assert metric(y, said, CLASSES) == pytest.approx(np.sqrt(mean) if metric.root else mean)
+
+
+def test_the_command_line_offers_every_metric() -> None:
+    assert {task: tuple(name for name, metric in METRICS.items() if metric.task == task) for task in METRIC_NAMES} == (
+        METRIC_NAMES
+    )
 
 
 def test_without_probabilities_there_is_no_such_score() -> None:

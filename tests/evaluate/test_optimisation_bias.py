@@ -114,6 +114,19 @@ def test_models_by_name_pipelines_random_searches_groups_and_time(rows: tuple[An
     assert optimisation_bias(later, X, y, cv=TimeSeriesSplit(3), method="bootstrap", repeats=20).repeats == 20
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_the_settings_of_a_random_search_are_drawn_with_its_groups(seed: int) -> None:
+    X, y = make_classification(60, 4, random_state=seed)
+    settings = {"n_neighbors": [1, 3, 5, 7, 9]}
+    search = RandomizedSearchCV(KNeighborsClassifier(), settings, n_iter=3, cv=GroupKFold(3), random_state=seed)
+    groups = np.arange(60) // 4
+    luck = optimisation_bias(search, X, y, groups=groups, method="bootstrap", repeats=20)
+    assert luck.configurations == 3
+    assert luck == optimisation_bias(
+        search.fit(X, y, groups=groups), X, y, groups=groups, method="bootstrap", repeats=20
+    )
+
+
 def test_losses_run_the_other_way() -> None:
     error = np.random.default_rng(0).normal(1.0, 0.5, (10, 80))
     found = bootstrap_optimisation_bias(lambda c, r: error[c, r].mean(), 10, 80, greater_is_better=False)

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from corollary.evaluate.metric_names import METRIC_NAMES
+
 _WELCOME = """Compare models on a table, keep the best one, and know what is certain about its fit.
 
 \b
@@ -66,9 +68,8 @@ def _root(
         typer.echo(context.get_help())
 
 
-METRIC_NAMES = ("log-loss", "auc", "accuracy", "balanced-accuracy", "f1", "brier", "rmse", "mae", "r2")
 TASK_NAMES = ("auto", "regression", "classification")
-_METRICS = f"{', '.join(METRIC_NAMES[:6])}; {', '.join(METRIC_NAMES[6:])}."
+_METRICS = f"{'; '.join(', '.join(names) for names in METRIC_NAMES.values())}."
 Target = Annotated[str, typer.Option("--target", "-t", metavar="COLUMN", help="What to predict.", show_default=False)]
 TaskOption = Annotated[Task, typer.Option("--task", metavar="TASK", help="auto, regression or classification.")]
 PresetOption = Annotated[Preset, typer.Option(help="How many models to try.")]
@@ -221,9 +222,7 @@ def cluster(
 
 @app.command()
 def network(
-    file: Annotated[
-        Path, typer.Argument(metavar="FILE", help="CSV, TSV, Parquet (also .gz), or BIF.", show_default=False)
-    ],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help=f"BIF; or {_FORMATS}", show_default=False)],
     structure: Annotated[
         Structure | None,
         typer.Option(

@@ -13,10 +13,16 @@ from typing import Any, get_args, get_type_hints
 
 from typer.models import OptionInfo
 
-from corollary.cli.app import METRIC_NAMES, TASK_NAMES, app
+from corollary.cli.app import TASK_NAMES, app
+from corollary.evaluate.metric_names import METRIC_NAMES
 
 SHELLS = ("bash", "zsh", "fish")
-_VALUES = {"--metric": METRIC_NAMES, "--task": TASK_NAMES, "--k": ("auto",), "--split": ("random", "time:", "group:")}
+_VALUES = {
+    "--metric": tuple(name for names in METRIC_NAMES.values() for name in names),
+    "--task": TASK_NAMES,
+    "--k": ("auto",),
+    "--split": ("random", "time:", "group:"),
+}
 _ROOT = ("--help", "--report", "--version")
 
 

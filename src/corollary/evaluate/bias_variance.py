@@ -202,7 +202,8 @@ def bias_variance(
         progress=progress,
         resume=resume,
         about=None if resume is None else about(
-            estimator, X, y, X_test=X_test, method=method, share=share, seed=seed, groups=groups, weights=sample_weight
+            estimator, X, y, X_test=X_test, y_test=y_test, truth=truth, loss=loss, method=method, share=share,
+            seed=seed, groups=groups, weights=sample_weight,
         ),
     )  # fmt: skip
     said = np.array(results, dtype=np.float64)

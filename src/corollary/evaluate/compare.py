@@ -79,7 +79,7 @@ def compare(
     Parameters
     ----------
     data : path or data frame
-        CSV, TSV or Parquet (each also ``.gz``), or a pandas, polars or pyarrow table.
+        CSV, TSV, JSON lines, Excel, Parquet or Arrow (packed ones too), or a pandas, polars or pyarrow table.
     target : str
         The column to predict.
     task : {"auto", "regression", "classification"}

@@ -149,7 +149,7 @@ def _curve(
         for train, test in parts
     ]
     known = None if resume is None else about(
-        models[0], X, y, values=values, splits=splits, scoring=scorer.name, weights=weights
+        models[0], X, y, values=values, splits=splits, scoring=scorer.asked, weights=weights, groups=groups
     )  # fmt: skip
     scores = run_jobs(
         _both_scores, jobs, what=f"curve of {name}", n_jobs=n_jobs, progress=progress, resume=resume, about=known

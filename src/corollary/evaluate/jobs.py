@@ -11,6 +11,8 @@ from typing import Any
 import joblib
 import numpy as np
 
+from corollary.evaluate.identity import identity, versions
+
 Progress = Callable[[int, int, str], None]  # called with (done, in all, what is being done)
 _KIND = "corollary fits"
 
@@ -115,15 +117,13 @@ def _append(path: Path, line: dict[str, Any]) -> None:
 
 
 def about(estimator: Any, X: Any, y: Any, **others: Any) -> dict[str, Any]:
-    """What results of fits depend on: the model and its parameters, the rows, and the rest, each as a short text."""
-    return {
-        "model": described(estimator),
-        "rows": joblib.hash((_plain(X), _plain(y))),
-    } | {name: described(value) for name, value in others.items()}
+    """What results of fits depend on: the model and its parameters, the rows, the rest, and the versions."""
+    known = {"model": identity(estimator), "rows": str(joblib.hash((_plain(X), _plain(y))))}
+    return known | {name: identity(value) for name, value in others.items()} | {"versions": versions()}
 
 
 def described(value: Any) -> str:
-    """A text that is the same in every process: of arrays their hash, of models their parameters."""
+    """A text to be read: of models with their parameters, of arrays their hash."""
     if hasattr(value, "get_params") and not isinstance(value, type):
         inside = ", ".join(f"{name}={described(each)}" for name, each in sorted(value.get_params(deep=False).items()))
         return f"{type(value).__name__}({inside})"

@@ -21,6 +21,7 @@ from corollary.evaluate.scoring import (
     NamedScorer,
     as_search,
     check_rows,
+    fitted,
     held_out_share,
     is_search,
     scorer_of,
@@ -62,7 +63,9 @@ class Study:
 
     def run(self, function: Callable[..., Any], jobs: list[tuple[Any, ...]], what: str, **others: Any) -> list[Any]:
         """The jobs' results, with the progress, the file and the parallelism that were asked for."""
-        known = None if self.resume is None else about(self.search, self.X, self.y, weights=self.weights, **others)
+        known = None if self.resume is None else about(
+            self.search, self.X, self.y, weights=self.weights, groups=self.groups, **others
+        )  # fmt: skip
         return run_jobs(
             function, jobs, what=what, n_jobs=self.n_jobs, progress=self.progress, resume=self.resume, about=known
         )
@@ -145,7 +148,7 @@ def by_bootstrap(study: Study, repeats: int | None) -> OptimisationBias:
         for each in settings
         for train, test in splits
     ]
-    results = study.run(record, jobs, "bootstrap", splits=splits)
+    results = study.run(record, jobs, "bootstrap", splits=splits, settings=settings)
     parts = [results[start : start + len(splits)] for start in range(0, len(results), len(splits))]
     models, rows = recorded_models(parts, [test for _, test in splits], estimator, study.y)
     y, weights = np.asarray(study.y)[rows], None if study.weights is None else np.asarray(study.weights)[rows]
@@ -170,7 +173,9 @@ def _settings(study: Study) -> list[dict[str, Any]]:
     """The configurations that the search tries; those of a grid are known without a fit."""
     if isinstance(study.search, GridSearchCV):
         return list(ParameterGrid(study.search.param_grid))
-    done = study.search if hasattr(study.search, "cv_results_") else clone(study.search).fit(study.X, study.y)
+    done = study.search
+    if not hasattr(done, "cv_results_"):
+        done = fitted(clone(done), study.X, study.y, study.weights, study.groups)
     tried: list[dict[str, Any]] = []
     for each in done.cv_results_["params"]:
         if each not in tried:

@@ -34,6 +34,8 @@ class Metric:
     needs_probabilities: bool = False
     low: float = -np.inf  # the range of the metric, outside of which no interval reaches
     high: float = np.inf
+    of_rows: Callable[[NDArray[Any], Prediction, Any], NDArray[np.float64]] | None = None  # if it is their mean …
+    root: bool = False  # … or the root of that
 
     @property
     def title(self) -> str:
@@ -69,6 +71,19 @@ def _brier(y: NDArray[Any], p: Prediction, classes: Any, w: Any) -> float:
     return float(measure.brier_score_loss(y, p.probabilities, labels=classes, scale_by_half=True, sample_weight=w))
 
 
+def _log_losses(y: NDArray[Any], p: Prediction, classes: Any) -> NDArray[np.float64]:
+    assert p.probabilities is not None
+    tiny = np.finfo(np.float64).eps
+    chances = p.probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
+    return np.asarray(-np.log(np.clip(chances / p.probabilities.sum(axis=1), tiny, 1 - tiny)))
+
+
+def _square_losses(y: NDArray[Any], p: Prediction, classes: Any) -> NDArray[np.float64]:
+    assert p.probabilities is not None
+    hit = classes[None, :] == y[:, None]
+    return np.asarray(0.5 * ((p.probabilities - hit) ** 2).sum(axis=1))
+
+
 def _of_values(function: Callable[..., Any], **options: Any) -> Callable[[NDArray[Any], Prediction, Any, Any], float]:
     """A measure of scikit-learn that reads the predicted labels or numbers."""
     return lambda y, p, _, w: float(function(y, p.values, sample_weight=w, **options))
@@ -77,16 +92,21 @@ def _of_values(function: Callable[..., Any], **options: Any) -> Callable[[NDArra
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        Metric("log-loss", "log-loss", "classification", False, _log_loss, needs_probabilities=True, low=0.0),
+        Metric("log-loss", "log-loss", "classification", False, _log_loss, needs_probabilities=True, low=0.0,
+               of_rows=_log_losses),
         Metric("auc", "AUC", "classification", True, _area, needs_probabilities=True, low=0.0, high=1.0),
-        Metric("accuracy", "accuracy", "classification", True, _of_values(measure.accuracy_score), low=0.0, high=1.0),
+        Metric("accuracy", "accuracy", "classification", True, _of_values(measure.accuracy_score), low=0.0, high=1.0,
+               of_rows=lambda y, p, _: (p.values == y).astype(np.float64)),
         Metric("balanced-accuracy", "balanced accuracy", "classification", True,
                _of_values(measure.balanced_accuracy_score), low=0.0, high=1.0),
         Metric("f1", "F1 (macro)", "classification", True,
                _of_values(measure.f1_score, average="macro", zero_division=0.0), low=0.0, high=1.0),
-        Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True, low=0.0, high=1.0),
-        Metric("rmse", "RMSE", "regression", False, _of_values(measure.root_mean_squared_error), low=0.0),
-        Metric("mae", "MAE", "regression", False, _of_values(measure.mean_absolute_error), low=0.0),
+        Metric("brier", "Brier", "classification", False, _brier, needs_probabilities=True, low=0.0, high=1.0,
+               of_rows=_square_losses),
+        Metric("rmse", "RMSE", "regression", False, _of_values(measure.root_mean_squared_error), low=0.0,
+               of_rows=lambda y, p, _: (p.values - y) ** 2, root=True),
+        Metric("mae", "MAE", "regression", False, _of_values(measure.mean_absolute_error), low=0.0,
+               of_rows=lambda y, p, _: np.abs(p.values - y)),
         Metric("r2", "R²", "regression", True, _of_values(measure.r2_score), high=1.0),
     )
 }  # fmt: skip

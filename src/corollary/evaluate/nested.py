@@ -186,7 +186,7 @@ def nested(
         resume=resume,
         about=None
         if resume is None
-        else about(search, X, y, splits=splits, scoring=scorer.name, weights=sample_weight),
+        else about(search, X, y, splits=splits, scoring=scorer.asked, weights=sample_weight, groups=groups),
     )
     return Nested(
         Score(tuple(each["score"] for each in results), held_out_share(splits)),

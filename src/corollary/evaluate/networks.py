@@ -112,7 +112,7 @@ def learn_network(
     Parameters
     ----------
     data : path or data frame
-        CSV, TSV or Parquet (each also ``.gz``), a pandas, polars or pyarrow table, or the path of a BIF file.
+        CSV, TSV, JSON lines, Excel, Parquet or Arrow (packed ones too), BIF, or a pandas, polars or pyarrow table.
     structure : {"hill-climb", "chow-liu", "tan"} or None
         By hill climbing on BIC (as None is), the best tree, or naive Bayes with a tree, which needs a ``target``.
     target : str or None

@@ -173,7 +173,7 @@ def scores_on_folds(
         raise ValueError("the models have different scores of their own; say scoring=.")
     jobs = [(model, scorers[name], X, y, weights, groups, *split) for name, model in models.items() for split in splits]
     known = None if resume is None else about(
-        models, X, y, splits=splits, scoring=scorers[next(iter(models))].name, weights=weights
+        models, X, y, splits=splits, scoring=[each.asked for each in scorers.values()], weights=weights, groups=groups
     )  # fmt: skip
     found = run_jobs(
         _one_score, jobs, what="paired folds", n_jobs=n_jobs, progress=progress, resume=resume, about=known

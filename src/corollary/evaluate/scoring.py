@@ -39,6 +39,11 @@ class NamedScorer:
             return float(self.scorer(model, X, y))
         return float(self.of_predictions(model, X, y, sample_weight=sample_weight))
 
+    @property
+    def asked(self) -> Any:
+        """All that scores depend on: a scorer of scikit-learn holds its function, its sign and its arguments."""
+        return [self.name, self.scorer, self.of_predictions]
+
     def interval(self, score: Score) -> tuple[float, float]:
         """The score's 95 % interval within the range."""
         low, high = score.mean - score.half_width, score.mean + score.half_width

@@ -60,38 +60,14 @@ def _additive(
     said: Sequence[Prediction], truth: NDArray[Any], target: Target, metric: Metric, weights: Any
 ) -> Callable[[int, NDArray[np.intp]], float] | None:
     """The score as a mean over rows, where the metric is one (or its root): worked out once for every row."""
-    losses = _LOSSES.get(metric.name)
-    if losses is None:
+    if metric.of_rows is None:
         return None
-    table = np.stack([losses(truth, each, target.classes) for each in said])
-    root = metric.name == "rmse"
+    table = np.stack([metric.of_rows(truth, each, target.classes) for each in said])
 
     def score(configuration: int, drawn: NDArray[np.intp]) -> float:
         losses = table[configuration][drawn]
         w = None if weights is None else weights[drawn]
         mean = float("nan") if w is not None and not w.any() else float(np.average(losses, weights=w))
-        return float(np.sqrt(mean)) if root else mean
+        return float(np.sqrt(mean)) if metric.root else mean
 
     return score
-
-
-def _log_losses(y: NDArray[Any], p: Prediction, classes: Any) -> NDArray[np.float64]:
-    assert p.probabilities is not None
-    tiny = np.finfo(np.float64).eps
-    chances = p.probabilities[np.arange(len(y)), np.searchsorted(classes, y)]
-    return -np.log(np.clip(chances / p.probabilities.sum(axis=1), tiny, 1 - tiny))
-
-
-def _square_losses(y: NDArray[Any], p: Prediction, classes: Any) -> NDArray[np.float64]:
-    assert p.probabilities is not None
-    hit = classes[None, :] == y[:, None]
-    return 0.5 * ((p.probabilities - hit) ** 2).sum(axis=1)
-
-
-_LOSSES: dict[str, Callable[[NDArray[Any], Prediction, Any], NDArray[np.float64]]] = {
-    "log-loss": _log_losses,
-    "brier": _square_losses,
-    "accuracy": lambda y, p, _: (p.values == y).astype(np.float64),
-    "rmse": lambda y, p, _: (p.values - y) ** 2,
-    "mae": lambda y, p, _: np.abs(p.values - y),
-}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 from sklearn.base import is_classifier, is_regressor
@@ -10,6 +9,7 @@ from sklearn.utils import estimator_html_repr
 from sklearn.utils.metaestimators import available_if
 
 from corollary.core.evidence import TONES, Evidence
+from corollary.registry import public_function
 
 _BANNER = (
     '<div style="font:14px/1.5 system-ui,sans-serif;margin:0 0 6px;padding:6px 10px;border-left:3px solid {colour};'
@@ -27,13 +27,13 @@ class Shown:
     @available_if(_predicts_a_target)
     def explain(self, X: Any, *, background: Any = None, draws: int = 32, random_state: Any = 0) -> Any:
         """Share out each prediction among the columns of X: see :func:`corollary.explain`."""
-        explain = importlib.import_module("corollary.explaining.explain").explain  # it knows all families
+        explain = public_function("explain")
         return explain(self, X, background=background, draws=draws, random_state=random_state)
 
     @available_if(_predicts_a_target)
     def report(self, X: Any, y: Any, *, background: Any = None, random_state: Any = 0) -> Any:
         """A page on how well this model does on rows X with answers y: see :func:`corollary.model_report`."""
-        report = importlib.import_module("corollary.report.model_page").model_report
+        report = public_function("model_report")
         return report(self, X, y, background=background, random_state=random_state)
 
     def _html_repr(self) -> str:
