@@ -24,7 +24,8 @@ from corollary.report.column_effects import contributions, dependence, shuffled
 from corollary.report.data_figures import by_range, by_value
 from corollary.report.exchanged import Rows
 from corollary.report.leaderboard_section import against_the_best
-from corollary.report.study import MOST_ROWS, study
+from corollary.report.study import MOST_ROWS, Study, study
+from corollary.report.study import _splits as splits_of
 from corollary.report.threshold_figure import threshold_figures
 
 
@@ -122,6 +123,29 @@ def test_the_study_is_bounded_and_holds_rows_out() -> None:
     assert found.sizes[-1] == MOST_ROWS - MOST_ROWS // 4
 
 
+def test_the_study_holds_rows_out_as_the_comparison_does() -> None:
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame({"a": rng.normal(size=240), "who": [f"p{each}" for each in who], "when": rng.permutation(240)})
+    frame["y"] = frame["a"] + rng.normal(size=40)[who]
+    models = {"m": corollary.Ridge()}
+    for split in ("group:who", "time:when"):
+        result = corollary.compare(frame, "y", models=models, split=split, folds=3)
+        found = study(result)
+        assert isinstance(found, Study)
+        assert result.groups is not None
+        held_out = result.groups[found.held_out]
+        for train, test in splits_of(result)[0]:
+            if split.startswith("group"):
+                assert not set(result.groups[train]) & set(result.groups[test])
+            else:
+                assert result.groups[train].max() < result.groups[test].min()
+        assert len(np.unique(held_out)) == (10 if split.startswith("group") else 40)
+        text = _check_whole(render(result)).text
+        assert ("what came next held out" in text) == split.startswith("time")
+        assert ("asked about" in text and "later ones" in text) == split.startswith("time")
+
+
 def test_holm_makes_the_least_p_value_larger() -> None:
     result = corollary.compare(
         _table(), "label", drop=["size"], folds=3, models={
@@ -200,7 +224,8 @@ def test_groups_text_and_many_columns() -> None:
     page = _check_whole(render(result))
     assert "The first 24 of 30 columns are drawn." in page.text
     assert "no value of who is on both sides of a fold" in page.text
-    assert "Rows were held out at random here, not as in the leaderboard." in page.text
+    assert "a quarter of the groups held out, 3 times" in page.text
+    assert "random halves of the 24 groups in 120 rows and asked about the other groups" in page.text
     words = corollary.compare(frame[["said", "c0", "y"]], "y", models={"m": corollary.LogisticRegression()}, folds=3)
     assert "6 words" in _check_whole(render(words)).text
 

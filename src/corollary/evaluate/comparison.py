@@ -56,6 +56,8 @@ class Comparison:
         Wall-clock seconds of the whole comparison.
     judged : array of int or None
         The rows that were held out in some fold, where these are not all (``split="time:…"``, or an interruption).
+    groups : array of int or None
+        For each row the number of its group, or of its moment in time, in order; None if the split is random.
     """
 
     facts: DataFacts
@@ -76,6 +78,7 @@ class Comparison:
     holdout: Mapping[str, float] | None = None
     seconds: float = math.nan
     judged: NDArray[np.intp] | None = field(default=None, repr=False)
+    groups: NDArray[np.intp] | None = field(default=None, repr=False)
 
     @property
     def judged_rows(self) -> NDArray[np.intp]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.bias_variance import bias_variance
 from corollary.evaluate.comparison import Comparison, decimals_for
+from corollary.evaluate.scoring import take
 from corollary.evaluate.wording import between, decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
@@ -73,11 +76,9 @@ def learning_figure(comparison: Comparison, found: Study) -> str:
     key = '<ul class="legend"><li><i class="s0"></i>held-out rows</li><li><i class="s1"></i>training rows</li></ul>'
     some = f"{found.rows:,} rows" if found.rows < comparison.facts.rows else f"all {found.rows:,} rows"
     caption = (
-        f"{comparison.best} fitted to parts of {some}, a quarter held out, {count(len(found.testing), 'time')}; "
+        f"{comparison.best} fitted to parts of {some}, {found.how}, {count(len(found.testing), 'time')}; "
         f"bands run from the least to the greatest score. {_reading(comparison, found)}"
     )
-    if not found.grouped:
-        caption += " Rows were held out at random here, not as in the leaderboard."
     return figure(chart.svg(), "Learning curve", caption, key)
 
 
@@ -114,8 +115,8 @@ def parts_figure(comparison: Comparison) -> str:
             model, X = comparison.best_, comparison.features.iloc[rows]
             if isinstance(model, Pipeline):  # prepared once: what differs from fit to fit is the model
                 model, X = model[-1], model[:-1].transform(X)
-            y = comparison.target.values[rows]
-            found = bias_variance(model, X, y, draws=_DRAWS, method="resample", progress=in_time)
+            sets, how = _training_and_others(comparison, X, rows)
+            found = bias_variance(model, **sets, draws=_DRAWS, method="resample", progress=in_time)
         except (TimeoutError, ValueError, TypeError, AttributeError) as error:
             slow = isinstance(error, TimeoutError)
             why = (
@@ -132,8 +133,24 @@ def parts_figure(comparison: Comparison) -> str:
         more = "What all fits share is the larger part: unless it is noise, better columns or a suppler model may help."
     places = 4 if found.total < 10 else 0
     caption = (
-        f"{comparison.best} fitted to {found.draws} random halves of {len(rows):,} rows and asked about the others: "
+        f"{comparison.best} fitted to {found.draws} random halves of {how}: "
         f"{what} {number(found.total, places)}. Variance is what differs from fit to fit; bias is what all fits get "
         f"wrong, with the noise that no model can know. {more}"
     )
     return figure(drawn, "Bias and variance", caption)
+
+
+def _training_and_others(comparison: Comparison, X: Any, rows: NDArray[np.intp]) -> tuple[dict[str, Any], str]:
+    """What ``bias_variance`` draws training sets from and predicts, as the comparison holds rows out; and in words."""
+    y, groups = comparison.target.values[rows], None if comparison.groups is None else comparison.groups[rows]
+    if groups is None:
+        return {"X": X, "y": y}, f"{len(rows):,} rows and asked about the others"
+    if comparison.split.startswith("group:"):
+        known = f"the {count(len(np.unique(groups)), 'group')} in {len(rows):,} rows and asked about the other groups"
+        return {"X": X, "y": y, "groups": groups}, known
+    later = groups >= np.quantile(groups, 0.75, method="nearest")
+    if later.all():
+        raise ValueError("its rows are of one moment")
+    early, late = np.flatnonzero(~later), np.flatnonzero(later)
+    sets = {"X": take(X, early), "y": y[early], "X_test": take(X, late), "y_test": y[late]}
+    return sets, f"{len(early):,} rows and asked about {len(late):,} later ones"
