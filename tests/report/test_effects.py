@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
+from sklearn.metrics import recall_score, roc_auc_score
 from test_report import Page, _check_whole
 
 import corollary
 from corollary.cli import main
+from corollary.evaluate.calibration import calibration
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.optimisation_bias import OptimisationBias
@@ -263,3 +266,49 @@ def test_parts_of_columns_hold_every_row() -> None:
     assert found.names == ("b", "a")
     assert found.part.tolist() == [0, 1, 0, -1]
     assert by_value([f"v{each}" for each in range(20)]).names[-1] == "14 others"
+
+
+def _weighted(kind: str) -> Comparison:
+    """Rows of weight 50 of which many are wrong, and others of weight 1."""
+    frame = _table(200).drop(columns=["size", "day"])
+    heavy = np.arange(200) % 4 == 0
+    flipped = np.where(frame["label"] == "yes", "no", "yes")
+    frame["label"] = np.where(heavy & (np.arange(200) % 8 == 0), flipped, frame["label"])
+    frame["w"] = np.where(heavy, 50.0, 1.0)
+    models: dict[str, Any] = {
+        "logistic": corollary.LogisticRegression(),
+        "neighbours": corollary.KNeighborsClassifier(),
+    }
+    return corollary.compare(frame, "label", models={kind: models[kind]}, weights="w", folds=3, metric="accuracy")
+
+
+def test_weights_count_in_every_figure() -> None:
+    result = _weighted("logistic")
+    said, weights = result.out_of_fold["logistic"], result.judged_weights
+    assert weights is not None
+    assert said.probabilities is not None
+    text = _check_whole(render(result)).text
+    right = np.average(said.values == result.truth, weights=weights)
+    assert abs(right - (said.values == result.truth).mean()) > 0.02
+    assert f"right, {right:.1%} of the weight of all rows" in text
+    assert f"AUC {roc_auc_score(result.truth, said.probabilities[:, 1], sample_weight=weights):.3f}" in text
+    assert f"off by {calibration(result.truth, said.probabilities, sample_weight=weights).expected_error:.3f}" in text
+    assert text.count("Rows count by their weights.") == 5
+    assert "The weights are in the fits; the parts count rows." in text
+    recall = recall_score(result.truth, said.values, pos_label="yes", sample_weight=weights)
+    assert f"{recall:.3f}" in text
+    found = study(result)
+    assert isinstance(found, Study)
+    rows = splits_of(result)[0][0][0]
+    assert result.target.weights is not None
+    again = clone(result.best_).fit(
+        result.features.iloc[rows], result.target.values[rows], model__sample_weight=result.target.weights[rows]
+    )
+    np.testing.assert_allclose(found.model[-1].coef_, again[-1].coef_)
+
+
+def test_a_model_that_takes_no_weights_is_reported_all_the_same() -> None:
+    text = _check_whole(render(_weighted("neighbours"))).text
+    assert "Learning curve" in text
+    assert "Bias and variance" in text
+    assert "Not measured" not in text

@@ -92,6 +92,11 @@ class Comparison:
         return values
 
     @property
+    def judged_weights(self) -> NDArray[np.float64] | None:
+        """The weights of ``judged_rows``, if rows have any."""
+        return None if self.target.weights is None else self.target.weights[self.judged_rows]
+
+    @property
     def metric(self) -> Metric:
         """The metric that ranks."""
         return self.metrics[0]

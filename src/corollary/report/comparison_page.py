@@ -128,7 +128,8 @@ def _predictions(comparison: Comparison) -> str:
     if target.classes is not None:
         figures = confusion_figures(comparison) + figures
         if len(target.classes) == 2 and said.probabilities is not None:
-            figures += threshold_figures(comparison.truth, said.probabilities[:, 1], target.classes[1])
+            positive, weights = said.probabilities[:, 1], comparison.judged_weights
+            figures += threshold_figures(comparison.truth, positive, target.classes[1], weights)
     lead = f"What {comparison.best} said about every row while that row was held out of the fit."
     if len(comparison.truth) < comparison.facts.rows:
         lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out of a fit."

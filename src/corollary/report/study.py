@@ -17,6 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedShuffleSplit
 
 from corollary.evaluate.comparison import Comparison
+from corollary.evaluate.cross_validation import weights_for
 from corollary.report.exchanged import said_by
 from corollary.tabular.target import Target
 
@@ -88,7 +89,9 @@ def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return clone(comparison.best_).fit(comparison.features.iloc[rows], comparison.target.values[rows])
+            model, weights = clone(comparison.best_), comparison.target.weights
+            given = weights_for(model, None if weights is None else weights[rows])
+            return model.fit(comparison.features.iloc[rows], comparison.target.values[rows], **given)
         except Exception:  # too few rows for this model
             return None
 

@@ -13,6 +13,7 @@ from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.bias_variance import bias_variance
 from corollary.evaluate.comparison import Comparison, decimals_for
+from corollary.evaluate.cross_validation import weights_for
 from corollary.evaluate.scoring import take
 from corollary.evaluate.wording import between, decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
@@ -116,6 +117,8 @@ def parts_figure(comparison: Comparison) -> str:
             if isinstance(model, Pipeline):  # prepared once: what differs from fit to fit is the model
                 model, X = model[-1], model[:-1].transform(X)
             sets, how = _training_and_others(comparison, X, rows)
+            if not weights_for(model, sets["sample_weight"]):  # it takes none
+                sets["sample_weight"] = None
             found = bias_variance(model, **sets, draws=_DRAWS, method="resample", progress=in_time)
         except (TimeoutError, ValueError, TypeError, AttributeError) as error:
             slow = isinstance(error, TimeoutError)
@@ -137,20 +140,25 @@ def parts_figure(comparison: Comparison) -> str:
         f"{what} {number(found.total, places)}. Variance is what differs from fit to fit; bias is what all fits get "
         f"wrong, with the noise that no model can know. {more}"
     )
+    if comparison.target.weights is not None:
+        caption += " The weights are in the fits; the parts count rows."
     return figure(drawn, "Bias and variance", caption)
 
 
 def _training_and_others(comparison: Comparison, X: Any, rows: NDArray[np.intp]) -> tuple[dict[str, Any], str]:
     """What ``bias_variance`` draws training sets from and predicts, as the comparison holds rows out; and in words."""
-    y, groups = comparison.target.values[rows], None if comparison.groups is None else comparison.groups[rows]
+    y, weights, groups = comparison.target.values[rows], comparison.target.weights, comparison.groups
+    weights, groups = (None if each is None else each[rows] for each in (weights, groups))
+    everything = {"X": X, "y": y, "sample_weight": weights}
     if groups is None:
-        return {"X": X, "y": y}, f"{len(rows):,} rows and asked about the others"
+        return everything, f"{len(rows):,} rows and asked about the others"
     if comparison.split.startswith("group:"):
         known = f"the {count(len(np.unique(groups)), 'group')} in {len(rows):,} rows and asked about the other groups"
-        return {"X": X, "y": y, "groups": groups}, known
+        return everything | {"groups": groups}, known
     later = groups >= np.quantile(groups, 0.75, method="nearest")
     if later.all():
         raise ValueError("its rows are of one moment")
     early, late = np.flatnonzero(~later), np.flatnonzero(later)
-    sets = {"X": take(X, early), "y": y[early], "X_test": take(X, late), "y_test": y[late]}
+    sets = {name: take(each, early) for name, each in everything.items()}
+    sets |= {"X_test": take(X, late), "y_test": y[late]}
     return sets, f"{len(early):,} rows and asked about {len(late):,} later ones"
