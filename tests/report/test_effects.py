@@ -23,9 +23,9 @@ from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.optimisation_bias import OptimisationBias
 from corollary.report import render
-from corollary.report.column_effects import contributions, dependence, shuffled
+from corollary.report.column_effects import dependence, explained, explained_sample, shuffled
 from corollary.report.data_figures import by_range, by_value
-from corollary.report.exchanged import Rows
+from corollary.report.exchanged import Exchange
 from corollary.report.leaderboard_section import against_the_best
 from corollary.report.study import MOST_ROWS, Study, study
 from corollary.report.study import _splits as splits_of
@@ -62,18 +62,17 @@ def _compared(target: str, kind: str) -> Comparison:
 )  # fmt: skip
 def test_contributions_of_columns_add_up_to_predictions(target: str, kind: str, raw: str) -> None:
     result = _compared(target, kind)
-    found = contributions(result, result.features)
-    assert found.exact
-    assert sorted(found.columns) == sorted(result.features.columns)
+    found = explained(result, result.features)
+    assert found.standard_errors is None
+    assert sorted(found.feature_names) == sorted(result.features.columns)
     said = np.asarray(getattr(result.best_, raw)(result.features))
-    sums = found.values[:, :, 0].sum(axis=1)
-    np.testing.assert_allclose(sums - sums[0], said - said[0], atol=1e-8)
+    np.testing.assert_allclose(found.predictions, said, atol=1e-8)
 
 
 @pytest.mark.parametrize(("target", "kind"), [("size", "forest"), ("label", "logistic")])
 def test_exchanging_features_is_preparing_changed_rows(target: str, kind: str) -> None:
     result = _compared(target, kind)
-    quick, slow = Rows(result.best_, result.features), Rows(result.best_, result.features)
+    quick, slow = (Exchange(result.best_, result.features) for _ in range(2))
     slow.features = None
     rng = np.random.default_rng(0)
     taken, given = rng.integers(0, 150, 60), rng.integers(0, 150, 60)
@@ -84,12 +83,21 @@ def test_exchanging_features_is_preparing_changed_rows(target: str, kind: str) -
             np.testing.assert_allclose(one.probabilities, two.probabilities)
 
 
-def test_a_replaced_value_moves_what_depends_on_it() -> None:
-    result = _compared("label", "bayes")
-    found = contributions(result, result.features.iloc[:5])
-    assert not found.exact
-    assert found.outputs == ["no", "yes"]
-    np.testing.assert_allclose(found.values.sum(axis=2), 0.0, atol=1e-12)  # what one class gains the other loses
+@pytest.mark.parametrize(("target", "kind"), [("label", "bayes"), ("label", "neighbours"), ("size", "ridge")])
+def test_the_report_and_predict_explain_a_row_alike(target: str, kind: str) -> None:
+    result = _compared(target, kind)
+    found = explained_sample(result)
+    assert not isinstance(found, str)
+    assert len(found.values) >= 100
+    np.testing.assert_allclose(found.predictions, corollary.explain(result.best_, found.data).predictions)
+    text = _check_whole(render(result)).text
+    assert "How far each column moves predictions" in text
+    if kind == "ridge":
+        np.testing.assert_allclose(found.values, corollary.explain(result.best_, found.data).values)
+    else:
+        assert found.standard_errors is not None
+        assert "Shapley values estimated from 32 orders of the columns and 16 known rows" in text
+        assert "no standard error above" in text
 
 
 def test_partial_dependence_is_the_mean_over_rows() -> None:
@@ -202,7 +210,7 @@ def test_a_blend_is_explained_too() -> None:
     vote = VotingClassifier([("a", result.best_), ("b", result.best_)], voting="soft")
     page = _check_whole(render(replace(result, best_=vote.fit(result.features, result.target.values))))
     assert "What each column is worth" in page.text
-    assert "replacing the column's value by those of other rows" in page.text
+    assert "Shapley values estimated from 32 orders of the columns and 16 known rows" in page.text
 
 
 def test_what_was_not_finished_is_said() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from corollary.core.explanation import Explanation
 from corollary.evaluate.comparison import Comparison, decimals_for, shown_score
 from corollary.report.charts import escaped
-from corollary.report.column_effects import Contributions, Shuffled, global_contributions
+from corollary.report.column_effects import Shuffled, explained_sample
 from corollary.report.confusion import confusion_figures
 from corollary.report.data_figures import data_section
 from corollary.report.document import columns_table, document, folded, header, pair, section, table, tiles
-from corollary.report.effect_figures import column_figures, important_columns, order_of_columns, worth
+from corollary.report.effect_figures import column_figures, order_of_columns, worth
 from corollary.report.error_rows import error_section
 from corollary.report.leaderboard_section import leaderboard
 from corollary.report.model_figures import coefficients_figure, convergence_figure
@@ -42,7 +43,7 @@ def comparison_page(comparison: Comparison) -> str:
     Cost: a dozen fits of the best model to at most 3 000 rows and some thousand predictions, a few seconds in all.
     """
     studied = study(comparison)
-    found = global_contributions(comparison)
+    found = explained_sample(comparison)
     lost = worth(comparison, studied, order_of_columns(comparison, found))
     parts = [
         _header(comparison),
@@ -52,7 +53,7 @@ def comparison_page(comparison: Comparison) -> str:
         _why(comparison, found, lost),
         _trust(comparison, studied),
         _predictions(comparison),
-        _errors(comparison, important_columns(comparison, found, lost)),
+        _errors(comparison, not isinstance(found, str)),
         _evidence(comparison),
         _section("use", usage(comparison)),
         _section("again", once_more(comparison)),
@@ -105,7 +106,7 @@ def _data(comparison: Comparison) -> str:
     return _section("data", f'<ul class="checks">{items}</ul>{notes}{said}{pictures}{columns}')
 
 
-def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | None) -> str:
+def _why(comparison: Comparison, found: Explanation | str, lost: Shuffled | None) -> str:
     if comparison.best_ is None:
         return _section("why", "", "Not known: the comparison was interrupted before the last fit.")
     features = coefficients_figure(comparison)
@@ -136,10 +137,10 @@ def _predictions(comparison: Comparison) -> str:
     return _section("predictions", pair(figures), lead)
 
 
-def _errors(comparison: Comparison, columns: list[str]) -> str:
+def _errors(comparison: Comparison, known: bool) -> str:
     if comparison.best not in comparison.out_of_fold:
         return _section("errors", "", _UNFINISHED)
-    return _section("errors", *error_section(comparison, columns))
+    return _section("errors", *error_section(comparison, known))
 
 
 def _evidence(comparison: Comparison) -> str:

@@ -147,9 +147,8 @@ def parts_figure(comparison: Comparison) -> str:
 
 def _training_and_others(comparison: Comparison, X: Any, rows: NDArray[np.intp]) -> tuple[dict[str, Any], str]:
     """What ``bias_variance`` draws training sets from and predicts, as the comparison holds rows out; and in words."""
-    y, weights, groups = comparison.target.values[rows], comparison.target.weights, comparison.groups
-    weights, groups = (None if each is None else each[rows] for each in (weights, groups))
-    everything = {"X": X, "y": y, "sample_weight": weights}
+    y, groups = comparison.target.values[rows], take(comparison.groups, rows)
+    everything = {"X": X, "y": y, "sample_weight": take(comparison.target.weights, rows)}
     if groups is None:
         return everything, f"{len(rows):,} rows and asked about the others"
     if comparison.split.startswith("group:"):
