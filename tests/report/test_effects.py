@@ -27,7 +27,7 @@ from corollary.report.column_effects import dependence, explained, explained_sam
 from corollary.report.data_figures import by_range, by_value
 from corollary.report.exchanged import Exchange
 from corollary.report.leaderboard_section import against_the_best
-from corollary.report.study import MOST_ROWS, Study, study
+from corollary.report.study import MOST_ROWS, NotStudied, Study, study
 from corollary.report.study import _splits as splits_of
 from corollary.report.threshold_figure import threshold_figures
 
@@ -114,7 +114,7 @@ def test_partial_dependence_is_the_mean_over_rows() -> None:
 def test_shuffling_shows_which_columns_are_needed() -> None:
     result = _compared("label", "logistic")
     studied = study(result)
-    assert studied is not None
+    assert isinstance(studied, Study)
     lost = shuffled(result, studied.model, studied.held_out, list(result.features.columns), until=np.inf)
     worth = dict(zip(lost.columns, lost.losses, strict=True))
     assert max(worth, key=lambda name: worth[name]) == "x"
@@ -127,7 +127,7 @@ def test_the_study_is_bounded_and_holds_rows_out() -> None:
     rows = np.random.default_rng(0).normal(size=(2 * MOST_ROWS, 2))
     table = pd.DataFrame({"a": rows[:, 0], "y": rows.sum(axis=1)})
     found = study(corollary.compare(table, "y", models={"ridge": corollary.Ridge()}, folds=2))
-    assert found is not None
+    assert isinstance(found, Study)
     assert found.rows == MOST_ROWS
     assert len(found.held_out) == MOST_ROWS // 4
     assert list(found.sizes) == sorted(found.sizes)
@@ -157,12 +157,17 @@ def test_the_study_holds_rows_out_as_the_comparison_does() -> None:
         assert ("asked about" in text and "later ones" in text) == split.startswith("time")
 
 
-def test_holm_makes_the_least_p_value_larger() -> None:
-    result = corollary.compare(
+@cache
+def _several() -> Comparison:
+    return corollary.compare(
         _table(), "label", drop=["size"], folds=3, models={
             "logistic": corollary.LogisticRegression(), "bayes": corollary.GaussianNB(),
         },
     )  # fmt: skip
+
+
+def test_holm_makes_the_least_p_value_larger() -> None:
+    result = _several()
     tests = against_the_best(result)
     assert set(tests) == {row.model for row in result.rows} - {result.best}
     for model, (difference, p) in tests.items():
@@ -320,3 +325,28 @@ def test_a_model_that_takes_no_weights_is_reported_all_the_same() -> None:
     assert "Learning curve" in text
     assert "Bias and variance" in text
     assert "Not measured" not in text
+
+
+def test_the_page_says_which_test_each_mark_is_of() -> None:
+    text = _check_whole(render(_several())).text
+    assert "≈ stands where the 95% interval of this one difference includes zero" in text
+    assert "p allows for all comparisons together" in text
+
+
+class FewRows(corollary.Ridge):
+    """A model that cannot be fitted to half of the rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if len(y) < 90:
+            raise ValueError(f"it takes 90 rows, not {len(y)}")
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_curve_that_cannot_be_drawn_says_why() -> None:
+    result = replace(_compared("size", "ridge"), best_=None)
+    assert study(result) == NotStudied("the comparison was interrupted before the last fit")
+    result = corollary.compare(_table(), "size", models={"m": FewRows()}, drop=["label"], folds=3)
+    text = _check_whole(render(result)).text
+    assert "Learning curveNot measured: m on 14 rows: it takes 90 rows, not 14." in text.replace("\n", "")
+    assert "What each column is worthNot measured: m on 14 rows" in text.replace("\n", "")
+    assert "Bias and variance" in text

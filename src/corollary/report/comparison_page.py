@@ -14,7 +14,7 @@ from corollary.report.error_rows import error_section
 from corollary.report.leaderboard_section import leaderboard
 from corollary.report.model_figures import coefficients_figure, convergence_figure
 from corollary.report.prediction_figures import prediction_figures
-from corollary.report.study import Study, study
+from corollary.report.study import NotStudied, Study, study
 from corollary.report.threshold_figure import threshold_figures
 from corollary.report.trust_figures import holdout, learning_figure, luck, parts_figure
 from corollary.report.usage import asked, once_more, usage
@@ -106,7 +106,7 @@ def _data(comparison: Comparison) -> str:
     return _section("data", f'<ul class="checks">{items}</ul>{notes}{said}{pictures}{columns}')
 
 
-def _why(comparison: Comparison, found: Explanation | str, lost: Shuffled | None) -> str:
+def _why(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> str:
     if comparison.best_ is None:
         return _section("why", "", "Not known: the comparison was interrupted before the last fit.")
     features = coefficients_figure(comparison)
@@ -115,10 +115,11 @@ def _why(comparison: Comparison, found: Explanation | str, lost: Shuffled | None
     return _section("why", body, f"{comparison.best}, by columns of the table.")
 
 
-def _trust(comparison: Comparison, studied: Study | None) -> str:
-    figures = [learning_figure(comparison, studied), parts_figure(comparison)] if studied is not None else []
-    body = luck(comparison) + holdout(comparison) + (pair(figures) if figures else "")
-    return _section("trust", body, "" if body else "Not known: the best model was not fitted to parts of the rows.")
+def _trust(comparison: Comparison, studied: Study | NotStudied) -> str:
+    figures = [learning_figure(comparison, studied)]
+    if comparison.best_ is not None:
+        figures.append(parts_figure(comparison))
+    return _section("trust", luck(comparison) + holdout(comparison) + pair(figures))
 
 
 def _predictions(comparison: Comparison) -> str:

@@ -12,7 +12,7 @@ from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import Chart, Scale, bars, compact, escaped, key_of_colours
 from corollary.report.column_effects import Dependence, Shuffled, dependence, method_of, shuffled, unit_of
 from corollary.report.document import figure, pair
-from corollary.report.study import Study
+from corollary.report.study import NotStudied, Study
 from corollary.tabular.messages import count, shortened
 from corollary.tabular.roles import Role
 
@@ -31,26 +31,23 @@ def order_of_columns(comparison: Comparison, found: Explanation | str) -> list[s
     return sorted(names, key=lambda name: -size.get(name, 0.0))
 
 
-def important_columns(comparison: Comparison, found: Explanation | str, lost: Shuffled | None) -> list[str]:
+def important_columns(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> list[str]:
     """The used columns, those that are worth most first."""
     order = order_of_columns(comparison, found)
-    worth_of = {} if lost is None else dict(zip(lost.columns, lost.losses, strict=True))
+    worth_of = {} if isinstance(lost, NotStudied) else dict(zip(lost.columns, lost.losses, strict=True))
     return sorted(order, key=lambda name: -worth_of.get(name, -np.inf))
 
 
-def worth(comparison: Comparison, studied: Study | None, order: list[str]) -> Shuffled | None:
+def worth(comparison: Comparison, studied: Study | NotStudied, order: list[str]) -> Shuffled | NotStudied:
     """How much the held-out score suffers when each column is shuffled, in bounded time."""
-    if studied is None:
-        return None
+    if isinstance(studied, NotStudied):
+        return studied
     return shuffled(comparison, studied.model, studied.held_out, order, time.monotonic() + _SECONDS)
 
 
-def column_figures(comparison: Comparison, found: Explanation | str, lost: Shuffled | None) -> str:
+def column_figures(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> str:
     """How far each column moves predictions, what it is worth, and partial dependence on the columns that matter."""
-    figures = []
-    if lost is not None:
-        figures.append(_worth_figure(comparison, lost))
-    figures.append(_sizes_figure(comparison, found))
+    figures = [_worth_figure(comparison, lost), _sizes_figure(comparison, found)]
     roles = {column.name: column for column in comparison.facts.used if column.role is not Role.TEXT}
     ranked = [name for name in important_columns(comparison, found, lost) if name in roles]
     drawn = [dependence(comparison, roles[name]) for name in ranked[:_DRAWN]]
@@ -58,7 +55,9 @@ def column_figures(comparison: Comparison, found: Explanation | str, lost: Shuff
     return pair(figures) + (pair(curves) if curves else "")
 
 
-def _worth_figure(comparison: Comparison, lost: Shuffled) -> str:
+def _worth_figure(comparison: Comparison, lost: Shuffled | NotStudied) -> str:
+    if isinstance(lost, NotStudied):
+        return figure("", "What each column is worth", f"Not measured: {lost.why}.")
     order = np.argsort(-lost.losses, kind="stable")[:_TOP]
     drawn = bars([lost.columns[each] for each in order], [float(lost.losses[each]) for each in order],
                  errors=[float(lost.errors[each]) for each in order], title="Worth of each column")  # fmt: skip

@@ -19,6 +19,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit, StratifiedS
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.cross_validation import weights_for
 from corollary.report.exchanged import said_by
+from corollary.tabular.messages import count, one_line
 from corollary.tabular.target import Target
 
 MOST_ROWS = 3000
@@ -26,6 +27,7 @@ SECONDS = 5.0
 _REPEATS = 3
 _SHARES = (0.125, 0.25, 0.5, 1.0)
 _TEST = 0.25
+_FEW = "there are too few rows"
 
 
 @dataclass(frozen=True)
@@ -50,15 +52,24 @@ class Study:
         return float(step.mean()), float(step.std(ddof=1) / np.sqrt(len(step))) if len(step) > 1 else float("nan")
 
 
-def study(comparison: Comparison) -> Study | None:
-    """Fit the best model to growing parts of at most 3 000 rows; None if it cannot be fitted to so few."""
+@dataclass(frozen=True)
+class NotStudied:
+    """Why there is no study."""
+
+    why: str
+
+
+def study(comparison: Comparison) -> Study | NotStudied:
+    """Fit the best model to growing parts of at most 3 000 rows; or why that cannot be done."""
     if comparison.best_ is None:
-        return None
+        return NotStudied("the comparison was interrupted before the last fit")
     until = time.monotonic() + SECONDS
     splits, how = _splits(comparison)
     curves: list[list[tuple[float, float]]] = []  # of each repeat: scores on training and on held-out rows, by size
     most = min((len(train) for train, _ in splits), default=0)
     sizes = [int(each) for each in np.unique((np.array(_SHARES) * most).astype(int)) if each]
+    if len(sizes) < 2:
+        return NotStudied(f"with {how} no part of the rows is left that shows every class" if not splits else _FEW)
     kept: Any = None
     begun = time.monotonic()
     used = 0
@@ -72,15 +83,16 @@ def study(comparison: Comparison) -> Study | None:
                 sizes = sizes[: len(curve)]  # a slow model: the larger fits would take too long
                 break
             begun = time.monotonic()
-            fitted = _fitted(comparison, train[:size])
-            if fitted is None:
-                return None
-            curve.append((_score(comparison, fitted, train[:size]), _score(comparison, fitted, test)))
+            try:
+                fitted = _fitted(comparison, train[:size])
+                curve.append((_score(comparison, fitted, train[:size]), _score(comparison, fitted, test)))
+            except Exception as error:  # too few rows for this model, or for this score
+                return NotStudied(f"{comparison.best} on {count(size, 'row')}: {one_line(error)}")
         kept = kept or (fitted, test)
         curves.append(curve)
     scores = np.array(curves)
-    if len(sizes) < 2 or not np.isfinite(scores).all():
-        return None
+    if not np.isfinite(scores).all():
+        return NotStudied(f"{comparison.metric.label} is not defined for some of these parts")
     model, held_out = kept
     return Study(used, np.array(sizes), scores[:, :, 0], scores[:, :, 1], model, held_out, how)
 
@@ -88,12 +100,9 @@ def study(comparison: Comparison) -> Study | None:
 def _fitted(comparison: Comparison, rows: NDArray[np.intp]) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            model, weights = clone(comparison.best_), comparison.target.weights
-            given = weights_for(model, None if weights is None else weights[rows])
-            return model.fit(comparison.features.iloc[rows], comparison.target.values[rows], **given)
-        except Exception:  # too few rows for this model
-            return None
+        model, weights = clone(comparison.best_), comparison.target.weights
+        given = weights_for(model, None if weights is None else weights[rows])
+        return model.fit(comparison.features.iloc[rows], comparison.target.values[rows], **given)
 
 
 def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
@@ -101,11 +110,8 @@ def _score(comparison: Comparison, model: Any, rows: NDArray[np.intp]) -> float:
     weights = None if target.weights is None else target.weights[rows]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            said = said_by(model, comparison.features.iloc[rows])
-            return comparison.metric(target.values[rows], said, target.classes, weights)
-        except ValueError:
-            return float("nan")
+        said = said_by(model, comparison.features.iloc[rows])
+        return comparison.metric(target.values[rows], said, target.classes, weights)
 
 
 Pair = tuple[NDArray[np.intp], NDArray[np.intp]]

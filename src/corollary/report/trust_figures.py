@@ -18,7 +18,7 @@ from corollary.evaluate.scoring import take
 from corollary.evaluate.wording import between, decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
-from corollary.report.study import Study
+from corollary.report.study import NotStudied, Study
 from corollary.tabular.messages import count, one_line
 
 _SAMPLE = 900
@@ -60,8 +60,10 @@ def holdout(comparison: Comparison) -> str:
     return listing(pairs)
 
 
-def learning_figure(comparison: Comparison, found: Study) -> str:
-    """Score on training and on held-out rows against the number of rows it was fitted to."""
+def learning_figure(comparison: Comparison, found: Study | NotStudied) -> str:
+    """Score on training and on held-out rows against the number of rows it was fitted to; or why it is not known."""
+    if isinstance(found, NotStudied):
+        return figure("", "Learning curve", f"Not measured: {found.why}.")
     metric = comparison.metric
     both = np.concatenate([found.training, found.testing])
     chart = Chart(
