@@ -141,6 +141,10 @@ def test_ids_join_and_reasons_add_up(run: Run, people: pd.DataFrame, tmp_path: P
     assert told["because_1"].str.contains("age = ").any()
     assert "what these columns add to the log-odds of 'rich'" in outcome.err
     assert "'who'" not in outcome.err  # it is used, as the id
+    people[:1].assign(who="person-0").to_csv(path, index=False)
+    alone = run("predict", model, path, "--id", "who", "--explain")
+    assert alone.out.splitlines()[1] == outcome.out.splitlines()[1]  # in whatever file the row is
+    assert "means of numbers and dates, every category of a column alike" in alone.err
 
 
 def test_an_unknown_id_is_refused(run: Run, people_csv: Path, tmp_path: Path) -> None:
@@ -157,4 +161,6 @@ def test_an_unknown_id_is_refused(run: Run, people_csv: Path, tmp_path: Path) ->
     table.write_text("a,b\n0,1\n")
     alone = run("predict", model, table, "--explain")
     assert (alone.code, alone.err.count("\n")) == (2, 1)
-    assert "--explain" in alone.err
+    assert "has one row, and this model keeps no others to hold it against; put it into one file with" in alone.err
+    table.write_text("a,b\n0,1\n1,1\n")
+    assert "rows are held against those of" in run("predict", model, table, "--explain").err

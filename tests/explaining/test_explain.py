@@ -19,6 +19,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 import corollary
 from corollary import explain
 from corollary.core.loss import Poisson
+from corollary.explaining.explain import stands_alone
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(60, 4))
@@ -97,6 +98,29 @@ def test_columns_of_a_table_add_up_through_its_preparation() -> None:
         np.testing.assert_allclose(found.predictions, result.best_.predict(rows), rtol=1e-6)
         assert found.shown(0, 0) == "missing"
         assert found.feature_names[int(np.argmax(found.importances()))] in ("size", "colour")
+
+
+def test_a_linear_pipeline_of_compare_knows_its_middle() -> None:
+    rng = np.random.default_rng(0)
+    n = 90
+    table = pd.DataFrame({
+        "size": rng.normal(5, 2, n), "colour": rng.choice(["red", "green", "blue"], n),
+        "new": rng.choice(["y", "n"], n),
+        "sold": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(0, 90, n), unit="D"),
+    })  # fmt: skip
+    table["price"] = 3 * table["size"] + 40 * (table["colour"] == "red") + rng.normal(size=n)
+    model = corollary.compare(table, "price", models={"m": corollary.Ridge()}, folds=2).best_
+    rows = table.drop(columns="price")
+    whole, one = explain(model, rows), explain(model, rows[7:8])
+    np.testing.assert_allclose(one.values[0], whole.values[7])
+    np.testing.assert_allclose(whole.predictions, model.predict(rows))
+    found = whole.to_frame()
+    np.testing.assert_allclose(found["size"].mean(), 0.0, atol=1e-9)  # from the mean of the rows of the fit
+    levels = [found["colour"][table["colour"] == each].iloc[0] for each in ("red", "green", "blue")]
+    np.testing.assert_allclose(sum(levels), 0.0, atol=1e-9)  # every category alike
+    np.testing.assert_allclose(sum(found["new"][table["new"] == each].iloc[0] for each in "yn"), 0.0, atol=1e-9)
+    assert stands_alone(model, rows)
+    assert not stands_alone(corollary.Ridge().fit(X, y), X)
 
 
 def test_a_pipeline_that_cannot_be_traced_is_explained_as_a_whole() -> None:

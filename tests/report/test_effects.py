@@ -11,20 +11,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import VotingClassifier
+from sklearn.metrics import recall_score, roc_auc_score
 from test_report import Page, _check_whole
 
 import corollary
 from corollary.cli import main
+from corollary.evaluate.calibration import calibration
 from corollary.evaluate.comparison import Comparison, decimals_for
 from corollary.evaluate.metrics import Score
 from corollary.evaluate.optimisation_bias import OptimisationBias
 from corollary.report import render
-from corollary.report.column_effects import contributions, dependence, shuffled
+from corollary.report.column_effects import dependence, explained, explained_sample, shuffled
 from corollary.report.data_figures import by_range, by_value
-from corollary.report.exchanged import Rows
+from corollary.report.exchanged import Exchange
 from corollary.report.leaderboard_section import against_the_best
-from corollary.report.study import MOST_ROWS, study
+from corollary.report.study import MOST_ROWS, NotStudied, Study, study
+from corollary.report.study import _splits as splits_of
 from corollary.report.threshold_figure import threshold_figures
 
 
@@ -58,18 +62,17 @@ def _compared(target: str, kind: str) -> Comparison:
 )  # fmt: skip
 def test_contributions_of_columns_add_up_to_predictions(target: str, kind: str, raw: str) -> None:
     result = _compared(target, kind)
-    found = contributions(result, result.features)
-    assert found.exact
-    assert sorted(found.columns) == sorted(result.features.columns)
+    found = explained(result, result.features)
+    assert found.standard_errors is None
+    assert sorted(found.feature_names) == sorted(result.features.columns)
     said = np.asarray(getattr(result.best_, raw)(result.features))
-    sums = found.values[:, :, 0].sum(axis=1)
-    np.testing.assert_allclose(sums - sums[0], said - said[0], atol=1e-8)
+    np.testing.assert_allclose(found.predictions, said, atol=1e-8)
 
 
 @pytest.mark.parametrize(("target", "kind"), [("size", "forest"), ("label", "logistic")])
 def test_exchanging_features_is_preparing_changed_rows(target: str, kind: str) -> None:
     result = _compared(target, kind)
-    quick, slow = Rows(result.best_, result.features), Rows(result.best_, result.features)
+    quick, slow = (Exchange(result.best_, result.features) for _ in range(2))
     slow.features = None
     rng = np.random.default_rng(0)
     taken, given = rng.integers(0, 150, 60), rng.integers(0, 150, 60)
@@ -80,12 +83,21 @@ def test_exchanging_features_is_preparing_changed_rows(target: str, kind: str) -
             np.testing.assert_allclose(one.probabilities, two.probabilities)
 
 
-def test_a_replaced_value_moves_what_depends_on_it() -> None:
-    result = _compared("label", "bayes")
-    found = contributions(result, result.features.iloc[:5])
-    assert not found.exact
-    assert found.outputs == ["no", "yes"]
-    np.testing.assert_allclose(found.values.sum(axis=2), 0.0, atol=1e-12)  # what one class gains the other loses
+@pytest.mark.parametrize(("target", "kind"), [("label", "bayes"), ("label", "neighbours"), ("size", "ridge")])
+def test_the_report_and_predict_explain_a_row_alike(target: str, kind: str) -> None:
+    result = _compared(target, kind)
+    found = explained_sample(result)
+    assert not isinstance(found, str)
+    assert len(found.values) >= 100
+    np.testing.assert_allclose(found.predictions, corollary.explain(result.best_, found.data).predictions)
+    text = _check_whole(render(result)).text
+    assert "How far each column moves predictions" in text
+    if kind == "ridge":
+        np.testing.assert_allclose(found.values, corollary.explain(result.best_, found.data).values)
+    else:
+        assert found.standard_errors is not None
+        assert "Shapley values estimated from 32 orders of the columns and 16 known rows" in text
+        assert "no standard error above" in text
 
 
 def test_partial_dependence_is_the_mean_over_rows() -> None:
@@ -102,7 +114,7 @@ def test_partial_dependence_is_the_mean_over_rows() -> None:
 def test_shuffling_shows_which_columns_are_needed() -> None:
     result = _compared("label", "logistic")
     studied = study(result)
-    assert studied is not None
+    assert isinstance(studied, Study)
     lost = shuffled(result, studied.model, studied.held_out, list(result.features.columns), until=np.inf)
     worth = dict(zip(lost.columns, lost.losses, strict=True))
     assert max(worth, key=lambda name: worth[name]) == "x"
@@ -115,19 +127,47 @@ def test_the_study_is_bounded_and_holds_rows_out() -> None:
     rows = np.random.default_rng(0).normal(size=(2 * MOST_ROWS, 2))
     table = pd.DataFrame({"a": rows[:, 0], "y": rows.sum(axis=1)})
     found = study(corollary.compare(table, "y", models={"ridge": corollary.Ridge()}, folds=2))
-    assert found is not None
+    assert isinstance(found, Study)
     assert found.rows == MOST_ROWS
     assert len(found.held_out) == MOST_ROWS // 4
     assert list(found.sizes) == sorted(found.sizes)
     assert found.sizes[-1] == MOST_ROWS - MOST_ROWS // 4
 
 
-def test_holm_makes_the_least_p_value_larger() -> None:
-    result = corollary.compare(
+def test_the_study_holds_rows_out_as_the_comparison_does() -> None:
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(40), 6)
+    frame = pd.DataFrame({"a": rng.normal(size=240), "who": [f"p{each}" for each in who], "when": rng.permutation(240)})
+    frame["y"] = frame["a"] + rng.normal(size=40)[who]
+    models = {"m": corollary.Ridge()}
+    for split in ("group:who", "time:when"):
+        result = corollary.compare(frame, "y", models=models, split=split, folds=3)
+        found = study(result)
+        assert isinstance(found, Study)
+        assert result.groups is not None
+        held_out = result.groups[found.held_out]
+        for train, test in splits_of(result)[0]:
+            if split.startswith("group"):
+                assert not set(result.groups[train]) & set(result.groups[test])
+            else:
+                assert result.groups[train].max() < result.groups[test].min()
+        assert len(np.unique(held_out)) == (10 if split.startswith("group") else 40)
+        text = _check_whole(render(result)).text
+        assert ("what came next held out" in text) == split.startswith("time")
+        assert ("asked about" in text and "later ones" in text) == split.startswith("time")
+
+
+@cache
+def _several() -> Comparison:
+    return corollary.compare(
         _table(), "label", drop=["size"], folds=3, models={
             "logistic": corollary.LogisticRegression(), "bayes": corollary.GaussianNB(),
         },
     )  # fmt: skip
+
+
+def test_holm_makes_the_least_p_value_larger() -> None:
+    result = _several()
     tests = against_the_best(result)
     assert set(tests) == {row.model for row in result.rows} - {result.best}
     for model, (difference, p) in tests.items():
@@ -179,7 +219,7 @@ def test_a_blend_is_explained_too() -> None:
     vote = VotingClassifier([("a", result.best_), ("b", result.best_)], voting="soft")
     page = _check_whole(render(replace(result, best_=vote.fit(result.features, result.target.values))))
     assert "What each column is worth" in page.text
-    assert "replacing the column's value by those of other rows" in page.text
+    assert "Shapley values estimated from 32 orders of the columns and 16 known rows" in page.text
 
 
 def test_what_was_not_finished_is_said() -> None:
@@ -204,7 +244,8 @@ def test_groups_text_and_many_columns() -> None:
     page = _check_whole(render(result))
     assert "The first 24 of 30 columns are drawn." in page.text
     assert "no value of who is on both sides of a fold" in page.text
-    assert "Rows were held out at random here, not as in the leaderboard." in page.text
+    assert "a quarter of the groups held out, 3 times" in page.text
+    assert "random halves of the 24 groups in 120 rows and asked about the other groups" in page.text
     words = corollary.compare(frame[["said", "c0", "y"]], "y", models={"m": corollary.LogisticRegression()}, folds=3)
     assert "6 words" in _check_whole(render(words)).text
 
@@ -242,3 +283,74 @@ def test_parts_of_columns_hold_every_row() -> None:
     assert found.names == ("b", "a")
     assert found.part.tolist() == [0, 1, 0, -1]
     assert by_value([f"v{each}" for each in range(20)]).names[-1] == "14 others"
+
+
+def _weighted(kind: str) -> Comparison:
+    """Rows of weight 50 of which many are wrong, and others of weight 1."""
+    frame = _table(200).drop(columns=["size", "day"])
+    heavy = np.arange(200) % 4 == 0
+    flipped = np.where(frame["label"] == "yes", "no", "yes")
+    frame["label"] = np.where(heavy & (np.arange(200) % 8 == 0), flipped, frame["label"])
+    frame["w"] = np.where(heavy, 50.0, 1.0)
+    models: dict[str, Any] = {
+        "logistic": corollary.LogisticRegression(),
+        "neighbours": corollary.KNeighborsClassifier(),
+    }
+    return corollary.compare(frame, "label", models={kind: models[kind]}, weights="w", folds=3, metric="accuracy")
+
+
+def test_weights_count_in_every_figure() -> None:
+    result = _weighted("logistic")
+    said, weights = result.out_of_fold["logistic"], result.judged_weights
+    assert weights is not None
+    assert said.probabilities is not None
+    text = _check_whole(render(result)).text
+    right = np.average(said.values == result.truth, weights=weights)
+    assert abs(right - (said.values == result.truth).mean()) > 0.02
+    assert f"right, {right:.1%} of the weight of all rows" in text
+    assert f"AUC {roc_auc_score(result.truth, said.probabilities[:, 1], sample_weight=weights):.3f}" in text
+    assert f"off by {calibration(result.truth, said.probabilities, sample_weight=weights).expected_error:.3f}" in text
+    assert text.count("Rows count by their weights.") == 5
+    assert "The weights are in the fits; the parts count rows." in text
+    recall = recall_score(result.truth, said.values, pos_label="yes", sample_weight=weights)
+    assert f"{recall:.3f}" in text
+    found = study(result)
+    assert isinstance(found, Study)
+    rows = splits_of(result)[0][0][0]
+    assert result.target.weights is not None
+    again = clone(result.best_).fit(
+        result.features.iloc[rows], result.target.values[rows], model__sample_weight=result.target.weights[rows]
+    )
+    np.testing.assert_allclose(found.model[-1].coef_, again[-1].coef_)
+
+
+def test_a_model_that_takes_no_weights_is_reported_all_the_same() -> None:
+    text = _check_whole(render(_weighted("neighbours"))).text
+    assert "Learning curve" in text
+    assert "Bias and variance" in text
+    assert "Not measured" not in text
+
+
+def test_the_page_says_which_test_each_mark_is_of() -> None:
+    text = _check_whole(render(_several())).text
+    assert "≈ stands where the 95% interval of this one difference includes zero" in text
+    assert "p allows for all comparisons together" in text
+
+
+class FewRows(corollary.Ridge):
+    """A model that cannot be fitted to half of the rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if len(y) < 90:
+            raise ValueError(f"it takes 90 rows, not {len(y)}")
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_curve_that_cannot_be_drawn_says_why() -> None:
+    result = replace(_compared("size", "ridge"), best_=None)
+    assert study(result) == NotStudied("the comparison was interrupted before the last fit")
+    result = corollary.compare(_table(), "size", models={"m": FewRows()}, drop=["label"], folds=3)
+    text = _check_whole(render(result)).text
+    assert "Learning curveNot measured: m on 14 rows: it takes 90 rows, not 14." in text.replace("\n", "")
+    assert "What each column is worthNot measured: m on 14 rows" in text.replace("\n", "")
+    assert "Bias and variance" in text

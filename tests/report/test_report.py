@@ -161,8 +161,8 @@ def test_many_rows_make_a_small_report() -> None:
 @pytest.mark.parametrize(
     ("target", "model", "words"),
     [
-        ("size", corollary.RandomForestRegressor(5, random_state=0), "Shapley values along the paths of its trees"),
-        ("size", RandomForestRegressor(5, random_state=0), "replacing the column's value by those of other rows"),
+        ("size", corollary.RandomForestRegressor(5, random_state=0), "Shapley values read off the trees"),
+        ("size", RandomForestRegressor(5, random_state=0), "Shapley values estimated from 32 orders of the columns"),
         ("two", KNeighborsClassifier(), "when the column is shuffled"),
     ],
 )

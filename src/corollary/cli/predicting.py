@@ -112,10 +112,16 @@ def explained(model: Any, rows: Any, predicted: Any, source: str) -> tuple[Any, 
     import pandas as pd
 
     import corollary
+    from corollary.explaining.explain import NothingKnownError, stands_alone
     from corollary.tabular.messages import InputError, one_line, shortened
 
     try:
         why = corollary.explain(model, rows)
+    except NothingKnownError:
+        raise InputError(
+            f"--explain: {source}: has one row, and this model keeps no others to hold it against; put it into one "
+            "file with rows that it was fitted to"
+        ) from None
     except (TypeError, ValueError) as error:
         raise InputError(f"--explain: {source}: {one_line(error)}") from None
     values, told = np.asarray(why.values), why.meaning
@@ -135,7 +141,8 @@ def explained(model: Any, rows: Any, predicted: Any, source: str) -> tuple[Any, 
             f"{name} = {shortened(cell, _CELL)}" for name, cell in zip(names, cells, strict=True)
         ]
         columns[f"adds_{rank + 1}"] = [float(f"{each:.6g}") for each in values[np.arange(len(values)), order[:, rank]]]
-    return pd.DataFrame(columns), f"adds_1, adds_2 …: what these columns add to the {told}. {why.method}"
+    against = "" if stands_alone(model, rows) else f"; rows are held against those of {source}"
+    return pd.DataFrame(columns), f"adds_1, adds_2 …: what these columns add to the {told}. {why.method}{against}"
 
 
 def _value(value: Any) -> str:

@@ -26,7 +26,7 @@ from corollary.evaluate.search.preparations import Preparing, kinds_of
 from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.search import Search
 from corollary.evaluate.search.tried import Judge
-from corollary.evaluate.splits import Split, make_splits
+from corollary.evaluate.splits import Split, kept_together, make_splits
 from corollary.tabular.messages import InputError, count
 from corollary.tabular.reading import read_table
 from corollary.tabular.target import TASKS, separate_target
@@ -182,7 +182,7 @@ def compare(
     result = partial(
         Comparison, facts, found, shown_metrics, out_of_fold=outcome.out_of_fold, features=X, checks=checks,
         notes=_notes(of_data, how, runner), settings=settings, bias=outcome.bias,
-        trials=outcome.trials, split=split, judged=outcome.judged,
+        trials=outcome.trials, split=split, judged=outcome.judged, groups=kept_together(how, frame, table.source),
     )  # fmt: skip
     try:
         if search.interrupted:

@@ -59,6 +59,8 @@ class Comparison:
         Wall-clock seconds of the whole comparison.
     judged : array of int or None
         The rows that were held out in some fold, where these are not all (``split="time:…"``, or an interruption).
+    groups : array of int or None
+        For each row the number of its group, or of its moment in time, in order; None if the split is random.
     """
 
     facts: DataFacts
@@ -79,6 +81,7 @@ class Comparison:
     holdout: Mapping[str, float] | None = None
     seconds: float = math.nan
     judged: NDArray[np.intp] | None = field(default=None, repr=False)
+    groups: NDArray[np.intp] | None = field(default=None, repr=False)
 
     @property
     def judged_rows(self) -> NDArray[np.intp]:
@@ -90,6 +93,11 @@ class Comparison:
         """The target of ``judged_rows``, to be held against ``out_of_fold``."""
         values: NDArray[Any] = self.target.values[self.judged_rows]
         return values
+
+    @property
+    def judged_weights(self) -> NDArray[np.float64] | None:
+        """The weights of ``judged_rows``, if rows have any."""
+        return None if self.target.weights is None else self.target.weights[self.judged_rows]
 
     @property
     def metric(self) -> Metric:

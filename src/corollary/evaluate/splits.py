@@ -38,6 +38,20 @@ class Split:
         return f"{self.kind}:{self.column}" if self.column else self.kind
 
 
+def kept_together(split: Split, frame: Any, source: str) -> NDArray[np.intp] | None:
+    """For each row the number of its group, or of its moment in time, in order; None for a random split."""
+    if split.kind == "random":
+        return None
+    values = _moments(frame[split.column], source) if split.kind == "time" else _group_names(frame[split.column])
+    return np.asarray(np.unique(values, return_inverse=True)[1], dtype=np.intp)
+
+
+def _group_names(series: Any) -> NDArray[Any]:
+    texts = labels(series)
+    texts[texts == None] = ""  # noqa: E711 (elementwise): rows without a group are one group
+    return texts.astype(str)
+
+
 def make_splits(
     target: Target, folds: int | None, seed: int, source: str, split: Split = Split(), frame: Any = None
 ) -> tuple[list[Any], str]:
@@ -141,9 +155,7 @@ def _moments(series: Any, source: str) -> NDArray[Any]:
 def _group(
     target: Target, wanted: int, asked: bool, seed: int, source: str, split: Split, frame: Any
 ) -> tuple[list[Any], str]:
-    texts = labels(frame[split.column])
-    texts[texts == None] = ""  # noqa: E711 (elementwise): rows without a group are one group
-    groups = np.unique(texts.astype(str), return_inverse=True)[1]
+    groups = np.unique(_group_names(frame[split.column]), return_inverse=True)[1]
     n_groups = int(groups.max()) + 1
     where = f"{source}: {as_option('--split', str(split))}"
     why = f"column {shown(split.column)} has only {count(n_groups, 'group')}"

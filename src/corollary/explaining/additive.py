@@ -48,8 +48,8 @@ def explain_trees(model: Any, X: Any, background: Any) -> Explanation:
     return found if not table.framed else found.by_column(list(found.feature_names), table.as_pandas())
 
 
-def explain_linear(model: Any, X: Any, known: Any) -> Explanation:
-    """β (x − mean of the known rows), for each output."""
+def explain_linear(model: Any, X: Any, known: Any, method: str = "") -> Explanation:
+    """β (x − mean of the known rows), for each output; ``method`` says what these are, if not some rows."""
     coef, intercept, meaning = model._linear_terms()
     rows, against = model._validate_predict(X), model._validate_predict(known)
     k = len(coef)
@@ -70,7 +70,7 @@ def explain_linear(model: Any, X: Any, known: Any) -> Explanation:
         output_names=output_names(model, k),
         meaning=meaning,
         certificate=adding_up(values, base, raw, 1e-9 if rows.dtype == np.float64 else 1e-4),
-        method=f"Coefficient × distance from the mean of {Rows.of(known).count:,} rows",
+        method=method or f"Coefficient × distance from the mean of {Rows.of(known).count:,} rows",
         index=table.index,
     )
 

@@ -12,6 +12,16 @@ from corollary.core.explanation import Explanation
 from corollary.explaining.additive import Linear, explain_linear, explain_trees, trees_of
 from corollary.explaining.frames import Rows
 from corollary.explaining.sampled import explain_sampled
+from corollary.tabular.columns import centre_of, feature_sources
+
+_CENTRE = (
+    "Coefficient × distance from the middle that the preparation keeps (means of numbers and dates, every category of "
+    "a column alike, no words)"
+)
+
+
+class NothingKnownError(ValueError):
+    """One row, of a model that keeps nothing to hold it against."""
 
 
 def explain(model: Any, X: Any, *, background: Any = None, draws: int = 32, random_state: Any = 0) -> Explanation:
@@ -34,7 +44,8 @@ def explain(model: Any, X: Any, *, background: Any = None, draws: int = 32, rand
     X : rows to explain, as for ``predict``
     background : rows, optional
         What stands for "not known". By default trees take the training rows that reach each node, neighbours the rows
-        that they keep, and all others the rows X themselves, of which there must be two at least.
+        that they keep, linear models of ``compare`` the means that their preparation keeps, and all others the rows X
+        themselves, of which there must be two at least.
     draws : int ≥ 4
         Orders of the columns that are tried for each row, where values are estimated.
     random_state : int, Generator or None
@@ -97,16 +108,29 @@ def _explain_pipeline(model: Any, X: Any, background: Any, draws: int, rng: np.r
     seen = None if background is None else before.transform(background)
     if trees_of(last):
         return explain_trees(last, rows, seen).by_column(sources, table)
+    centre = centre_of(model) if isinstance(last, Linear) and seen is None else None
+    if centre is not None and not Rows.of(rows).framed:
+        return explain_linear(last, rows, centre, _CENTRE).by_column(sources, table)
     known = _known(last, rows, seen)
     if isinstance(last, Linear):
         return explain_linear(last, rows, known).by_column(sources, table)
     return explain_sampled(last, rows, known, draws, rng, sources=sources, table=table)
 
 
+def stands_alone(model: Any, X: Any) -> bool:
+    """Whether a row of X gets the same explanation in any table, since the model knows what to hold it against."""
+    last = model
+    if hasattr(model, "steps"):
+        if len(model) > 1 and sources_of(model, X) is None:
+            return False
+        last = model[-1]
+    if trees_of(last) or _kept(last) is not None:
+        return True
+    return isinstance(last, Linear) and last is not model and centre_of(model) is not None
+
+
 def sources_of(pipeline: Any, X: Any) -> list[str] | None:
     """For each feature that the last step sees, the column of the table that it came from; None if not known."""
-    from corollary.tabular import columns
-
     names = Rows.of(X).names
     try:
         made = [str(name) for name in pipeline[:-1].get_feature_names_out()]
@@ -116,23 +140,26 @@ def sources_of(pipeline: Any, X: Any) -> list[str] | None:
         return names
     if len(pipeline) > 2:
         return None
-    trace = getattr(columns, "feature_sources", None)
     try:
-        found = None if trace is None else [str(source) for source in trace(pipeline)]
+        found = [str(source) for source in feature_sources(pipeline)]
     except (AttributeError, ValueError, TypeError, KeyError, IndexError):
         return None
-    return found if found is not None and len(found) == len(made) and set(found) <= set(names) else None
+    return found if len(found) == len(made) and set(found) <= set(names) else None
 
 
 def _known(model: Any, X: Any, background: Any) -> Any:
     """The rows that stand for "not known"."""
     if background is not None:
         return background
-    kept = getattr(model, "_fit_X", None)  # neighbours keep the rows of their fit
-    if kept is not None and getattr(model, "metric", None) != "precomputed":
+    if (kept := _kept(model)) is not None:
         return kept
     if Rows.of(X).count < 2:
-        raise ValueError(
+        raise NothingKnownError(
             "One row has nothing to be held against: pass background=, for instance rows that the model was fitted to."
         )
     return X
+
+
+def _kept(model: Any) -> Any:
+    """Rows of its fit that the model keeps, as neighbours do."""
+    return None if getattr(model, "metric", None) == "precomputed" else getattr(model, "_fit_X", None)

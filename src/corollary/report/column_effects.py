@@ -15,144 +15,70 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from sklearn.pipeline import Pipeline
 
+from corollary.core.explanation import Explanation
 from corollary.evaluate.comparison import Comparison
-from corollary.report.exchanged import Rows, outputs, split
-from corollary.tabular.columns import feature_sources
+from corollary.explaining.explain import explain, stands_alone
+from corollary.report.exchanged import Exchange, outputs, split
+from corollary.tabular.messages import one_line
 from corollary.tabular.roles import Column, Role
 from corollary.tabular.values import dates, labels, numbers
-from corollary.tree.shap import shap_values
 
 _SHAP_ROWS = 500
-_BACKGROUND = 24
+_BACKGROUND = 16
+_DRAWS = 32
+_PREDICTIONS = 50_000  # of made-up rows, where values are estimated
+_FEWEST = 5  # rows of which a mean says something
 
 
-@dataclass(frozen=True)
-class Contributions:
-    """What each column adds to the outputs of some rows.
+def explained(comparison: Comparison, rows: Any) -> Explanation:
+    """What each column adds to the predictions of the best model for ``rows``, as ``predict --explain`` has it.
 
-    Attributes
-    ----------
-    values : array of shape (rows, columns, outputs)
-    columns : list of str
-    outputs : list of str
-        Names of classes, or one empty name.
-    unit : str
-        What is added up: ``"log-odds"``, ``"probability"``, ``"score"`` or the target's own units.
-    method : str
-        How it was measured, in a sentence.
-    exact : bool
-        Whether the values add up to the predictions.
-    """
-
-    values: NDArray[np.float64]
-    columns: list[str]
-    outputs: list[str]
-    unit: str
-    method: str
-    exact: bool = True
-
-    @property
-    def sizes(self) -> NDArray[np.float64]:
-        """The mean size of each column's contribution, over rows; of several outputs their sum."""
-        return np.abs(self.values).mean(axis=0).sum(axis=1)
-
-
-def contributions(comparison: Comparison, rows: Any, only: Sequence[str] | None = None) -> Contributions:
-    """What each column adds to the predictions for ``rows`` (a part of ``comparison.features``).
-
-    Trees: Shapley values along the paths. Linear models: coefficient times the distance from the mean, which is their
-    Shapley value for independent features. Any other model: how far the prediction moves when the column's value is
-    replaced by those of other rows, one column at a time (``only`` of these columns, if given).
+    A model that does not know what to hold a row against (a blend, naive Bayes) gets some rows of the table for it.
     """
     model = comparison.best_
-    if isinstance(model, Pipeline) and len(model) == 2:
-        for attempt in (_of_trees, _of_lines):
-            found = attempt(comparison, model, rows)
-            if found is not None:
-                return found
-    return _by_replacing(comparison, model, rows, only)
+    background = None if stands_alone(model, rows) else _sample(comparison, _BACKGROUND)
+    return explain(model, rows, background=background, draws=_DRAWS)
 
 
-def explained_exactly(comparison: Comparison) -> bool:
-    """Whether contributions add up to predictions for this model (trees and linear models)."""
-    return contributions(comparison, comparison.features.iloc[:2]).exact
-
-
-def _of_trees(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contributions | None:
+def explained_sample(comparison: Comparison) -> Explanation | str:
+    """The same for a sample of rows, as many as there is time for; or why not."""
+    if comparison.best_ is None:
+        return "the comparison was interrupted before the last fit"
+    few = _sample(comparison, 2)
+    rows = _SHAP_ROWS
     try:
-        found = shap_values(pipeline[-1], pipeline[:-1].transform(rows))
-    except (TypeError, ValueError, AttributeError):  # not trees of this library
-        return None
-    values = np.asarray(found.values)
-    values = values[:, :, None] if values.ndim == 2 else values
-    unit = {"score": "log-odds", "raw prediction": "raw prediction"}.get(found.meaning, found.meaning)
-    if comparison.target.classes is None:
-        unit = "own units" if found.meaning == "prediction" else unit
-    columns, summed = _by_column(pipeline, values)
-    return Contributions(summed, columns, list(found.output_names), unit, "Shapley values along the paths of its trees")
+        if not _read_off(comparison.best_, few):
+            rows = min(rows, _PREDICTIONS // (_DRAWS * len(few.columns)))
+        if rows < _FEWEST:
+            return f"{len(few.columns):,} columns would take too many predictions for a report"
+        return explained(comparison, _sample(comparison, rows))
+    except (TypeError, ValueError, MemoryError) as error:
+        return one_line(error)
 
 
-def _of_lines(comparison: Comparison, pipeline: Pipeline, rows: Any) -> Contributions | None:
-    model = pipeline[-1]
-    if not hasattr(model, "coef_"):
-        return None
-    slopes = np.atleast_2d(np.asarray(model.coef_, dtype=float))
-    prepared, typical = (_dense(pipeline[:-1].transform(each)) for each in (rows, _sample(comparison, 1000)))
-    score = getattr(model, "decision_function", None) or model.predict
-    raw = np.asarray(score(prepared)).reshape(len(prepared), -1)
-    whole = prepared @ slopes.T if slopes.shape[1] == prepared.shape[1] else np.empty((0, 0))
-    if whole.shape != raw.shape or not np.allclose(raw - raw[:1], whole - whole[:1], rtol=1e-6, atol=1e-9):
-        return None  # a link or a kernel in between: not a line
-    values = (prepared - typical.mean(axis=0))[:, :, None] * slopes.T[None, :, :]
-    classes = comparison.target.classes
-    outputs = [""] if classes is None else [str(each) for each in (classes if len(slopes) > 1 else classes[-1:])]
-    unit = "own units" if classes is None else "log-odds" if hasattr(model, "predict_proba") else "score"
-    columns, summed = _by_column(pipeline, values)
-    return Contributions(summed, columns, outputs, unit, "coefficient times the distance from the mean")
+def _read_off(model: Any, rows: Any) -> bool:
+    """Whether the values are exact, and cost no predictions of made-up rows."""
+    return explain(model, rows, background=rows, draws=4).standard_errors is None
 
 
-def _by_replacing(comparison: Comparison, model: Any, rows: Any, only: Sequence[str] | None) -> Contributions:
-    columns = list(only) if only is not None else [str(name) for name in rows.columns]
-    here, others = Rows(model, rows), Rows(model, _sample(comparison, _BACKGROUND))
-    classes = comparison.target.classes
-    now = outputs(here.said(), classes)
-    taken, given = np.repeat(np.arange(len(here)), len(others)), np.tile(np.arange(len(others)), len(here))
-    values = np.zeros((len(rows), len(columns), now.shape[1]))
-    for index, name in enumerate(columns):
-        then = outputs(here.exchanged(name, taken, others, given), classes)
-        values[:, index] = now - then.reshape(len(here), len(others), -1).mean(axis=1)
-    names = [""] if classes is None else [str(each) for each in classes]
-    unit = "own units" if classes is None else "probability"
-    return Contributions(values, columns, names, unit, "replacing the column's value by those of other rows", False)
+def unit_of(comparison: Comparison, found: Explanation) -> str:
+    """What is added up, in words."""
+    if comparison.target.classes is None and found.meaning == "prediction":
+        return "the target’s own units"
+    return found.meaning
 
 
-def _by_column(pipeline: Pipeline, values: NDArray[np.float64]) -> tuple[list[str], NDArray[np.float64]]:
-    """The contributions of features, summed over those that came from one column of the table."""
-    sources = feature_sources(pipeline)
-    columns = list(dict.fromkeys(sources))
-    place = {name: index for index, name in enumerate(columns)}
-    summed = np.zeros((values.shape[0], len(columns), values.shape[2]))
-    for feature, source in enumerate(sources):
-        summed[:, place[source]] += values[:, feature]
-    return columns, summed
-
-
-def _dense(prepared: Any) -> NDArray[np.float64]:
-    return np.asarray(prepared.toarray() if hasattr(prepared, "toarray") else prepared, dtype=float)
+def method_of(found: Explanation) -> str:
+    """How the values came about, and how well they are known."""
+    if found.standard_errors is None:
+        return found.method
+    return f"{found.method}, no standard error above {np.max(found.standard_errors, initial=0.0):.2g}"
 
 
 def _sample(comparison: Comparison, rows: int) -> Any:
     chosen = np.random.default_rng(0).permutation(len(comparison.features))[:rows]
     return comparison.features.iloc[chosen]
-
-
-def global_contributions(comparison: Comparison) -> Contributions | None:
-    """Contributions for a sample of rows; None for a model whose contributions do not add up."""
-    if comparison.best_ is None or not explained_exactly(comparison):
-        return None
-    return contributions(comparison, _sample(comparison, _SHAP_ROWS))
 
 
 @dataclass(frozen=True)
@@ -172,7 +98,7 @@ def shuffled(
     """Shuffle one column after another among ``rows``, which ``model`` has not seen, until the time is up."""
     metric, target = comparison.metric, comparison.target
     y, weights = target.values[rows], None if target.weights is None else target.weights[rows]
-    here = Rows(model, comparison.features.iloc[rows])
+    here = Exchange(model, comparison.features.iloc[rows])
     sign = -1.0 if metric.greater_is_better else 1.0
     before = metric(y, here.said(), target.classes, weights)
     rng = np.random.default_rng(0)
@@ -204,8 +130,8 @@ def dependence(comparison: Comparison, column: Column, rows: int = 200, most: in
     picks, names, places = _grid(comparison.features[column.name], column, most)
     if len(picks) < 2:
         return None
-    here = Rows(comparison.best_, _sample(comparison, rows))
-    givers = Rows(comparison.best_, comparison.features.iloc[picks])
+    here = Exchange(comparison.best_, _sample(comparison, rows))
+    givers = Exchange(comparison.best_, comparison.features.iloc[picks])
     taken, given = np.tile(np.arange(len(here)), len(picks)), np.repeat(np.arange(len(picks)), len(here))
     found = outputs(here.exchanged(column.name, taken, givers, given), comparison.target.classes)
     return Dependence(column.name, names, places, found.reshape(len(picks), len(here), -1).mean(axis=1))

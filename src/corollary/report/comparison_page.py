@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from corollary.core.explanation import Explanation
 from corollary.evaluate.comparison import Comparison, decimals_for, shown_score
 from corollary.evaluate.data_checks import BALANCE, BELONGING, DATED, LEAKAGE
 from corollary.report.charts import escaped
-from corollary.report.column_effects import Contributions, Shuffled, global_contributions
+from corollary.report.column_effects import Shuffled, explained_sample
 from corollary.report.confusion import confusion_figures
 from corollary.report.data_figures import data_section
 from corollary.report.document import columns_table, document, folded, header, pair, section, table, tiles
-from corollary.report.effect_figures import column_figures, important_columns, order_of_columns, worth
+from corollary.report.effect_figures import column_figures, order_of_columns, worth
 from corollary.report.error_rows import error_section
 from corollary.report.leaderboard_section import leaderboard
 from corollary.report.model_figures import coefficients_figure, convergence_figure
 from corollary.report.prediction_figures import prediction_figures
-from corollary.report.study import Study, study
+from corollary.report.study import NotStudied, Study, study
 from corollary.report.threshold_figure import threshold_figures
 from corollary.report.trust_figures import holdout, learning_figure, luck, parts_figure
 from corollary.report.usage import asked, once_more, usage
@@ -43,7 +44,7 @@ def comparison_page(comparison: Comparison) -> str:
     Cost: a dozen fits of the best model to at most 3 000 rows and some thousand predictions, a few seconds in all.
     """
     studied = study(comparison)
-    found = global_contributions(comparison)
+    found = explained_sample(comparison)
     lost = worth(comparison, studied, order_of_columns(comparison, found))
     parts = [
         _header(comparison),
@@ -53,7 +54,7 @@ def comparison_page(comparison: Comparison) -> str:
         _why(comparison, found, lost),
         _trust(comparison, studied),
         _predictions(comparison),
-        _errors(comparison, important_columns(comparison, found, lost)),
+        _errors(comparison, not isinstance(found, str)),
         _evidence(comparison),
         _section("use", usage(comparison)),
         _section("again", once_more(comparison)),
@@ -106,7 +107,7 @@ def _data(comparison: Comparison) -> str:
     return _section("data", f'<ul class="checks">{items}</ul>{notes}{said}{pictures}{columns}')
 
 
-def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | None) -> str:
+def _why(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> str:
     if comparison.best_ is None:
         return _section("why", "", "Not known: the comparison was interrupted before the last fit.")
     features = coefficients_figure(comparison)
@@ -115,10 +116,11 @@ def _why(comparison: Comparison, found: Contributions | None, lost: Shuffled | N
     return _section("why", body, f"{comparison.best}, by columns of the table.")
 
 
-def _trust(comparison: Comparison, studied: Study | None) -> str:
-    figures = [learning_figure(comparison, studied), parts_figure(comparison)] if studied is not None else []
-    body = luck(comparison) + holdout(comparison) + (pair(figures) if figures else "")
-    return _section("trust", body, "" if body else "Not known: the best model was not fitted to parts of the rows.")
+def _trust(comparison: Comparison, studied: Study | NotStudied) -> str:
+    figures = [learning_figure(comparison, studied)]
+    if comparison.best_ is not None:
+        figures.append(parts_figure(comparison))
+    return _section("trust", luck(comparison) + holdout(comparison) + pair(figures))
 
 
 def _predictions(comparison: Comparison) -> str:
@@ -129,17 +131,18 @@ def _predictions(comparison: Comparison) -> str:
     if target.classes is not None:
         figures = confusion_figures(comparison) + figures
         if len(target.classes) == 2 and said.probabilities is not None:
-            figures += threshold_figures(comparison.truth, said.probabilities[:, 1], target.classes[1])
+            positive, weights = said.probabilities[:, 1], comparison.judged_weights
+            figures += threshold_figures(comparison.truth, positive, target.classes[1], weights)
     lead = f"What {comparison.best} said about every row while that row was held out of the fit."
     if len(comparison.truth) < comparison.facts.rows:
         lead = f"What {comparison.best} said about the {len(comparison.truth):,} rows that were held out of a fit."
     return _section("predictions", pair(figures), lead)
 
 
-def _errors(comparison: Comparison, columns: list[str]) -> str:
+def _errors(comparison: Comparison, known: bool) -> str:
     if comparison.best not in comparison.out_of_fold:
         return _section("errors", "", _UNFINISHED)
-    return _section("errors", *error_section(comparison, columns))
+    return _section("errors", *error_section(comparison, known))
 
 
 def _evidence(comparison: Comparison) -> str:

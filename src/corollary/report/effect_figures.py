@@ -7,11 +7,12 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.core.explanation import Explanation
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import Chart, Scale, bars, compact, escaped, key_of_colours
-from corollary.report.column_effects import Contributions, Dependence, Shuffled, dependence, shuffled
+from corollary.report.column_effects import Dependence, Shuffled, dependence, method_of, shuffled, unit_of
 from corollary.report.document import figure, pair
-from corollary.report.study import Study
+from corollary.report.study import NotStudied, Study
 from corollary.tabular.messages import count, shortened
 from corollary.tabular.roles import Role
 
@@ -21,36 +22,32 @@ _SECONDS = 2.0
 _CURVES = 5
 
 
-def order_of_columns(comparison: Comparison, found: Contributions | None) -> list[str]:
+def order_of_columns(comparison: Comparison, found: Explanation | str) -> list[str]:
     """The used columns, those that move predictions most first (as they stand in the table, if that is not known)."""
     names = [str(name) for name in comparison.features.columns]
-    if found is None or not set(found.columns) <= set(names):
+    if isinstance(found, str):
         return names
-    size = dict(zip(found.columns, found.sizes, strict=True))
+    size = dict(zip(found.feature_names, found.importances(), strict=True))
     return sorted(names, key=lambda name: -size.get(name, 0.0))
 
 
-def important_columns(comparison: Comparison, found: Contributions | None, lost: Shuffled | None) -> list[str]:
+def important_columns(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> list[str]:
     """The used columns, those that are worth most first."""
     order = order_of_columns(comparison, found)
-    worth_of = {} if lost is None else dict(zip(lost.columns, lost.losses, strict=True))
+    worth_of = {} if isinstance(lost, NotStudied) else dict(zip(lost.columns, lost.losses, strict=True))
     return sorted(order, key=lambda name: -worth_of.get(name, -np.inf))
 
 
-def worth(comparison: Comparison, studied: Study | None, order: list[str]) -> Shuffled | None:
+def worth(comparison: Comparison, studied: Study | NotStudied, order: list[str]) -> Shuffled | NotStudied:
     """How much the held-out score suffers when each column is shuffled, in bounded time."""
-    if studied is None:
-        return None
+    if isinstance(studied, NotStudied):
+        return studied
     return shuffled(comparison, studied.model, studied.held_out, order, time.monotonic() + _SECONDS)
 
 
-def column_figures(comparison: Comparison, found: Contributions | None, lost: Shuffled | None) -> str:
+def column_figures(comparison: Comparison, found: Explanation | str, lost: Shuffled | NotStudied) -> str:
     """How far each column moves predictions, what it is worth, and partial dependence on the columns that matter."""
-    figures = []
-    if lost is not None:
-        figures.append(_worth_figure(comparison, lost))
-    if found is not None:
-        figures.append(_sizes_figure(found))
+    figures = [_worth_figure(comparison, lost), _sizes_figure(comparison, found)]
     roles = {column.name: column for column in comparison.facts.used if column.role is not Role.TEXT}
     ranked = [name for name in important_columns(comparison, found, lost) if name in roles]
     drawn = [dependence(comparison, roles[name]) for name in ranked[:_DRAWN]]
@@ -58,7 +55,9 @@ def column_figures(comparison: Comparison, found: Contributions | None, lost: Sh
     return pair(figures) + (pair(curves) if curves else "")
 
 
-def _worth_figure(comparison: Comparison, lost: Shuffled) -> str:
+def _worth_figure(comparison: Comparison, lost: Shuffled | NotStudied) -> str:
+    if isinstance(lost, NotStudied):
+        return figure("", "What each column is worth", f"Not measured: {lost.why}.")
     order = np.argsort(-lost.losses, kind="stable")[:_TOP]
     drawn = bars([lost.columns[each] for each in order], [float(lost.losses[each]) for each in order],
                  errors=[float(lost.errors[each]) for each in order], title="Worth of each column")  # fmt: skip
@@ -71,16 +70,18 @@ def _worth_figure(comparison: Comparison, lost: Shuffled) -> str:
     return figure(drawn, f"What each column is worth{_more(len(order), len(lost.columns))}", caption)
 
 
-def _sizes_figure(found: Contributions) -> str:
-    order = np.argsort(-found.sizes, kind="stable")[:_TOP]
-    drawn = bars([found.columns[each] for each in order], [float(found.sizes[each]) for each in order],
-                 title="How far each column moves predictions")  # fmt: skip
-    unit = "in the target’s own units" if found.unit == "own units" else f"in {found.unit}"
+def _sizes_figure(comparison: Comparison, found: Explanation | str) -> str:
+    heading = "How far each column moves predictions"
+    if isinstance(found, str):
+        return figure("", heading, f"Not measured: {found}.")
+    sizes, names = found.importances(), found.feature_names
+    order = np.argsort(-sizes, kind="stable")[:_TOP]
+    drawn = bars([names[each] for each in order], [float(sizes[each]) for each in order], title=heading)
     caption = (
-        f"Mean size of what the column adds to a prediction, {unit}, over {len(found.values):,} rows: {found.method}, "
-        "summed over the features that came from the column."
+        f"Mean size of what the column adds to a prediction (its Shapley value), in {unit_of(comparison, found)}, over "
+        f"{len(found.values):,} rows. {method_of(found)}. Features that came from the column are taken together."
     )
-    return figure(drawn, f"How far each column moves predictions{_more(len(order), len(found.columns))}", caption)
+    return figure(drawn, f"{heading}{_more(len(order), len(names))}", caption)
 
 
 def _more(shown: int, whole: int) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from corollary.core.explanation import Explanation
 from corollary.evaluate.comparison import Comparison
 from corollary.report.charts import compact, escaped
-from corollary.report.column_effects import Contributions, contributions
+from corollary.report.column_effects import explained, method_of, unit_of
 from corollary.report.document import table
 from corollary.tabular.messages import shortened
 from corollary.tabular.values import row_number
@@ -18,8 +19,8 @@ _ROWS = 8
 _REASONS = 4
 
 
-def error_section(comparison: Comparison, columns: list[str]) -> tuple[str, str]:
-    """A table of the worst rows, and the sentence that leads to it; ``columns`` are those that matter most."""
+def error_section(comparison: Comparison, known: bool) -> tuple[str, str]:
+    """A table of the worst rows, and the sentence that leads to it; ``known``: predictions can be explained."""
     said = comparison.out_of_fold[comparison.best]
     wrongness, given = _wrongness(comparison)
     worst = np.argsort(-wrongness, kind="stable")[:_ROWS]
@@ -29,7 +30,7 @@ def error_section(comparison: Comparison, columns: list[str]) -> tuple[str, str]
         return "", "Every held-out row was predicted rightly."
     places = comparison.judged_rows[worst]
     rows = comparison.features.iloc[places]
-    found = contributions(comparison, rows, columns[:20]) if comparison.best_ is not None else None
+    found = explained(comparison, rows) if known else None
     body = []
     for index, (row, place) in enumerate(zip(worst, places, strict=True)):
         moved = "" if found is None else _reasons(found, rows, index, said.values[row])
@@ -44,18 +45,18 @@ def error_section(comparison: Comparison, columns: list[str]) -> tuple[str, str]
         )
     lead = "Rows that were held out and predicted worst. Look whether the label, the row, or the model is wrong."
     head = (">row", "actual", "predicted", f">{given[0]}", "what moved it")
-    return table(head, body, "stack") + _how(found), lead
+    return table(head, body, "stack") + _how(comparison, found), lead
 
 
-def _how(found: Contributions | None) -> str:
+def _how(comparison: Comparison, found: Explanation | None) -> str:
     if found is None:
         return ""
-    unit = "the target’s own units" if found.unit == "own units" else found.unit
-    what = "towards what was predicted" if len(found.outputs) > 1 else "to the prediction"
-    if found.outputs[0] and len(found.outputs) == 1:
-        what = f"towards {shortened(found.outputs[0], 24)}"
+    what = "towards what was predicted" if len(found.output_names) > 1 else "to the prediction"
+    if found.output_names[0] and len(found.output_names) == 1:
+        what = f"towards {shortened(found.output_names[0], 24)}"
+    words = f"In brackets: what the value added {what}, in {unit_of(comparison, found)}. {method_of(found)}."
     return (
-        f'<p class="why">{escaped(f"In brackets: what the value added {what}, in {unit} ({found.method}).")} '
+        f'<p class="why">{escaped(words)} '
         "Explained is the model fitted to every row; the predictions are those of the fold that held the row out.</p>"
     )
 
@@ -74,17 +75,17 @@ def _wrongness(comparison: Comparison) -> tuple[NDArray[np.float64], tuple[str, 
     return 1.0 - given, ("p(actual)", [f"{each:.4f}" if each < 0.001 else f"{each:.3f}" for each in given])
 
 
-def _reasons(found: Contributions, rows: Any, index: int, predicted: Any) -> str:
+def _reasons(found: Explanation, rows: Any, index: int, predicted: Any) -> str:
     """The columns that moved this prediction most, with their values."""
-    output = 0
-    if len(found.outputs) > 1 and str(predicted) in found.outputs:
-        output = found.outputs.index(str(predicted))
-    values = found.values[index, :, output]
+    values = found.values[index]
+    if values.ndim == 2:
+        names = found.output_names
+        values = values[:, names.index(str(predicted)) if str(predicted) in names else 0]
     order = np.argsort(-np.abs(values), kind="stable")[:_REASONS]
     largest = float(np.abs(values).max()) or 1.0
     parts = []
     for each in order:
-        name = found.columns[each]
+        name = found.feature_names[each]
         value = _shown(rows[name].iloc[index]) if name in rows.columns else ""
         words = f"{shortened(name, 24)} {shortened(value, 24)}".strip()
         parts.append(f"{escaped(words)} ({compact(float(values[each]), largest)})")

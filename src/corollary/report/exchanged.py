@@ -20,7 +20,7 @@ def said_by(model: Any, rows: Any) -> Prediction:
     return predict(model[-1], model[:-1].transform(rows)) if isinstance(model, Pipeline) else predict(model, rows)
 
 
-class Rows:
+class Exchange:
     """Rows of a table and a fitted model.
 
     Where every feature comes from one column (all of a preparation's do, but components of many columns), the rows are
@@ -46,7 +46,7 @@ class Rows:
         """What the model says about the rows as they are."""
         return said_by(self.model, self.table) if self.features is None else predict(self.model[-1], self.features)
 
-    def exchanged(self, column: str, taken: NDArray[np.intp], givers: Rows, given: NDArray[np.intp]) -> Prediction:
+    def exchanged(self, column: str, taken: NDArray[np.intp], givers: Exchange, given: NDArray[np.intp]) -> Prediction:
         """What the model says about rows ``taken``, each with the ``column`` of the row ``given`` of ``givers``."""
         if self.features is None or givers.features is None:
             changed = self.table.iloc[taken].copy()

@@ -18,6 +18,11 @@ from corollary.report.document import folded, table
 from corollary.tabular.messages import count, shortened
 
 _MOST_TRIALS = 200
+_TWO_QUESTIONS = (
+    "≈ and p answer two questions: ≈ stands where the 95% interval of this one difference includes zero, as if nothing "
+    "else had been compared (never at a model that does not beat the baseline); p allows for all comparisons together. "
+    "Without ≈ and with p above 0.05, a model can be told apart from the best by itself, but not among so many."
+)
 
 
 def leaderboard(comparison: Comparison) -> tuple[str, str]:
@@ -26,7 +31,7 @@ def leaderboard(comparison: Comparison) -> tuple[str, str]:
     folds = len(comparison.best_row.scores[metric.name].folds)
     lead = f"Means over {count(folds, 'fold')}, ranked by {metric.label}; ± is a 95% interval; seconds are of one fit."
     if any(row.tied for row in comparison.rows):
-        lead += " Models marked ≈ cannot be told apart from the best."
+        lead += " Models marked ≈ cannot be told apart from the best, each looked at by itself."
     tests = against_the_best(comparison)
     titles = _titles(comparison, bool(tests))
     scale = _interval_scale(comparison)
@@ -40,7 +45,7 @@ def leaderboard(comparison: Comparison) -> tuple[str, str]:
         said = (
             f'<p class="why">Behind the best: the paired difference in {escaped(metric.label)}, fold by fold, with an '
             "interval that allows for training rows shared between folds (Nadeau and Bengio); p is of that difference, "
-            f"adjusted by Holm’s method for {count(len(tests), 'comparison')}.</p>"
+            f"adjusted by Holm’s method for {count(len(tests), 'comparison')}. {_TWO_QUESTIONS}</p>"
         )
     return table(head, rows, "board") + said + failed + _blend(comparison) + _trials(comparison), lead
 

@@ -23,18 +23,23 @@ _AIMS: tuple[tuple[str, dict[str, Any]], ...] = (
 )
 
 
-def threshold_figures(truth: NDArray[Any], probability: NDArray[np.float64], label: Any) -> list[str]:
+def threshold_figures(
+    truth: NDArray[Any], probability: NDArray[np.float64], label: Any, weights: NDArray[np.float64] | None = None
+) -> list[str]:
     """Precision, recall and F1 against the threshold, and the thresholds that common aims call for."""
     found = []
     for words, aim in _AIMS:
         try:
-            found.append((words, threshold(truth, probability, label=label, draws=_DRAWS, **aim)))
+            found.append(
+                (words, threshold(truth, probability, label=label, sample_weight=weights, draws=_DRAWS, **aim))
+            )
         except ValueError:  # no threshold keeps that precision
             continue
-    return [_curves(found[0][1], str(label)), _aims(found, str(label))]
+    weighed = "" if weights is None else " Rows count by their weights."
+    return [_curves(found[0][1], str(label), weighed), _aims(found, str(label), weighed)]
 
 
-def _curves(found: Threshold, name: str) -> str:
+def _curves(found: Threshold, name: str, weighed: str) -> str:
     chart = Chart(
         Scale(0.0, 1.0), Scale(0.0, 1.0), title="Precision, recall and F1 by threshold",
         description="Against the probability from which on a row is called positive.",
@@ -45,12 +50,12 @@ def _curves(found: Threshold, name: str) -> str:
         known = np.isfinite(found.table[column]) & (where <= 1.0)
         chart.line(*thinned(where[known], found.table[column][known]), f"s{index}")
     chart.line([0.5, 0.5], [0, 1], "soft", dashed=True)
-    caption = "On held-out rows. The dashed line is the usual threshold, 0.5."
+    caption = "On held-out rows. The dashed line is the usual threshold, 0.5." + weighed
     key = key_of_colours(["precision", "recall", "F1"])
     return figure(chart.svg(), f"Where to say {shortened(name, 24)}", caption, key)
 
 
-def _aims(found: list[tuple[str, Threshold]], name: str) -> str:
+def _aims(found: list[tuple[str, Threshold]], name: str, weighed: str) -> str:
     rows = [_line("usual", "0.500", found[0][1].usual)]
     for words, chosen in found:
         interval = f"{chosen.value:.3f} ({chosen.interval[0]:.2f}–{chosen.interval[1]:.2f})"
@@ -59,7 +64,7 @@ def _aims(found: list[tuple[str, Threshold]], name: str) -> str:
     caption = (
         f"Called: the share of rows that would be called {shortened(name, 24)}. In brackets: how far the choice moves "
         f"with the rows (bootstrap, {_DRAWS} draws). Thresholds were chosen on the rows they are judged by here, so "
-        "expect a little less on new rows."
+        f"expect a little less on new rows.{weighed}"
     )
     return figure(whole, "Thresholds for common aims", caption, whole=True)
 

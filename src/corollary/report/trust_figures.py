@@ -5,16 +5,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.bias_variance import bias_variance
 from corollary.evaluate.comparison import Comparison, decimals_for, shown_score
+from corollary.evaluate.cross_validation import weights_for
+from corollary.evaluate.scoring import take
 from corollary.evaluate.wording import decimals, number
 from corollary.report.charts import Chart, Scale, bars, escaped
 from corollary.report.document import figure, listing
-from corollary.report.study import Study
+from corollary.report.study import NotStudied, Study
 from corollary.tabular.messages import count, one_line
 
 _SAMPLE = 900
@@ -49,8 +53,10 @@ def holdout(comparison: Comparison) -> str:
     return listing(pairs)
 
 
-def learning_figure(comparison: Comparison, found: Study) -> str:
-    """Score on training and on held-out rows against the number of rows it was fitted to."""
+def learning_figure(comparison: Comparison, found: Study | NotStudied) -> str:
+    """Score on training and on held-out rows against the number of rows it was fitted to; or why it is not known."""
+    if isinstance(found, NotStudied):
+        return figure("", "Learning curve", f"Not measured: {found.why}.")
     metric = comparison.metric
     both = np.concatenate([found.training, found.testing])
     chart = Chart(
@@ -66,11 +72,9 @@ def learning_figure(comparison: Comparison, found: Study) -> str:
     key = '<ul class="legend"><li><i class="s0"></i>held-out rows</li><li><i class="s1"></i>training rows</li></ul>'
     some = f"{found.rows:,} rows" if found.rows < comparison.facts.rows else f"all {found.rows:,} rows"
     caption = (
-        f"{comparison.best} fitted to parts of {some}, a quarter held out, {count(len(found.testing), 'time')}; "
+        f"{comparison.best} fitted to parts of {some}, {found.how}, {count(len(found.testing), 'time')}; "
         f"bands run from the least to the greatest score. {_reading(comparison, found)}"
     )
-    if not found.grouped:
-        caption += " Rows were held out at random here, not as in the leaderboard."
     return figure(chart.svg(), "Learning curve", caption, key)
 
 
@@ -107,8 +111,10 @@ def parts_figure(comparison: Comparison) -> str:
             model, X = comparison.best_, comparison.features.iloc[rows]
             if isinstance(model, Pipeline):  # prepared once: what differs from fit to fit is the model
                 model, X = model[-1], model[:-1].transform(X)
-            y = comparison.target.values[rows]
-            found = bias_variance(model, X, y, draws=_DRAWS, method="resample", progress=in_time)
+            sets, how = _training_and_others(comparison, X, rows)
+            if not weights_for(model, sets["sample_weight"]):  # it takes none
+                sets["sample_weight"] = None
+            found = bias_variance(model, **sets, draws=_DRAWS, method="resample", progress=in_time)
         except (TimeoutError, ValueError, TypeError, AttributeError) as error:
             slow = isinstance(error, TimeoutError)
             why = (
@@ -125,8 +131,28 @@ def parts_figure(comparison: Comparison) -> str:
         more = "What all fits share is the larger part: unless it is noise, better columns or a suppler model may help."
     places = 4 if found.total < 10 else 0
     caption = (
-        f"{comparison.best} fitted to {found.draws} random halves of {len(rows):,} rows and asked about the others: "
+        f"{comparison.best} fitted to {found.draws} random halves of {how}: "
         f"{what} {number(found.total, places)}. Variance is what differs from fit to fit; bias is what all fits get "
         f"wrong, with the noise that no model can know. {more}"
     )
+    if comparison.target.weights is not None:
+        caption += " The weights are in the fits; the parts count rows."
     return figure(drawn, "Bias and variance", caption)
+
+
+def _training_and_others(comparison: Comparison, X: Any, rows: NDArray[np.intp]) -> tuple[dict[str, Any], str]:
+    """What ``bias_variance`` draws training sets from and predicts, as the comparison holds rows out; and in words."""
+    y, groups = comparison.target.values[rows], take(comparison.groups, rows)
+    everything = {"X": X, "y": y, "sample_weight": take(comparison.target.weights, rows)}
+    if groups is None:
+        return everything, f"{len(rows):,} rows and asked about the others"
+    if comparison.split.startswith("group:"):
+        known = f"the {count(len(np.unique(groups)), 'group')} in {len(rows):,} rows and asked about the other groups"
+        return everything | {"groups": groups}, known
+    later = groups >= np.quantile(groups, 0.75, method="nearest")
+    if later.all():
+        raise ValueError("its rows are of one moment")
+    early, late = np.flatnonzero(~later), np.flatnonzero(later)
+    sets = {name: take(each, early) for name, each in everything.items()}
+    sets |= {"X_test": take(X, late), "y_test": y[late]}
+    return sets, f"{len(early):,} rows and asked about {len(late):,} later ones"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
@@ -33,6 +34,7 @@ __all__ = [
     "NumberColumns",
     "TextColumns",
     "categorical_positions",
+    "centre_of",
     "feature_sources",
     "preparation",
     "readable_names",
@@ -142,6 +144,41 @@ def feature_sources(pipeline: Pipeline) -> list[str]:
 def readable_names(pipeline: Pipeline) -> list[str]:
     """The features the model sees, in words: ``age``, ``sex = male``, ``age is missing``, ``sold (month)``."""
     return [name for _, name in _features(pipeline[0])]
+
+
+def centre_of(pipeline: Any) -> NDArray[np.float64] | None:
+    """One row of features in the middle of what the preparation was fitted to, of shape (1, features).
+
+    The means of numbers and dates, every category of a column alike, and no words. None for trees and principal
+    components, whose preparation keeps no means, and for any other that is not of this library.
+    """
+    prepare = pipeline[0]
+    if len(pipeline) != 2 or not isinstance(prepare, ColumnTransformer):
+        return None
+    parts: list[NDArray[np.float64]] = []
+    for kind, step, columns in prepare.transformers_:
+        if kind == "remainder" or not len(columns):
+            continue
+        last = step.steps[-1][1] if isinstance(step, Pipeline) else step
+        if isinstance(last, OneHotEncoder) and isinstance(step[0], CategoryColumns):
+            parts.append(_even_shares(last))
+        elif isinstance(last, StandardScaler) and last.with_mean:
+            parts.append(np.zeros(last.n_features_in_))
+        elif isinstance(last, TextColumns) and last.components is None:
+            parts.append(np.zeros(sum(map(len, last.parts()))))
+        else:
+            return None
+    return np.concatenate(parts)[None, :] if parts else None
+
+
+def _even_shares(encoder: OneHotEncoder) -> NDArray[np.float64]:
+    """Every indicator of a column at one over the number of its categories, one that has no indicator included."""
+    names = encoder.get_feature_names_out([f"{index}|" for index in range(len(encoder.categories_))])
+    column = np.array([int(name.partition("|")[0]) for name in names], dtype=np.intp)
+    dropped = np.zeros(len(encoder.categories_))
+    if encoder.drop_idx_ is not None:
+        dropped[:] = [each is not None for each in encoder.drop_idx_]
+    return np.asarray(1.0 / (np.bincount(column, minlength=len(dropped)) + dropped)[column])
 
 
 def _features(prepare: Any) -> list[tuple[str, str]]:
