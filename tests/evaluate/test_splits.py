@@ -62,7 +62,7 @@ def test_fewer_groups_than_folds() -> None:
     [
         ("weekly", "--split weekly: expected random, time:COLUMN or group:COLUMN"),
         ("time", "--split time: expected random, time:COLUMN or group:COLUMN"),
-        ("time:nope", "--split nope: .* has no such column"),
+        ("time:nope", "--split time:nope: data has no column 'nope'; the columns are "),
         ("time:word", "time column 'word' holds 'a', which is neither a date nor a number"),
         ("time:gap", "time column 'gap' is missing in row 2"),
         ("group:one", "column 'one' has only 1 group, too few for 5 folds; two or more are needed"),

@@ -42,7 +42,7 @@ def test_predictions_and_importances() -> None:
     one, two = explanation(), explanation(2)
     np.testing.assert_allclose(one.predictions, 0.5 + one.values.sum(axis=1))
     np.testing.assert_allclose(one.importances(), np.abs(one.values).mean(axis=0))
-    np.testing.assert_allclose(two.importances(), two.importances("no") + two.importances("yes"))
+    np.testing.assert_allclose(two.importances(), 0.5 * (two.importances("no") + two.importances("yes")))
     np.testing.assert_allclose(two.importances(1), two.importances("yes"))
     assert two.predictions.shape == (40, 2)
 
@@ -76,6 +76,7 @@ def test_bars() -> None:
     np.testing.assert_allclose(sorted(bar.get_width() for bar in axes.patches), sorted(explanation().importances())[1:])
     several = explanation(2).plot()
     assert [text.get_text() for text in several.get_legend().get_texts()] == ["no", "yes"]
+    assert several.get_xlabel().endswith("(prediction), 2 outputs added up")
     assert "of yes" in explanation(2).plot("yes").get_xlabel()
 
 

@@ -56,9 +56,9 @@ class Explanation:
         return np.asarray(self.base_values + self.values.sum(axis=1))
 
     def importances(self, output: Any = None) -> Array:
-        """Mean size of each column's values, (columns,); of several outputs their sum, unless one is named."""
+        """Mean size of each column's values, (columns,), over rows, and over outputs unless one is named."""
         sizes = np.abs(self._of(output)).mean(axis=0)
-        return np.asarray(sizes.sum(axis=1) if sizes.ndim == 2 else sizes)
+        return np.asarray(sizes.mean(axis=1) if sizes.ndim == 2 else sizes)
 
     def plot(self, output: Any = None, *, kind: str | None = None, top: int = 12, ax: Any = None) -> Any:
         """Draw the columns that matter most, of one row how they lead to its prediction; returns the matplotlib axes.
@@ -147,6 +147,11 @@ class Explanation:
         name = "" if self._of(output).ndim == 3 else self.output_names[self._number(output)]
         return f"{self.meaning} of {name}" if name else self.meaning
 
+    @property
+    def outputs(self) -> str:
+        """How many outputs there are, in words: ``"3 classes"``, or ``"2 outputs"`` of a regressor."""
+        return f"{len(self.output_names)} {'outputs' if self.meaning == 'prediction' else 'classes'}"
+
     def base(self, output: Any) -> float:
         return float(np.ravel(self.base_values)[self._number(output)])
 
@@ -177,7 +182,8 @@ class Explanation:
             parts = [f"{self._told(f)} {_signed(self._of(output)[0][f])}" for f in top]
         else:
             start = "" if several else f", {_short(self.base(0))} at its base,"
-            text = f"Over {n:,} rows the {self.label(output)}{start}"
+            over = f"{n:,} rows and {self.outputs}" if several else f"{n:,} rows"
+            text = f"Over {over} the {self.label(output)}{start}"
             parts = [f"{self.feature_names[f]} (mean size {_short(sizes[f])})" for f in top]
         joined = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
         moved = f"{' moves most with' if n != 1 else ', moved most by'} {joined}" if top else " never moves"

@@ -94,7 +94,7 @@ def _heights(x: Array, reach: float) -> Array:
 
 
 def plot_bars(explanation: Explanation, output: Any, top: int, ax: Any) -> Any:
-    """Mean sizes; of several outputs one behind the other."""
+    """Mean sizes; of several outputs one behind the other, so that the whole is their sum."""
     columns = _largest(explanation.importances(output), top)[::-1]
     ax = _axes(ax, len(columns))
     names = [explanation.feature_names[f] for f in columns]
@@ -111,7 +111,8 @@ def plot_bars(explanation: Explanation, output: Any, top: int, ax: Any) -> Any:
                         fontsize="small", color="0.3")  # fmt: skip
     else:
         ax.legend(frameon=False, fontsize="small", loc="lower right")
-    ax.set(xlabel=f"mean size of the Shapley values ({explanation.label(output)})")
+    together = f", {explanation.outputs} added up" if sizes.shape[1] > 1 else ""
+    ax.set(xlabel=f"mean size of the Shapley values ({explanation.label(output)}){together}")
     ax.margins(x=0.1)
     return ax
 

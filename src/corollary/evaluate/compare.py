@@ -12,6 +12,7 @@ from importlib.metadata import version
 from typing import Any
 
 from corollary import __version__
+from corollary.evaluate.arguments import check_numbers, check_texts, column_name, column_names, own_models
 from corollary.evaluate.candidates import PRESETS, candidates_for
 from corollary.evaluate.comparison import Comparison
 from corollary.evaluate.cross_validation import Progress
@@ -93,7 +94,7 @@ def compare(
     metric : str, optional
         What ranks: ``log-loss`` (default), ``auc``, ``accuracy``, ``balanced-accuracy``, ``f1``, ``brier``; or
         ``rmse`` (default), ``mae``, ``r2``.
-    drop : sequence of str
+    drop : str, or sequence of str
         Columns to leave out.
     seed : int
         Of the folds and of every model that has a ``random_state``.
@@ -106,7 +107,7 @@ def compare(
         A column of weights ≥ 0, used in fits (a model that takes none says so) and in scores; no feature.
     id : str, optional
         A column that names the rows; no feature.
-    categorical : sequence of str
+    categorical : str, or sequence of str
         Columns of numbers that are categories.
     resume : path, optional
         A file to which finished fits are written, and from which a search that was broken off goes on.
@@ -145,6 +146,13 @@ def compare(
     >>> result.best_.predict(pd.DataFrame({"x": [100]})).round(-2)
     array([300.])
     """
+    check_texts({"--task": task, "--preset": preset, "--metric": metric, "--split": split, "--encoding": encoding})
+    whole = {"--folds": folds, "--seed": seed, "--n-jobs": n_jobs}
+    check_numbers(whole, {"--minutes": minutes, "--time-budget": time_budget})
+    target, models = column_name("target", target), own_models(models)
+    weights = None if weights is None else column_name("--weights", weights)
+    id = None if id is None else column_name("--id", id)
+    drop, categorical = column_names("--drop", drop), column_names("--categorical", categorical)
     _check_choice("--task", task, TASKS)
     _check_choice("--preset", preset, PRESETS)
     if n_jobs == 0:
@@ -152,14 +160,14 @@ def compare(
     clock, how = Clock(_seconds(minutes, time_budget)), Split.read(split)
     settings = {
         "target": target, "task": task, "preset": preset, "minutes": minutes, "time_budget": time_budget,
-        "folds": folds, "metric": metric, "seed": seed, "drop": tuple(drop), "split": split, "weights": weights,
-        "id": id, "categorical": tuple(categorical), "drop_missing_target": drop_missing_target, "header": header,
+        "folds": folds, "metric": metric, "seed": seed, "drop": drop, "split": split, "weights": weights,
+        "id": id, "categorical": categorical, "drop_missing_target": drop_missing_target, "header": header,
         "encoding": encoding, "holdout": os.fspath(holdout) if _is_path(holdout) else holdout is not None or None,
         "models": None if models is None else tuple(models), "from_file": _is_path(data), "versions": versions(),
     }  # fmt: skip
     table = read_table(data, header=header, encoding=encoding)
     X, found, facts = separate_target(
-        table, target, task, tuple(drop), drop_missing_target, categorical=tuple(categorical), weights=weights, id=id
+        table, target, task, drop, drop_missing_target, categorical=categorical, weights=weights, id=id
     )
     shown_metrics = metrics_for(found.task, metric)
     if clock.limited and folds is None and len(X) > _MANY_ROWS:

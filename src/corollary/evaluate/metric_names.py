@@ -1,4 +1,4 @@
-"""What ``--metric`` can be, by task; apart from the metrics, since the command line's help reads it without scikit-learn."""
+"""What ``--metric`` can be, by task: apart from the metrics, as help reads it without scikit-learn."""
 
 from __future__ import annotations
 

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.model_selection import GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold, TimeSeriesSplit
 
-from corollary.tabular.messages import InputError, as_option, count, shown
-from corollary.tabular.roles import refuse_unknown
+from corollary.tabular.messages import InputError, as_option, count, listed, shown
 from corollary.tabular.target import Target
 from corollary.tabular.values import all_numbers, date_format, dates, is_plain_number, labels, numbers
 
@@ -78,8 +77,9 @@ def make_splits(
     wanted = DEFAULT_FOLDS if folds is None else folds
     if wanted < 2:
         raise InputError(f"--folds {wanted}: expected 2 or more")
-    if split.column:
-        refuse_unknown(frame, "--split", [split.column], source)
+    if split.column and split.column not in frame.columns:
+        there = f"the columns are {listed(list(frame.columns), 8)}"
+        raise InputError(f"{as_option('--split', str(split))}: {source} has no column {shown(split.column)}; {there}")
     make = {"random": _random, "time": _time, "group": _group}[split.kind]
     pairs, note = make(target, wanted, folds is not None, seed, source, split, frame)
     _refuse_unlearnable(pairs, target, split, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,10 @@ def explain(model: Any, X: Any, *, background: Any = None, draws: int = 32, rand
     if draws < 4:
         raise ValueError(f"draws must be ≥ 4, but it is {draws!r}.")
     rng = np.random.default_rng(random_state)
-    if hasattr(model, "steps"):
-        return _explain_pipeline(model, X, background, draws, rng)
-    return _explain_step(model, X, background, draws, rng)
+    way = _explain_pipeline if hasattr(model, "steps") else _explain_step
+    with warnings.catch_warnings():  # rows are asked about many times, and most of them were made here
+        warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
+        return way(model, X, background, draws, rng)
 
 
 def _explain_step(model: Any, X: Any, background: Any, draws: int, rng: np.random.Generator) -> Explanation:
