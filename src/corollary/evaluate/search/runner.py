@@ -34,6 +34,7 @@ class Runner:
         self.diary, self.progress = diary, progress
         self.tried: list[Tried] = []
         self.planned, self.fits = 0, 0
+        self.ended = ""  # why there were no more, of a search that ended before its time
         self._kept: dict[int, tuple[Tried, Pipeline]] = {}
 
     def start(self, configuration: Configuration, wide: str = "plain") -> Tried:
