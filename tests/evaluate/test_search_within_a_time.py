@@ -21,14 +21,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import corollary
+from corollary.evaluate.candidates import Candidate, Configuration
 from corollary.evaluate.card import model_card
 from corollary.evaluate.compare import Interrupted
 from corollary.evaluate.comparison import decimals_for, shown_score
 from corollary.evaluate.leaderboard import Row, Trial, ranked
 from corollary.evaluate.metrics import METRICS, Prediction
+from corollary.evaluate.search.halving import Halving
 from corollary.evaluate.search.luck import luck_of
 from corollary.evaluate.search.preparations import Preparing
 from corollary.evaluate.search.sampling import Sampler
+from corollary.evaluate.search.tried import Tried
 from corollary.registry import ESTIMATORS, all_estimators
 from corollary.tabular.messages import InputError
 from corollary.tabular.target import Target
@@ -207,6 +210,39 @@ def test_without_a_time_the_clock_says_nothing(frame: pd.DataFrame) -> None:
     first, second = (corollary.compare(frame, "label", drop=["w"], folds=2) for _ in range(2))
     assert [trial.scores for trial in first.trials] == [trial.scores for trial in second.trials]
     assert first.bias == second.bias
+
+
+def test_a_search_that_ends_before_its_time_says_why(frame: pd.DataFrame) -> None:
+    result = corollary.compare(frame, "label", drop=["w"], models=models(), time_budget=60, folds=2)
+    assert "the search ended before its time, with 3 configurations: its models have no others to try" in result.notes
+    assert "the time was used up" not in {trial.dropped for trial in result.trials}
+    assert result.seconds < 50
+
+
+def _halving(scores: list[list[float]], rows: int = 100) -> Halving:
+    judge = SimpleNamespace(metric=METRICS["rmse"])
+    tried = [Tried(Configuration(Candidate(f"m{i}", "", None)), scores=each) for i, each in enumerate(scores)]
+    runner = SimpleNamespace(clock=None, folds=range(3), judge=judge, fits=len(scores), tried=tried)
+    return Halving(runner, [], rows, 0)  # type: ignore[arg-type]
+
+
+def test_few_rows_end_a_search() -> None:
+    assert not _halving([[1.0]] * 43)._enough()
+    found = _halving([[1.0]] * 44)
+    assert found._why_no_more().endswith("with 44 configurations: for so few rows no more are worth trying")
+
+
+def test_leads_are_worked_out_once_for_every_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _halving([[3.0, 3.0, 3.0], [2.0, 4.0, 1.0], [1.0]])
+    asked: list[int] = []
+    scored = type(found).scored.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Halving, "scored", property(lambda self: (asked.append(1), scored(self))[1]))
+    assert [found.lead(each) for each in found.runner.tried * 2] == pytest.approx([-2 / 3, 0, 1] * 2)
+    assert len(asked) == 1
+    found.runner.tried[2].scores += [1.0, 1.0]
+    found.runner.fits += 2
+    assert [found.lead(each) for each in found.runner.tried] == pytest.approx([-2, -4 / 3, 0])
+    assert len(asked) == 2
 
 
 def test_one_time_only(frame: pd.DataFrame) -> None:

@@ -88,7 +88,8 @@ def compare(
         How many models of the registry to try, each in a short list of configurations. With a time, all of them are.
     minutes, time_budget : float, optional
         The time in minutes, or in seconds: configurations are searched until it is used (kept to a tenth, the last fit
-        included), and the best are blended. Without one the answer does not depend on the clock.
+        included) or, of a small table, until no more are worth trying (40 and one for every 25 rows), and the best are
+        blended. Without one the answer does not depend on the clock.
     folds : int, optional
         5, or fewer if the rarest class has fewer rows; with a time 3 for more than 20 000 rows.
     metric : str, optional
@@ -243,6 +244,8 @@ def _notes(of_data: Sequence[str], how: Split, runner: Runner) -> tuple[str, ...
     found = [note for note in of_data if note]
     if how.kind == "group":
         found.append(f"column {how.column!r} says which rows belong together, and is no feature")
+    if runner.ended:
+        found.append(runner.ended)
     if runner.diary.found:
         found.append(f"{count(runner.diary.found, 'fit')} of an earlier search did not have to be done again")
     if runner.compiling > 0.5:

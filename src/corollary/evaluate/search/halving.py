@@ -21,6 +21,7 @@ from corollary.evaluate.candidates import Candidate
 from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.sampling import Sampler
 from corollary.evaluate.search.tried import Tried
+from corollary.tabular.messages import count
 
 _THIRD = 3
 _BLENDED = 4  # configurations for whose last fit time is kept
@@ -44,9 +45,12 @@ class Halving:
         self.steps = sorted({1, min(2, self.folds), self.folds})
         self.goal: dict[int, int] = {}
         self.base: Tried | None = None
+        self._reference: Tried | None = None
+        self._known_at = -1  # fits at which the reference and the leads over it were worked out
+        self._leads: dict[int, float] = {}
 
     def run(self) -> None:
-        """Search until the time that is left is needed to finish."""
+        """Search until the time that is left is needed to finish, or nothing more is worth trying."""
         for name, sampler in self.samplers.items():
             if sampler.space.pairs and self._too_many_pairs(sampler.space.share):
                 self.runner.refuse(sampler.candidate, "the table has too many rows for it in this time")
@@ -64,6 +68,7 @@ class Halving:
         while self.clock.left > self._to_finish():
             batch = self._pick(self.runner.n_jobs)
             if not batch:
+                self.runner.ended = self._why_no_more()
                 break
             self._fold(batch)
         self._complete()
@@ -71,8 +76,18 @@ class Halving:
             self.runner.progress(self.runner.fits, self.runner.fits, "")
         for tried in self.runner.tried:
             if tried.alive and not tried.done(self.folds):
-                tried.dropped = "the time was used up" if tried.scores else "there was no time for it"
+                used_up = "others were better on the folds it has" if self.runner.ended else "the time was used up"
+                tried.dropped = used_up if tried.scores else "there was no time for it"
                 tried.skipped = not tried.scores
+
+    def _why_no_more(self) -> str:
+        """Why a search ends before its time."""
+        tried = count(len(self.scored), "configuration")
+        more = "for so few rows no more are worth trying" if self._enough() else "its models have no others to try"
+        return f"the search ended before its time, with {tried}: {more}"
+
+    def _enough(self) -> bool:
+        return len(self.runner.tried) >= self.most
 
     def _too_many_pairs(self, share: float) -> bool:
         """Whether looking at every pair of a held-out and a training row would take longer than a fit may."""
@@ -97,8 +112,15 @@ class Halving:
 
     def lead(self, tried: Tried) -> float:
         """By how much it is better than a reference on the folds it has: the best with all folds, or the baseline."""
-        done = [each for each in self.scored if each.done(self.folds)]
-        reference = max(done, key=lambda each: self.sign * each.mean, default=self.base)
+        if self._known_at != self.runner.fits:
+            done = [each for each in self.scored if each.done(self.folds)]
+            self._reference = max(done, key=lambda each: self.sign * each.mean, default=self.base)
+            self._known_at, self._leads = self.runner.fits, {}
+        if id(tried) not in self._leads:
+            self._leads[id(tried)] = self._lead_over(self._reference, tried)
+        return self._leads[id(tried)]
+
+    def _lead_over(self, reference: Tried | None, tried: Tried) -> float:
         if not np.isfinite(tried.mean):
             return -math.inf
         if reference is None or not reference.scores:
@@ -192,7 +214,7 @@ class Halving:
 
     def _fresh(self) -> Tried | None:
         """A new configuration of a model that does well: the best model gets half of them, the next a quarter, …"""
-        if len(self.runner.tried) >= self.most:
+        if self._enough():
             return None
         leads: dict[str, float] = {}
         for tried in self.scored:

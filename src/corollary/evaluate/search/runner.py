@@ -36,6 +36,7 @@ class Runner:
         self.tried: list[Tried] = []
         self.planned, self.fits = 0, 0
         self.compiling = 0.0  # seconds, which the clock does not count
+        self.ended = ""  # why there were no more, of a search that ended before its time
         self._kept: dict[int, tuple[Tried, Pipeline]] = {}
         self._compiled: set[tuple[type, str]] = set()
 
