@@ -571,7 +571,7 @@ def test_a_hold_out_that_cannot_be_read_is_refused_before_the_search(name: str, 
     worse = frame.astype(object)
     worse.loc[3, name] = value
     with pytest.raises(InputError, match=rf"--holdout data: column '{name}': "):
-        corollary.compare(frame, "y", holdout=worse, models={"never": None})
+        corollary.compare(frame, "y", holdout=worse, models={"line": corollary.Ridge()})
 
 
 def test_a_tie_with_the_best_is_not_said_of_a_model_that_may_be_no_better_than_the_baseline() -> None:
