@@ -7,7 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor as SklearnTree
 
+import corollary
 from corollary.evaluate.data_checks import Check, run_checks
 from corollary.tabular.roles import find_roles
 from corollary.tabular.target import read_target
@@ -56,6 +59,7 @@ def test_rare_classes_repeated_rows_constants_and_gaps() -> None:
     assert "58 rows" in found["Repeated rows"].detail
     assert found["Empty or constant columns"].detail == "Left out: 'same'."
     assert "'gone' (66.7%)" in found["Missing values"].detail
+    assert "Trees of this library take them as they are; for other models numbers" in found["Missing values"].detail
     assert not any(check.fine for title, check in found.items() if title != "Leakage")
 
 
@@ -121,6 +125,7 @@ def test_gaps_and_money_in_a_column_that_knows_the_answer() -> None:
     assert "'money'" in _checks(y, x=RNG.normal(size=ROWS), money=money)["Leakage"].detail
 
 
+<<<<<<< HEAD
 def test_numbers_beyond_single_precision_are_checked_without_a_warning() -> None:
     import warnings
 
@@ -133,3 +138,14 @@ def test_numbers_beyond_single_precision_are_checked_without_a_warning() -> None
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         corollary.compare(frame, "y", models={"tree": corollary.DecisionTreeRegressor()})
+=======
+def test_what_is_said_of_gaps_is_what_models_see() -> None:
+    x = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))
+    frame = pd.DataFrame({"x": x, "y": np.arange(60.0)})
+    models = {"ours": corollary.DecisionTreeRegressor(max_depth=2), "theirs": SklearnTree(max_depth=2), "line": Ridge()}
+    for name, model in models.items():
+        prepare = corollary.compare(frame, "y", models={name: model}, folds=2).best_[0]
+        seen = np.asarray(prepare.transform(frame[["x"]]))
+        assert np.isnan(seen).any() == (name == "ours")
+        assert seen.shape[1] == (1 if name == "ours" else 2)
+>>>>>>> b94ce046cb1c953c2781daa1c5c71e34882c6d0b

@@ -188,7 +188,8 @@ def _missing(columns: tuple[Column, ...], rows: int) -> Check:
         return Check("Missing values", "None in the columns used.")
     worst = max(used, key=lambda column: column.missing)
     detail = (
-        f"In {count(len(used), 'column')}; most in {shown(worst.name)} ({worst.missing / rows:.1%}). Trees take "
-        "them as they are; for other models numbers get the median and an indicator, categories a category."
+        f"In {count(len(used), 'column')}; most in {shown(worst.name)} ({worst.missing / rows:.1%}). Trees of "
+        "this library take them as they are; for other models numbers and dates get the median and an indicator, and a "
+        "missing category is a category."
     )
     return Check("Missing values", detail, fine=worst.missing <= 0.5 * rows)
