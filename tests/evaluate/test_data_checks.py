@@ -125,20 +125,13 @@ def test_gaps_and_money_in_a_column_that_knows_the_answer() -> None:
     assert "'money'" in _checks(y, x=RNG.normal(size=ROWS), money=money)["Leakage"].detail
 
 
-<<<<<<< HEAD
 def test_numbers_beyond_single_precision_are_checked_without_a_warning() -> None:
-    import warnings
-
-    import numpy as np
-    import pandas as pd
-
-    import corollary
-
     frame = pd.DataFrame({"x": np.tile([1e-300, 1e300], 20), "y": np.arange(40.0)})
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         corollary.compare(frame, "y", models={"tree": corollary.DecisionTreeRegressor()})
-=======
+
+
 def test_what_is_said_of_gaps_is_what_models_see() -> None:
     x = np.where(np.arange(60) % 3 == 0, np.nan, np.arange(60.0))
     frame = pd.DataFrame({"x": x, "y": np.arange(60.0)})
@@ -148,4 +141,3 @@ def test_what_is_said_of_gaps_is_what_models_see() -> None:
         seen = np.asarray(prepare.transform(frame[["x"]]))
         assert np.isnan(seen).any() == (name == "ours")
         assert seen.shape[1] == (1 if name == "ours" else 2)
->>>>>>> b94ce046cb1c953c2781daa1c5c71e34882c6d0b
