@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +25,7 @@ from corollary.tabular.roles import DataFacts
 from corollary.tabular.target import Target
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """What ``corollary.compare`` found.
 
@@ -69,8 +71,8 @@ class Comparison:
     rows: tuple[Row, ...]
     best: str
     best_: Any
-    out_of_fold: Mapping[str, Prediction] = field(repr=False)
-    features: Any = field(repr=False)
+    out_of_fold: Mapping[str, Prediction]
+    features: Any
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -80,8 +82,8 @@ class Comparison:
     split: str = "random"
     holdout: Mapping[str, float] | None = None
     seconds: float = math.nan
-    judged: NDArray[np.intp] | None = field(default=None, repr=False)
-    groups: NDArray[np.intp] | None = field(default=None, repr=False)
+    judged: NDArray[np.intp] | None = None
+    groups: NDArray[np.intp] | None = None
 
     @property
     def judged_rows(self) -> NDArray[np.intp]:
@@ -129,6 +131,30 @@ class Comparison:
     def slowest(self) -> float:
         """Seconds of the slowest model's fit."""
         return max((row.fit_seconds for row in self.rows if math.isfinite(row.fit_seconds)), default=math.nan)
+
+    def predict(self, X: Any) -> Any:
+        """What the best model says of rows with the columns of the table."""
+        return self._model().predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Probabilities of the classes, in the order of ``best_.classes_``."""
+        return self._model().predict_proba(X)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the best model to a file, with its card: see :func:`corollary.save`."""
+        from corollary.evaluate.card import model_card
+        from corollary.io import save
+
+        save(self._model(), path, card=model_card(self))
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write the page about this comparison to a file: see :func:`corollary.write_report`."""
+        importlib.import_module("corollary.report").write_report(self, path)  # a layer above this one
+
+    def _model(self) -> Any:
+        if self.best_ is None:
+            raise ValueError("There is no model: the comparison was interrupted before one was kept.")
+        return self.best_
 
     def leaderboard(self) -> Any:
         """The leaderboard as a pandas data frame: a line for each model, best first, with every score and its interval.
@@ -250,6 +276,8 @@ class Comparison:
         folds = max((row.folds_done for row in self.rows), default=0)
         part = [f"{row.model}: {row.folds_done} of {folds} folds" for row in self.rows if 0 < row.folds_done < folds]
         return "\n".join([*text, *part, *failed, "", self.summary()])
+
+    __repr__ = __str__
 
     def _repr_html_(self) -> str:
         from corollary.evaluate.notebook import head_of
