@@ -79,7 +79,8 @@ def compare(
     Parameters
     ----------
     data : path or data frame
-        CSV, TSV or Parquet (each also ``.gz``), or a pandas, polars or pyarrow table.
+        Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
+        standard input; or a pandas, polars or pyarrow table.
     target : str
         The column to predict.
     task : {"auto", "regression", "classification"}
