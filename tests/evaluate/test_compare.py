@@ -296,3 +296,28 @@ def test_the_lifeboat_is_suspected() -> None:
     leakage = result.checks[0]
     assert not leakage.fine
     assert "'boat'" in leakage.detail
+
+
+@pytest.mark.parametrize("metric", ["log-loss", "accuracy"])
+def test_a_model_of_the_other_task_fails_alone(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    data = pd.DataFrame({"x": rng.normal(size=80), "k": rng.integers(0, 2, 80)})
+    own = {"line": Ridge(), "logistic": LogisticRegression()}
+    result = corollary.compare(data, "k", models=own, metric=metric, folds=2)
+    row = next(row for row in result.rows if row.model == "line")
+    assert row.error.startswith("a regressor, but the target was read as classes")
+    assert result.best == "logistic"
+    with pytest.raises(InputError, match=r"no model could be fitted \(line: a regressor, but the target was read as"):
+        corollary.compare(data, "k", models={"line": Ridge()}, metric=metric, folds=2)
+    with pytest.raises(InputError, match="a classifier, but the target was read as numbers"):
+        corollary.compare(data, "x", models={"logistic": LogisticRegression()}, folds=2)
+
+
+def test_one_fold_is_not_called_folds() -> None:
+    from corollary.evaluate.candidates import Candidate, Configuration
+    from corollary.evaluate.search.fixed import _drop_half
+    from corollary.evaluate.search.tried import Tried
+
+    group = [Tried(Configuration(Candidate("m", "", None)), scores=[each]) for each in (1.0, 2.0)]
+    _drop_half(group, greater_is_better=True)
+    assert [each.dropped for each in group] == ["another configuration was better after 1 fold", ""]

@@ -90,7 +90,7 @@ def _bytes_of(path: Path) -> bytes:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: is a folder; give a CSV, TSV or Parquet file") from None
+        raise InputError(f"{path}: is a folder; give a file") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})") from None
 

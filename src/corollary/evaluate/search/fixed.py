@@ -8,6 +8,7 @@ from corollary.evaluate.candidates import Candidate
 from corollary.evaluate.search.runner import Runner
 from corollary.evaluate.search.sampling import Sampler
 from corollary.evaluate.search.tried import Tried
+from corollary.tabular.messages import count
 
 _ROWS, _CELLS = 5000, 2_000_000  # up to so many rows, and cells times classes, every configuration gets every fold
 
@@ -47,4 +48,4 @@ def _drop_half(group: list[Tried], greater_is_better: bool) -> None:
     alive = [tried for tried in group if tried.alive]
     best_first = sorted(alive, key=lambda tried: tried.mean, reverse=greater_is_better)
     for tried in best_first[(len(alive) + 1) // 2 :]:
-        tried.dropped = f"another configuration was better after {len(tried.scores)} folds"
+        tried.dropped = f"another configuration was better after {count(len(tried.scores), 'fold')}"

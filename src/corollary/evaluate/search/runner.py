@@ -8,6 +8,7 @@ from typing import Any
 
 import joblib
 import numpy as np
+from sklearn.base import is_classifier, is_regressor
 from sklearn.pipeline import Pipeline
 
 from corollary.evaluate.candidates import Candidate, Configuration
@@ -46,7 +47,9 @@ class Runner:
         self.tried.append(tried)
         try:
             tried.model = configuration.make(self.seed)
-            tried.kind, tried.notes = self.prepare(tried.model, wide)
+            tried.error = other_task(tried.model, self.judge.target.task)
+            if not tried.error:
+                tried.kind, tried.notes = self.prepare(tried.model, wide)
         except (Exception, SystemExit) as error:
             tried.error = one_line(error)
         return tried
@@ -124,3 +127,14 @@ class Runner:
     def fitted(self, tried: Tried) -> Pipeline | None:
         """The configuration as it was fitted to the training part of some fold, if that was kept."""
         return self._kept[id(tried)][1] if id(tried) in self._kept else None
+
+
+def other_task(model: Any, task: str) -> str:
+    """What to say of a model that is meant for the other task; nothing if it is not, or does not tell."""
+    if not hasattr(model, "__sklearn_tags__"):
+        return ""
+    if task == "classification" and is_regressor(model):
+        return "a regressor, but the target was read as classes; give a classifier, or use --task regression"
+    if task == "regression" and is_classifier(model):
+        return "a classifier, but the target was read as numbers; give a regressor, or use --task classification"
+    return ""
