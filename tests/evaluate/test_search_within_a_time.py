@@ -483,7 +483,7 @@ def test_compiling_takes_nothing_of_the_time(monkeypatch: pytest.MonkeyPatch) ->
     frame = pd.DataFrame({"a": np.arange(60.0), "y": np.arange(60.0) % 7})
     models = {"line": corollary.LinearRegression(), "more": corollary.Ridge()}
     monkeypatch.setattr(runner, "compile_first", lambda model, part: 1000.0)
-    result = corollary.compare(frame, "y", models=models, minutes=0.05, folds=3)
+    result = corollary.compare(frame, "y", task="regression", models=models, minutes=0.05, folds=3)
     assert all(row.folds_done == 3 for row in result.rows)
     assert any(note.startswith("3000 s beyond the time went into compiling") for note in result.notes)
 

@@ -112,30 +112,26 @@ def cluster(
 ) -> Clustering:
     """Divide the rows of a table into clusters; every column is prepared as ``compare`` prepares it.
 
-        Parameters
-        ----------
-        data : path or data frame
-    <<<<<<< HEAD
-            CSV, TSV, JSON lines, Excel, Parquet or Arrow (packed ones too), or a pandas, polars or pyarrow table.
-    =======
+    Parameters
+    ----------
+    data : path or data frame
             Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
-            standard input; or a pandas, polars or pyarrow table.
-    >>>>>>> 5ed4422a12df2468cb6c65c8f950aba34b5fd262
+        standard input; or a pandas, polars or pyarrow table.
         k : int ≥ 1 or "auto"
-            "auto" asks the criteria of :func:`corollary.choose_k` on at most 5000 rows, for up to 250 clusters.
-        method : {"auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"}
-            "auto" is k-means, unless a mixture, k-medoids or Ward's method has a clearly better silhouette.
-        columns, drop : sequences of str
-            Columns to use (all by default), and columns to leave out.
-        seed : int
-        header, encoding
-            Of a text file.
-        progress : callable, optional
-            Called with (steps done, steps in all, what is being done).
+        "auto" asks the criteria of :func:`corollary.choose_k` on at most 5000 rows, for up to 250 clusters.
+    method : {"auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"}
+        "auto" is k-means, unless a mixture, k-medoids or Ward's method has a clearly better silhouette.
+    columns, drop : sequences of str
+        Columns to use (all by default), and columns to leave out.
+    seed : int
+    header, encoding
+        Of a text file.
+    progress : callable, optional
+        Called with (steps done, steps in all, what is being done).
 
-        Returns
-        -------
-        Clustering
+    Returns
+    -------
+    Clustering
     """
     say = progress or (lambda done, total, name: None)
     if method not in METHODS:

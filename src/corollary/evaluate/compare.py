@@ -77,80 +77,76 @@ def compare(
 ) -> Comparison:
     """Cross-validate every suitable model on a table and fit the best one to all of it.
 
-        Parameters
-        ----------
-        data : path or data frame
-    <<<<<<< HEAD
-            CSV, TSV, JSON lines, Excel, Parquet or Arrow (packed ones too), or a pandas, polars or pyarrow table.
-    =======
+    Parameters
+    ----------
+    data : path or data frame
             Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
-            standard input; or a pandas, polars or pyarrow table.
-    >>>>>>> 5ed4422a12df2468cb6c65c8f950aba34b5fd262
+        standard input; or a pandas, polars or pyarrow table.
         target : str
-            The column to predict.
-        task : {"auto", "regression", "classification"}
-        preset : {"fast", "full"}
-            How many models of the registry to try, each in a short list of configurations. With a time, all of them are.
-        minutes, time_budget : float, optional
-            The time in minutes, or in seconds: configurations are searched until it is used (kept to a tenth, the last fit
-            included) or, of a small table, until no more are worth trying (40 and one for every 25 rows), and the best are
-            blended. Without one the answer does not depend on the clock.
-        folds : int, optional
-            5, or fewer if the rarest class has fewer rows; with a time 3 for more than 20 000 rows.
-        metric : str, optional
-            What ranks: ``log-loss`` (default), ``auc``, ``accuracy``, ``balanced-accuracy``, ``f1``, ``brier``; or
-            ``rmse`` (default), ``mae``, ``r2``.
-        drop : str, or sequence of str
-            Columns to leave out.
-        seed : int
-            Of the folds and of every model that has a ``random_state``.
-        split : str
-            ``"random"``, ``"time:COLUMN"`` (learn from earlier rows, judge on the next) or ``"group:COLUMN"`` (no group on
-            both sides; the column is no feature).
-        holdout : path or data frame, optional
-            Rows with the same columns that have no say in anything; the winner is scored on them once.
-        weights : str, optional
-            A column of weights ≥ 0, used in fits (a model that takes none says so) and in scores; no feature.
-        id : str, optional
-            A column that names the rows; no feature.
-        categorical : str, or sequence of str
-            Columns of numbers that are categories.
-        resume : path, optional
-            A file to which finished fits are written, and from which a search that was broken off goes on.
-        n_jobs : int
-            Folds fitted at the same time, in processes; −1 for all cores.
-        drop_missing_target : bool
-            Leave out rows without a target instead of refusing them.
-        header, encoding
-            Of a text file.
-        models : mapping of str to estimator, optional
-            Your own candidates instead of the registry's.
-        progress : callable, optional
-            Called with (fits done, fits in all, what is being done); in a notebook there is a bar without one.
+        The column to predict.
+    task : {"auto", "regression", "classification"}
+    preset : {"fast", "full"}
+        How many models of the registry to try, each in a short list of configurations. With a time, all of them are.
+    minutes, time_budget : float, optional
+        The time in minutes, or in seconds: configurations are searched until it is used (kept to a tenth, the last fit
+        included) or, of a small table, until no more are worth trying (40 and one for every 25 rows), and the best are
+        blended. Without one the answer does not depend on the clock.
+    folds : int, optional
+        5, or fewer if the rarest class has fewer rows; with a time 3 for more than 20 000 rows.
+    metric : str, optional
+        What ranks: ``log-loss`` (default), ``auc``, ``accuracy``, ``balanced-accuracy``, ``f1``, ``brier``; or
+        ``rmse`` (default), ``mae``, ``r2``.
+    drop : str, or sequence of str
+        Columns to leave out.
+    seed : int
+        Of the folds and of every model that has a ``random_state``.
+    split : str
+        ``"random"``, ``"time:COLUMN"`` (learn from earlier rows, judge on the next) or ``"group:COLUMN"`` (no group on
+        both sides; the column is no feature).
+    holdout : path or data frame, optional
+        Rows with the same columns that have no say in anything; the winner is scored on them once.
+    weights : str, optional
+        A column of weights ≥ 0, used in fits (a model that takes none says so) and in scores; no feature.
+    id : str, optional
+        A column that names the rows; no feature.
+    categorical : str, or sequence of str
+        Columns of numbers that are categories.
+    resume : path, optional
+        A file to which finished fits are written, and from which a search that was broken off goes on.
+    n_jobs : int
+        Folds fitted at the same time, in processes; −1 for all cores.
+    drop_missing_target : bool
+        Leave out rows without a target instead of refusing them.
+    header, encoding
+        Of a text file.
+    models : mapping of str to estimator, optional
+        Your own candidates instead of the registry's.
+    progress : callable, optional
+        Called with (fits done, fits in all, what is being done); in a notebook there is a bar without one.
 
-        Returns
-        -------
-        Comparison
+    Returns
+    -------
+    Comparison
 
-        Raises
-        ------
-        InputError
-            A file, a column or an option cannot be used; the message is one line: what, and where.
-        Interrupted
-            A KeyboardInterrupt whose ``comparison`` holds what was finished when Ctrl-C was pressed.
+    Raises
+    ------
+    InputError
+        A file, a column or an option cannot be used; the message is one line: what, and where.
+    Interrupted
+        A KeyboardInterrupt whose ``comparison`` holds what was finished when Ctrl-C was pressed.
 
-        Cost: without a time, folds × configurations fits (of a large table, each fold halves a model's
-        configurations), and one more; the prepared folds stay in memory up to 2 GB.
+    Cost: without a time, folds × configurations fits (of a large table, each fold halves a model's
+    configurations), and one more; the prepared folds stay in memory up to 2 GB.
 
-        Examples
-        --------
-        >>> import corollary, pandas as pd
-        >>> frame = pd.DataFrame({"x": range(40), "y": [3 * i + i % 2 for i in range(40)]})
-        >>> result = corollary.compare(frame, "y", models={"ridge": corollary.Ridge()})
-        >>> result.best, result.best_row.rank, result.target.task
-        ('ridge', 1, 'regression')
-        >>> result.best_.predict(pd.DataFrame({"x": [100]})).round(-2)
-        array([300.])
+    Examples
+    --------
+    >>> import corollary, pandas as pd
+    >>> frame = pd.DataFrame({"x": range(40), "y": [3 * i + i % 2 for i in range(40)]})
+    >>> result = corollary.compare(frame, "y", models={"ridge": corollary.Ridge()})
+    >>> result.best, result.best_row.rank, result.target.task
+    ('ridge', 1, 'regression')
+    >>> result.best_.predict(pd.DataFrame({"x": [100]})).round(-2)
+    array([300.])
     """
     check_texts({"--task": task, "--preset": preset, "--metric": metric, "--split": split, "--encoding": encoding})
     whole = {"--folds": folds, "--seed": seed, "--n-jobs": n_jobs}
