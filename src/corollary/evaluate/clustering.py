@@ -115,7 +115,7 @@ def cluster(
     Parameters
     ----------
     data : path or data frame
-            Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
+        Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
         standard input; or a pandas, polars or pyarrow table.
         k : int ≥ 1 or "auto"
         "auto" asks the criteria of :func:`corollary.choose_k` on at most 5000 rows, for up to 250 clusters.

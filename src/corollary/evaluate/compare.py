@@ -80,7 +80,7 @@ def compare(
     Parameters
     ----------
     data : path or data frame
-            Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
+        Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
         standard input; or a pandas, polars or pyarrow table.
         target : str
         The column to predict.
