@@ -117,7 +117,7 @@ def cluster(
     data : path or data frame
         Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
         standard input; or a pandas, polars or pyarrow table.
-        k : int ≥ 1 or "auto"
+    k : int ≥ 1 or "auto"
         "auto" asks the criteria of :func:`corollary.choose_k` on at most 5000 rows, for up to 250 clusters.
     method : {"auto", "kmeans", "gmm", "medoids", "hierarchical", "spectral"}
         "auto" is k-means, unless a mixture, k-medoids or Ward's method has a clearly better silhouette.

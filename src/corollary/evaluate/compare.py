@@ -82,7 +82,7 @@ def compare(
     data : path or data frame
         Text (CSV, TSV), JSON lines, Parquet, Arrow, Feather or Excel, also packed (``.gz``, ``.zip``, …); ``"-"`` is
         standard input; or a pandas, polars or pyarrow table.
-        target : str
+    target : str
         The column to predict.
     task : {"auto", "regression", "classification"}
     preset : {"fast", "full"}
