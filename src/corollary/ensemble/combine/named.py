@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import scipy.sparse
 from sklearn.base import clone, is_classifier, is_regressor
@@ -157,14 +158,19 @@ class NamedMembers(Estimator):
         Of pipelines, which choose columns by name, a frame may have more columns than there were in training.
         """
         if is_frame(X):
-            names = getattr(self, "feature_names_in_", None)
-            by_name = all(isinstance(member, Pipeline) for _, member in self._pairs())
-            if not reset and names is not None and by_name and set(names) < set(X.columns):
-                X = X[list(names)]
+            X = X if reset else self._known_columns(X)
             validate_data(self, X, reset=reset, skip_check_array=True)
             return X
         X = validate_data(self, sound(X), accept_sparse=True, dtype=None, ensure_all_finite=False, reset=reset)
         return X.tocsr() if scipy.sparse.issparse(X) else X
+
+    def _known_columns(self, X: Any) -> Any:
+        """The columns of a frame that there were in training, if all are there and every member is a pipeline."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is None or not all(isinstance(member, Pipeline) for _, member in self._pairs()):
+            return X
+        frame = nw.from_native(X, eager_only=True)
+        return frame.select(list(names)).to_native() if set(names) < set(frame.columns) else X
 
     @fitting
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **metadata: Any) -> Self:
