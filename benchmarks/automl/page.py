@@ -36,7 +36,9 @@ def best_peer(name: str, line: Mapping[str, Any]) -> float | None:
 def _cell(scores: Mapping[str, Any], name: str) -> str:
     if "failed" in scores:
         return "failed"
-    return f"{scores[name]:,.0f}" if name == "rmse" else f"{scores[name]:.4f}" if name in scores else "–"
+    if name not in scores:
+        return "–"
+    return f"{scores[name]:,.0f}" if name == "rmse" else f"{scores[name]:.4f}"
 
 
 def text(found: Mapping[str, Any]) -> str:

@@ -48,6 +48,8 @@ def test_the_page_has_a_line_for_each_metric_and_says_what_failed():
     page = text({"t": json.loads(json.dumps(line))})
     assert "| `t` | 10 × 2 | rmse | 2 | failed | 4 | +50.00% | 1, –, 1 |" in page
     assert "| r2 | 0.5000 | failed | 0.2500 | +100.00% |" in page
+    part = {"rows": 10, "columns": 2, "task": "regression", "corollary": {"rmse": 2.0, "r2": 0.5, "seconds": 1.0}}
+    assert "| rmse | 2 | – | – | – | 1, –, – |" in text({"t": part})
 
 
 def test_the_eight_tables_of_the_race():
